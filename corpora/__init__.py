@@ -1,0 +1,1 @@
+"""Articles → tokens → bags of words: stores, readers, the text stage, formats and splits."""

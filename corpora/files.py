@@ -1,0 +1,67 @@
+"""Files that appear whole or not at all: write beside the target, fsync, rename."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEMPORARY_SUFFIX = ".partial"
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a binary file that takes the place of `path` when the block ends without an error.
+
+    The data and the directory entry are fsynced, so that after a crash or a power cut `path` holds
+    either the former content or the new one. On an error nothing is left behind.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written (for instance: the disk is full); `path` is then unchanged.
+    """
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    try:
+        with partial.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    sync_directory(target.parent)
+
+
+def atomic_write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` as UTF-8 to `path`, whole or not at all."""
+    with atomic_write(path) as stream:
+        stream.write(text.encode())
+
+
+def sync_directory(path: Path) -> None:
+    """Make the directory's entries (new names, renames) durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_partial_files(directory: Path) -> None:
+    """Delete what a killed writer left behind; call it only while holding the writer's lock."""
+    for partial in directory.glob(f".*{TEMPORARY_SUFFIX}"):
+        partial.unlink(missing_ok=True)
+
+
+def sha256_of(data: bytes | memoryview) -> str:
+    """SHA-256 of `data` in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,1 @@
+"""Wikipedia → articles: the sources that fill an `ArticleStore`."""

@@ -1,0 +1,45 @@
+"""The one way kernels are compiled: cached on disk, without the GIL, announced when it happens."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numba
+from numba.core import event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+logger = logging.getLogger(__name__)
+
+FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered so that they vectorise; NaN and infinity keep their meaning."""
+
+
+def kernel(function: F) -> F:
+    """Compile a function of plain arrays; on the same arrays it returns the same bits every time.
+
+    Kernels run without the GIL, so that blocks of work can be given to a thread pool. Each is a
+    sequential function: the partition into blocks, not the number of threads, decides the result.
+    """
+    return cast("F", numba.njit(cache=True, nogil=True, fastmath=FAST_MATH)(function))
+
+
+class _CompileAnnouncer(event.Listener):
+    """Says once, the first time anything has to be compiled, why there is a wait."""
+
+    def __init__(self) -> None:
+        self.announced = False
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002
+        if not self.announced:
+            self.announced = True
+            logger.info("compiling numerical kernels (once per installation, some seconds)")
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _CompileAnnouncer())  # type: ignore[no-untyped-call]
