@@ -1,1 +1,20 @@
 """Topic models: what is learned and how it is fitted; one folder a family."""
+
+from models.early_stopping import EarlyStopping
+from models.lda.online_lda import OnlineLDA, OnlineLDAState, OnlineLDAStep
+from models.lda.topics import LDATopics
+from models.saved import ModelFormatError, SavedModel, load_model, save_model
+from models.seed import seed_from
+
+__all__ = [
+    "EarlyStopping",
+    "LDATopics",
+    "ModelFormatError",
+    "OnlineLDA",
+    "OnlineLDAState",
+    "OnlineLDAStep",
+    "SavedModel",
+    "load_model",
+    "save_model",
+    "seed_from",
+]

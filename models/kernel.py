@@ -24,7 +24,9 @@ def kernel(function: F) -> F:
     Kernels run without the GIL, so that blocks of work can be given to a thread pool. Each is a
     sequential function: the partition into blocks, not the number of threads, decides the result.
     """
-    return cast("F", numba.njit(cache=True, nogil=True, fastmath=FAST_MATH)(function))
+    return cast(
+        "F", numba.njit(cache=True, nogil=True, fastmath=FAST_MATH, error_model="numpy")(function)
+    )
 
 
 class _CompileAnnouncer(event.Listener):

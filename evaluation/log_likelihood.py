@@ -1,0 +1,96 @@
+"""`log_likelihood`: one call for every model and every estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from evaluation.lda.completion import completion
+from evaluation.lda.variational_bound import variational_bound
+from models import LDATopics, seed_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evaluation.estimate import LikelihoodEstimate
+
+METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
+    LDATopics: {"completion": completion, "variational-bound": variational_bound},
+}
+"""For each kind of model its estimators: function(model, counts, n_samples, seed, n_jobs)."""
+
+
+def log_likelihood(
+    model: Any,
+    counts: Any,
+    method: str = "completion",
+    *,
+    n_samples: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """How probable documents are under a model.
+
+    Parameters
+    ----------
+    model : LDATopics, or an estimator with a fitted `topics_`
+    counts : sparse or dense (D, V)
+        How often each word occurs in each document; whole numbers, none negative.
+    method : str
+        For LDA "completion" or "variational-bound".
+    n_samples : int, optional
+        Monte Carlo samples a document; each method has a default. Deterministic ones ignore it.
+    random_state : int, Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Returns
+    -------
+    LikelihoodEstimate
+        One log-probability a document, in nats.
+
+    Raises
+    ------
+    ValueError
+        If the method is not one of the model's, or `counts` does not fit the model, or holds a
+        value that is no count.
+    TypeError
+        If nothing is known about this kind of model.
+    """
+    topics: Any = getattr(model, "topics_", model)
+    kind = next((kind for kind in METHODS if isinstance(topics, kind)), None)
+    if kind is None:
+        raise TypeError(f"no likelihood estimator for a {type(model).__name__}")
+    methods = METHODS[kind]
+    if method not in methods:
+        raise ValueError(
+            f"method = {method!r} is not an estimator for {kind.__name__}: use one of "
+            + ", ".join(sorted(methods))
+        )
+    if n_samples is not None and n_samples < 1:
+        raise ValueError(f"n_samples must be at least 1, found {n_samples}")
+    documents = _check_counts(counts, topics.n_words)
+    seed = seed_from(random_state)
+    return methods[method](topics, documents, n_samples=n_samples, seed=seed, n_jobs=n_jobs)
+
+
+def _check_counts(counts: Any, n_words: int) -> sparse.csr_array:
+    documents = sparse.csr_array(counts)
+    if documents.shape[1] != n_words:
+        raise ValueError(
+            f"counts has {documents.shape[1]} words, the model {n_words}: "
+            "count the documents against the model's vocabulary"
+        )
+    data = documents.data
+    if data.dtype.kind not in "iub" and not (np.isfinite(data) & (data == np.floor(data))).all():
+        raise ValueError("counts must be whole numbers: found NaN, infinity or a fraction")
+    if data.size and data.min() < 0:
+        raise ValueError("counts must not be negative")
+    documents = sparse.csr_array(
+        (data.astype(np.int64), documents.indices, documents.indptr), shape=documents.shape
+    )
+    documents.sum_duplicates()
+    return documents

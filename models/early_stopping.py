@@ -1,0 +1,40 @@
+"""When to look at held-out documents, and when to stop because it no longer pays to go on.
+
+The rule of Aldebakel et al. 2022 (§3.4). Positions are documents seen, which makes a run
+repeatable, or seconds, where the caller brings the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class EarlyStopping:
+    """Decides from held-out scores, the higher the better, whether training has converged.
+
+    A look is due when the position reaches both 1.1 times the last look's and a `step` past it.
+    Training stops at the first score b_t, of at least four, that is no better than the mean of the
+    two before it: b_t < (b_{t-1} + b_{t-2}) / 2 + tolerance |b_t|.
+    """
+
+    step: float
+    """Least distance between two looks, in documents or seconds."""
+    growth: float = 1.1
+    tolerance: float = 1e-5
+    positions: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+
+    def due(self, position: float) -> bool:
+        """Whether to look at held-out documents now."""
+        last = self.positions[-1] if self.positions else 0.0
+        return position >= max(self.growth * last, last + self.step)
+
+    def record(self, position: float, score: float) -> bool:
+        """Note the score found at `position`; returns whether to stop."""
+        self.positions.append(position)
+        self.scores.append(score)
+        if len(self.scores) < 4:
+            return False
+        before = (self.scores[-2] + self.scores[-3]) / 2
+        return score - self.tolerance * abs(score) < before

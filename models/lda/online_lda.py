@@ -1,0 +1,478 @@
+"""Online variational Bayes for LDA with a capped E-step (Hoffman, Blei & Bach 2010).
+
+The cap and the frozen words are Aldebakel et al. 2022's: a document's fixed point need not be
+perfect while the topics are still crude, and the most frequent words may do without parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import psi
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from models.lda.bound import document_bound, topic_bound
+from models.lda.dirichlet_prior import newton_step, prior_vector, symmetric_newton_step
+from models.lda.topics import LDATopics
+from models.lda.variational import (
+    DOCUMENT_BLOCK,
+    Documents,
+    Occurrences,
+    add_expected_counts,
+    infer_doc_topic,
+    infer_documents,
+    starting_dirichlet,
+    weigh_words,
+)
+from models.parallel import effective_n_jobs, for_blocks
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
+
+Floats = NDArray[np.float64]
+
+WORD_BLOCK = 512
+"""Words a task in the M-step."""
+
+_SMALLEST_SCALE = 1e-50
+
+
+@dataclass
+class OnlineLDAState:
+    """All that a run needs to go on: with it and the same data, the next step has the same bits.
+
+    The parameters λ of q(φ) are kept as λ_wk = eta_w + scale · excess_wk. The step
+    λ ← (1-ρ) λ + ρ (eta + D/S · expected counts) then touches the words of its batch alone: for all
+    others it is `scale ← (1-ρ) scale`, which makes a step's cost independent of the vocabulary.
+    """
+
+    excess: Floats
+    """(V, K), the learned part of λ, by word so that a word's topics lie together."""
+    scale: float
+    excess_sum: Floats
+    """(K,), the sum of `excess` over words."""
+    alpha: Floats
+    """(K,)."""
+    eta: Floats
+    """(V,)."""
+    frozen: NDArray[np.bool_]
+    """(V,), words that keep λ = eta."""
+    n_batches: int
+    n_documents: int
+    """Documents seen, counted once a pass."""
+
+    @property
+    def topic_word_dirichlet(self) -> Floats:
+        """λ (K, V)."""
+        word_topic: Floats = self.eta[:, None] + self.scale * self.excess
+        return word_topic.T
+
+    def topics(self) -> LDATopics:
+        """The posterior mean topics, and the prior as learned so far."""
+        return LDATopics.from_weights(self.topic_word_dirichlet, self.alpha)
+
+
+@dataclass(frozen=True)
+class OnlineLDAStep:
+    """What is reported of one batch."""
+
+    n_batches: int
+    n_documents: int
+    n_passes: float
+    """Passes over the corpus so far, with the fraction of the present one."""
+    mean_iterations: float
+    """E-step iterations a document, in this batch."""
+    step_size: float
+    """ρ_t of this batch."""
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """What the E-step of a batch leaves for the M-step."""
+
+    words: NDArray[np.int32]
+    """(n,), the words of the batch."""
+    weight: Floats
+    """(n, K), their exp E[log φ]."""
+    occurrences: Occurrences
+    exp_elog_doc_topic: Floats
+    """(S, K)."""
+    iterations: int
+
+
+class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """LDA by online variational Bayes.
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    alpha : float, array (K,), "symmetric", "asymmetric" or "learned"
+        Dirichlet prior of a document's topics. "learned" takes a Newton step after each batch.
+    eta : float, array (V,), "symmetric" or "learned"
+        Dirichlet prior of a topic's words. "learned" is one number for all words; it costs a look
+        at all K·V parameters after each batch.
+    batch_size : int
+        S, documents a step.
+    max_e_iterations : int
+        The cap: most iterations of a document's fixed point.
+    e_tolerance : float
+        The fixed point has converged when γ changes by less than this, on average over topics.
+    learning_decay, learning_offset : float
+        κ and τ0 of the step size ρ_t = (τ0 + 1 + t)^-κ. Convergence needs κ in (0.5, 1]; smaller
+        values are allowed because Aldebakel et al. used 0.05.
+    n_passes : int
+        Passes over the corpus that `fit` makes.
+    total_documents : int, optional
+        D, for `partial_fit`: how many documents the stream stands for. By default, those seen.
+    word_budget : int, optional
+        Words with parameters. All others, the most frequent of the first data seen, are frozen:
+        they keep λ = eta after every step, while data and likelihood stay as they are.
+    random_state : int, numpy Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Attributes
+    ----------
+    topics_ : LDATopics
+        Posterior mean topics (K, V) and alpha (K,).
+    topic_word_dirichlet_ : array (K, V)
+        λ, the Dirichlet parameters of q(φ).
+    state_ : OnlineLDAState
+        What training continues from.
+    seed_ : int
+        The seed in use.
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        alpha: float | str | ArrayLike = 0.1,
+        eta: float | str | ArrayLike = 0.01,
+        batch_size: int = 256,
+        max_e_iterations: int = 20,
+        e_tolerance: float = 1e-3,
+        learning_decay: float = 0.7,
+        learning_offset: float = 10.0,
+        n_passes: int = 5,
+        total_documents: int | None = None,
+        word_budget: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.alpha = alpha
+        self.eta = eta
+        self.batch_size = batch_size
+        self.max_e_iterations = max_e_iterations
+        self.e_tolerance = e_tolerance
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.n_passes = n_passes
+        self.total_documents = total_documents
+        self.word_budget = word_budget
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn topics from counts `X` (D, V), CSR or dense, making `n_passes` passes.
+
+        Raises
+        ------
+        ValueError
+            If a setting is out of its range, or `X` holds a negative count, NaN or infinity.
+        """
+        for _ in self.iterate(X, y):
+            pass
+        return self
+
+    def iterate(
+        self, X: Any, y: object = None, state: OnlineLDAState | None = None
+    ) -> Iterator[OnlineLDAStep]:
+        """Train as `fit` does, yielding after each batch; `topics_` and `state_` are then current.
+
+        `state`, of an earlier run on the same data with the same settings and seed, is where
+        training goes on, to the same bits as if it had not been interrupted.
+        """
+        del y
+        self._check_settings()
+        counts = self._check_counts(X, reset=True)
+        n_docs = counts.shape[0]
+        batches_per_pass = -(-n_docs // self.batch_size)
+        self._start(counts, state)
+        order, order_pass = np.arange(0), -1
+        while self.state_.n_batches < self.n_passes * batches_per_pass:
+            n_passes, batch = divmod(self.state_.n_batches, batches_per_pass)
+            if n_passes != order_pass:
+                order = np.random.default_rng([self.seed_, 1, n_passes]).permutation(n_docs)
+                order_pass = n_passes
+            rows = order[batch * self.batch_size : (batch + 1) * self.batch_size]
+            # Sorted, so that a memory-mapped corpus is read forward.
+            iterations, step_size = self._update(counts[np.sort(rows)], n_docs)
+            yield OnlineLDAStep(
+                n_batches=self.state_.n_batches,
+                n_documents=self.state_.n_documents,
+                n_passes=n_passes + min(1.0, (batch + 1) * self.batch_size / n_docs),
+                mean_iterations=iterations / len(rows),
+                step_size=step_size,
+            )
+
+    def partial_fit(self, X: Any, y: object = None) -> Self:
+        """Take the next documents of a stream, in batches of `batch_size`, once and in order.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and if `X` has not as many words as the first call's.
+        """
+        del y
+        self._check_settings()
+        started = hasattr(self, "state_")
+        counts = self._check_counts(X, reset=not started)
+        if not started:
+            self._start(counts, None)
+        for start in range(0, counts.shape[0], self.batch_size):
+            batch = counts[start : start + self.batch_size]
+            seen = self.state_.n_documents + batch.shape[0]
+            self._update(batch, self.total_documents or seen)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Topic proportions (D, K) of documents: the mean of q(θ) under `topics_`."""
+        check_is_fitted(self, "state_")
+        return self.topics_.transform(self._check_counts(X, reset=False), n_jobs=self.n_jobs)
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Variational bound on the log-probability of `X` (D, V) with topics unknown, in nats.
+
+        E_q[log p(X, θ, z, φ)] - E_q[log q(θ, z, φ)]: of the documents plus of the topics (Hoffman,
+        Blei & Bach 2010, eq. 4). For held-out documents prefer `evaluation.log_likelihood`.
+        """
+        del y
+        check_is_fitted(self, "state_")
+        counts, state = self._check_counts(X, reset=False), self.state_
+        word_topic = state.topic_word_dirichlet.T
+        weight = np.exp(psi(word_topic) - psi(word_topic.sum(axis=0)))
+        dirichlet = infer_doc_topic(
+            counts,
+            weight,
+            state.alpha,
+            max_iterations=self.max_e_iterations,
+            tolerance=self.e_tolerance,
+            n_jobs=self.n_jobs,
+        )
+        documents = document_bound(counts, weight, state.alpha, dirichlet, self.n_jobs)
+        return float(documents.sum() + topic_bound(word_topic.T, state.eta))
+
+    @property
+    def topics_(self) -> LDATopics:
+        """Posterior mean topics and the prior; made anew at each call."""
+        check_is_fitted(self, "state_")
+        return self.state_.topics()
+
+    @property
+    def topic_word_dirichlet_(self) -> Floats:
+        """λ (K, V). In the literature also `lambda`; scikit-learn calls it `components_`."""
+        check_is_fitted(self, "state_")
+        return self.state_.topic_word_dirichlet
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_topics
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_settings(self) -> None:
+        at_least_one = ("n_topics", "batch_size", "max_e_iterations", "n_passes")
+        optional = ("total_documents", "word_budget")
+        for name in at_least_one + optional:
+            value = getattr(self, name)
+            if name in optional and value is None:
+                continue
+            lowest = 0 if name == "word_budget" else 1
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+                raise TypeError(f"{name} must be an integer, found {value!r}")
+            if value < lowest:
+                raise ValueError(f"{name} must be at least {lowest}, found {value}")
+        if not self.e_tolerance >= 0:
+            raise ValueError(f"e_tolerance must not be negative, found {self.e_tolerance}")
+        if not self.learning_decay >= 0:
+            raise ValueError(f"learning_decay must not be negative, found {self.learning_decay}")
+        if not self.learning_offset >= 0:
+            raise ValueError(f"learning_offset must not be negative, found {self.learning_offset}")
+        effective_n_jobs(self.n_jobs)
+
+    def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
+        counts = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.int32, np.int64, np.float64, np.float32],
+        )
+        counts = sparse.csr_array(counts)
+        if counts.nnz and counts.data.min() < 0:
+            raise ValueError(
+                "Negative values in data passed to OnlineLDA: counts are how often a word occurs"
+            )
+        counts.sum_duplicates()
+        return counts
+
+    def _start(self, counts: sparse.csr_array, state: OnlineLDAState | None) -> None:
+        n_words = counts.shape[1]
+        if state is not None:
+            if state.excess.shape != (n_words, self.n_topics):
+                raise ValueError(
+                    f"the state is of {state.excess.shape[1]} topics over {state.excess.shape[0]} "
+                    f"words, the model has {self.n_topics} topics and the data {n_words} words"
+                )
+            self.state_ = state
+            if not hasattr(self, "seed_"):
+                self.seed_ = seed_from(self.random_state)
+            return
+        self.seed_ = seed_from(self.random_state)
+        eta = prior_vector(self.eta, n_words, "eta")
+        frozen = np.zeros(n_words, dtype=np.bool_)
+        if self.word_budget is not None:
+            frequency = np.asarray(counts.sum(axis=0)).ravel()
+            by_frequency = np.argsort(-frequency, kind="stable")
+            frozen[by_frequency[: max(0, n_words - self.word_budget)]] = True
+        # λ starts as Gamma(100, 0.01) draws, as in Hoffman's onlineldavb.
+        rng = np.random.default_rng([self.seed_, 0])
+        excess = rng.gamma(100.0, 0.01, size=(n_words, self.n_topics)) - eta[:, None]
+        self.state_ = OnlineLDAState(
+            excess=excess,
+            scale=1.0,
+            excess_sum=excess.sum(axis=0),
+            alpha=prior_vector(self.alpha, self.n_topics, "alpha"),
+            eta=eta,
+            frozen=frozen,
+            n_batches=0,
+            n_documents=0,
+        )
+
+    def _update(self, counts: sparse.csr_array, total_documents: int) -> tuple[int, float]:
+        """E-step and M-step of one batch (S, V); returns its E-step iterations and ρ."""
+        state, n_docs = self.state_, counts.shape[0]
+        doc_topic_dirichlet = starting_dirichlet(counts, state.alpha)
+        expected = self._e_step(counts, doc_topic_dirichlet)
+        step_size = float((self.learning_offset + 1.0 + state.n_batches) ** -self.learning_decay)
+        self._m_step(expected, step_size, total_documents / n_docs)
+        if isinstance(self.alpha, str) and self.alpha == "learned":
+            self._learn_alpha(doc_topic_dirichlet, step_size)
+        if isinstance(self.eta, str) and self.eta == "learned":
+            self._learn_eta(step_size)
+        state.n_batches += 1
+        state.n_documents += n_docs
+        return expected.iterations, step_size
+
+    def _e_step(self, counts: sparse.csr_array, doc_topic_dirichlet: Floats) -> _Expected:
+        """Fit q(θ) of a batch (S, V) under the present λ; mutates γ, the (S, K) array."""
+        state, n_threads = self.state_, effective_n_jobs(self.n_jobs)
+        words, word_of = np.unique(counts.indices, return_inverse=True)
+        norm = np.exp(psi(state.eta.sum() + state.scale * state.excess_sum))
+        weight = np.empty((len(words), self.n_topics))
+        for_blocks(
+            lambda first, last: weigh_words(
+                words, first, last, state.excess, state.scale, state.eta, norm, weight
+            ),
+            len(words),
+            WORD_BLOCK,
+            n_threads,
+        )
+        data = counts.data.astype(np.float64)
+        documents = Documents(counts.indptr, word_of.astype(np.int32), data)
+        exp_elog_doc_topic = np.empty_like(doc_topic_dirichlet)
+        ratio = np.empty_like(data)
+        iterations = np.zeros(-(-counts.shape[0] // DOCUMENT_BLOCK), dtype=np.int64)
+
+        def infer(first: int, last: int) -> None:
+            iterations[first // DOCUMENT_BLOCK] = infer_documents(
+                documents,
+                first,
+                last,
+                weight,
+                state.alpha,
+                self.max_e_iterations,
+                self.e_tolerance,
+                doc_topic_dirichlet,
+                exp_elog_doc_topic,
+                ratio,
+            )
+
+        for_blocks(infer, counts.shape[0], DOCUMENT_BLOCK, n_threads)
+        by_word = sparse.csr_array(
+            (ratio, documents.word_of, documents.start), shape=(counts.shape[0], len(words))
+        ).tocsc()
+        return _Expected(
+            words=words,
+            weight=weight,
+            occurrences=Occurrences(by_word.indptr, by_word.indices, by_word.data),
+            exp_elog_doc_topic=exp_elog_doc_topic,
+            iterations=int(iterations.sum()),
+        )
+
+    def _m_step(self, expected: _Expected, step_size: float, documents_a_document: float) -> None:
+        """λ ← (1-ρ) λ + ρ (eta + D/S · expected counts), then λ = eta for the frozen words."""
+        state, n_words = self.state_, len(expected.words)
+        self._decay(1.0 - step_size)
+        factor = step_size * documents_a_document / state.scale
+        added = np.zeros((-(-n_words // WORD_BLOCK), self.n_topics))
+        for_blocks(
+            lambda first, last: add_expected_counts(
+                expected.words,
+                first,
+                last,
+                expected.occurrences,
+                expected.exp_elog_doc_topic,
+                expected.weight,
+                factor,
+                state.excess,
+                added[first // WORD_BLOCK],
+            ),
+            n_words,
+            WORD_BLOCK,
+            effective_n_jobs(self.n_jobs),
+        )
+        state.excess_sum += added.sum(axis=0)
+        if state.frozen.any():
+            state.excess_sum -= state.excess[state.frozen].sum(axis=0)
+            state.excess[state.frozen] = 0.0
+
+    def _decay(self, keep: float) -> None:
+        """λ - eta ← keep · (λ - eta), for all words at once."""
+        state = self.state_
+        state.scale *= keep
+        if state.scale < _SMALLEST_SCALE:
+            state.excess *= state.scale
+            state.excess_sum = state.excess.sum(axis=0)
+            state.scale = 1.0
+
+    def _learn_alpha(self, doc_topic_dirichlet: Floats, step_size: float) -> None:
+        elog = psi(doc_topic_dirichlet) - psi(doc_topic_dirichlet.sum(axis=1, keepdims=True))
+        step = newton_step(self.state_.alpha, elog.mean(axis=0), len(elog))
+        learned = self.state_.alpha + step_size * step
+        if (learned > 0).all():
+            self.state_.alpha = learned
+
+    def _learn_eta(self, step_size: float) -> None:
+        dirichlet = self.state_.topic_word_dirichlet
+        mean_log = float((psi(dirichlet).mean(axis=1) - psi(dirichlet.sum(axis=1))).mean())
+        eta = float(self.state_.eta[0])
+        learned = eta + step_size * symmetric_newton_step(eta, mean_log, len(self.state_.eta))
+        if learned > 0:
+            self.state_.eta = np.full_like(self.state_.eta, learned)

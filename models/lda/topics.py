@@ -1,0 +1,123 @@
+"""What LDA learns: topics and the prior of a document's topic proportions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.lda.variational import infer_doc_topic
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LDATopics:
+    """LDA with its topics fixed: θ_d ~ Dirichlet(alpha), each word from Σ_k θ_dk topic_word_k.
+
+    In the literature the topics are φ or β, and alpha is α.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a value is negative or not finite, alpha is not positive, or a row of
+        `topic_word` does not sum to 1 within 1e-5 (within that, rows are normalised exactly).
+    """
+
+    topic_word: Floats
+    """(K, V), rows sum to 1."""
+    alpha: Floats
+    """(K,), positive."""
+
+    def __post_init__(self) -> None:
+        topic_word = np.array(self.topic_word, dtype=np.float64, ndmin=2)
+        alpha = np.array(self.alpha, dtype=np.float64, ndmin=1)
+        if topic_word.ndim != 2 or alpha.ndim != 1 or topic_word.shape[0] != alpha.shape[0]:
+            raise ValueError(
+                "topic_word must be (n_topics, n_words) and alpha (n_topics,), "
+                f"found {topic_word.shape} and {alpha.shape}"
+            )
+        if not topic_word.size:
+            raise ValueError(f"topic_word needs a topic and a word, found shape {topic_word.shape}")
+        if not np.isfinite(topic_word).all() or (topic_word < 0).any():
+            raise ValueError("topic_word must hold finite probabilities, none negative")
+        if not np.isfinite(alpha).all() or (alpha <= 0).any():
+            raise ValueError("alpha must be positive and finite")
+        sums = topic_word.sum(axis=1)
+        if (np.abs(sums - 1.0) > 1e-5).any():
+            k = int(np.argmax(np.abs(sums - 1.0)))
+            raise ValueError(
+                f"each row of topic_word must sum to 1, row {k} sums to {sums[k]:.8g}: "
+                "divide each row by its sum"
+            )
+        topic_word /= sums[:, None]
+        topic_word.setflags(write=False)
+        alpha.setflags(write=False)
+        object.__setattr__(self, "topic_word", topic_word)
+        object.__setattr__(self, "alpha", alpha)
+
+    @property
+    def n_topics(self) -> int:
+        """K."""
+        return int(self.topic_word.shape[0])
+
+    @property
+    def n_words(self) -> int:
+        """V."""
+        return int(self.topic_word.shape[1])
+
+    def top_words(self, n: int = 10) -> NDArray[np.intp]:
+        """Indices (K, n) of each topic's most probable words, the most probable first.
+
+        Words of equal probability stand in the order of the vocabulary.
+        """
+        return np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
+
+    def transform(
+        self,
+        counts: sparse.csr_array,
+        *,
+        max_iterations: int = 200,
+        tolerance: float = 1e-4,
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Topic proportions (D, K) of documents (D, V): the mean of the variational q(θ)."""
+        dirichlet = infer_doc_topic(
+            counts,
+            np.ascontiguousarray(self.topic_word.T),
+            self.alpha,
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+            n_jobs=n_jobs,
+        )
+        proportions: Floats = dirichlet / dirichlet.sum(axis=1, keepdims=True)
+        return proportions
+
+    @classmethod
+    def from_weights(cls, topic_word_weight: ArrayLike, alpha: ArrayLike) -> Self:
+        """Topics from any non-negative weights (K, V), such as counts or Dirichlet parameters.
+
+        `alpha` may be a number: then it is every topic's.
+        """
+        weight = np.asarray(topic_word_weight, dtype=np.float64)
+        prior = np.asarray(alpha, dtype=np.float64)
+        sums = weight.sum(axis=1, keepdims=True)
+        if not (sums > 0).all():
+            raise ValueError("every topic needs a word of positive weight")
+        return cls(weight / sums, np.broadcast_to(prior, weight.shape[:1]))
+
+    @classmethod
+    def from_sklearn(cls, model: Any) -> Self:
+        """Posterior mean topics of a fitted `sklearn.decomposition.LatentDirichletAllocation`."""
+        return cls.from_weights(model.components_, model.doc_topic_prior_)
+
+    @classmethod
+    def from_gensim(cls, model: Any) -> Self:
+        """Posterior mean topics of a `gensim.models.LdaModel` or `LdaMulticore`."""
+        return cls.from_weights(model.state.get_lambda(), model.alpha)

@@ -1,0 +1,209 @@
+"""Variational inference for LDA: kernels of plain arrays (Hoffman, Blei & Bach 2010, Algorithm 2).
+
+With q(θ_d) = Dirichlet(γ_d) and topics given by weights b_kw (exp E[log φ_kw] while topics are
+being learned, φ_kw itself once they are fixed), the fixed point of a document is
+
+    γ_dk = α_k + Σ_w n_dw t_k b_kw / Σ_j t_j b_jw,    t_k = exp E[log θ_dk].
+
+The responsibilities φ_dwk = t_k b_kw / Σ_j t_j b_jw are never stored: what remains of them is one
+number an entry, the ratio n_dw / Σ_j t_j b_jw. The factor exp(-ψ(Σγ)) of t cancels in both, so t is
+exp(ψ(γ)) throughout.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+from models.lda.digamma import exp_digamma
+from models.parallel import effective_n_jobs, for_blocks
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32] | NDArray[np.int64]
+
+DOCUMENT_BLOCK = 32
+"""Documents a task: small enough to keep the threads busy to the end of a batch."""
+
+_TINY = 1e-100
+
+
+class Documents(NamedTuple):
+    """A CSR matrix as kernels take it; the entries of document d are `start[d]:start[d+1]`."""
+
+    start: Ints
+    word_of: Ints
+    counts: Floats
+
+
+class Occurrences(NamedTuple):
+    """The same entries by word (CSC); those of word w are `start[w]:start[w+1]`."""
+
+    start: Ints
+    doc_of: Ints
+    ratio: Floats
+    """n_dw / Σ_j t_j b_jw, from `infer_documents`."""
+
+
+@kernel
+def infer_documents(
+    documents: Documents,
+    first: int,
+    last: int,
+    word_topic_weight: Floats,
+    alpha: Floats,
+    max_iterations: int,
+    tolerance: float,
+    doc_topic_dirichlet: Floats,
+    exp_elog_doc_topic: Floats,
+    ratio: Floats,
+) -> int:
+    """Run the fixed point of γ for the documents `first <= d < last`.
+
+    Mutates rows `first:last` of `doc_topic_dirichlet` (D, K), which hold the starting values, of
+    `exp_elog_doc_topic` (D, K), exp ψ(γ), and the entries of these rows in `ratio` (nnz,).
+    `word_topic_weight` is (V, K). A document is done when the mean absolute change of γ falls below
+    `tolerance`, or after `max_iterations`, the cap. Returns the number of iterations made in all.
+    """
+    n_topics = alpha.shape[0]
+    total = np.empty(n_topics)
+    iterations = 0
+    for d in range(first, last):
+        gamma = doc_topic_dirichlet[d]
+        theta = exp_elog_doc_topic[d]
+        exp_digamma(gamma, theta)
+        start, stop = documents.start[d], documents.start[d + 1]
+        for _ in range(max_iterations):
+            iterations += 1
+            total[:] = 0.0
+            for j in range(start, stop):
+                weight = word_topic_weight[documents.word_of[j]]
+                norm = _TINY
+                for k in range(n_topics):
+                    norm += theta[k] * weight[k]
+                share = documents.counts[j] / norm
+                for k in range(n_topics):
+                    total[k] += share * weight[k]
+            change = 0.0
+            for k in range(n_topics):
+                updated = alpha[k] + theta[k] * total[k]
+                change += abs(updated - gamma[k])
+                gamma[k] = updated
+            exp_digamma(gamma, theta)
+            if change < tolerance * n_topics:
+                break
+        for j in range(start, stop):
+            weight = word_topic_weight[documents.word_of[j]]
+            norm = _TINY
+            for k in range(n_topics):
+                norm += theta[k] * weight[k]
+            ratio[j] = documents.counts[j] / norm
+    return iterations
+
+
+@kernel
+def weigh_words(
+    words: Ints,
+    first: int,
+    last: int,
+    excess: Floats,
+    scale: float,
+    eta: Floats,
+    exp_elog_norm: Floats,
+    word_topic_weight: Floats,
+) -> None:
+    """Fill rows `first:last` of `word_topic_weight` (n, K) with exp E[log φ_kw] of `words` (n,).
+
+    λ_wk = eta_w + scale excess_wk, and `exp_elog_norm` (K,) is exp ψ(Σ_w λ_wk).
+    """
+    n_topics = excess.shape[1]
+    for i in range(first, last):
+        w = words[i]
+        row = word_topic_weight[i]
+        for k in range(n_topics):
+            row[k] = eta[w] + scale * excess[w, k]
+        exp_digamma(row, row)
+        for k in range(n_topics):
+            row[k] /= exp_elog_norm[k]
+
+
+@kernel
+def add_expected_counts(
+    words: Ints,
+    first: int,
+    last: int,
+    occurrences: Occurrences,
+    exp_elog_doc_topic: Floats,
+    word_topic_weight: Floats,
+    factor: float,
+    excess: Floats,
+    added: Floats,
+) -> None:
+    """Add `factor` times the expected counts Σ_d n_dw φ_dwk to the rows `words[first:last]`.
+
+    Mutates those rows of `excess` (V, K), and adds what they gained in all to `added` (K,).
+    `occurrences` and `word_topic_weight` (n, K) are indexed like `words` (n,).
+    """
+    n_topics = excess.shape[1]
+    total = np.empty(n_topics)
+    for i in range(first, last):
+        w = words[i]
+        total[:] = 0.0
+        for j in range(occurrences.start[i], occurrences.start[i + 1]):
+            theta = exp_elog_doc_topic[occurrences.doc_of[j]]
+            share = occurrences.ratio[j]
+            for k in range(n_topics):
+                total[k] += share * theta[k]
+        for k in range(n_topics):
+            gain = factor * total[k] * word_topic_weight[i, k]
+            excess[w, k] += gain
+            added[k] += gain
+
+
+def starting_dirichlet(counts: sparse.csr_array, alpha: Floats) -> Floats:
+    """Where the fixed point starts: each document's tokens spread evenly, γ_dk = α_k + n_d / K."""
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+    started: Floats = alpha + n_tokens / alpha.shape[0]
+    return started
+
+
+def infer_doc_topic(
+    counts: sparse.csr_array,
+    word_topic_weight: Floats,
+    alpha: Floats,
+    *,
+    max_iterations: int,
+    tolerance: float,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Variational Dirichlet parameters γ (D, K) of documents under topics that stay as they are.
+
+    Each document's result depends on that document alone, never on its neighbours in `counts` or
+    on the number of threads.
+    """
+    doc_topic_dirichlet = starting_dirichlet(counts, alpha)
+    exp_elog_doc_topic = np.empty_like(doc_topic_dirichlet)
+    documents = Documents(counts.indptr, counts.indices, counts.data.astype(np.float64))
+    ratio = np.empty_like(documents.counts)
+
+    def work(first: int, last: int) -> None:
+        infer_documents(
+            documents,
+            first,
+            last,
+            word_topic_weight,
+            alpha,
+            max_iterations,
+            tolerance,
+            doc_topic_dirichlet,
+            exp_elog_doc_topic,
+            ratio,
+        )
+
+    for_blocks(work, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(n_jobs))
+    return doc_topic_dirichlet

@@ -1,0 +1,58 @@
+"""log p(words | θ, φ): what every bound and estimator adds up in the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+from models.lda.variational import DOCUMENT_BLOCK, Documents
+from models.parallel import effective_n_jobs, for_blocks
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+
+def log_word_probability(
+    counts: sparse.csr_array, doc_topic: Floats, word_topic: Floats, n_jobs: int | None = None
+) -> Floats:
+    """Σ_w n_dw log Σ_k θ_dk φ_kw for each document (D,).
+
+    `doc_topic` is (D, K) and `word_topic` (V, K), the topics by word. Equivalent to
+    `(counts * np.log(doc_topic @ word_topic.T)).sum(axis=1)` without the (D, V) array.
+    """
+    documents = Documents(counts.indptr, counts.indices, counts.data.astype(np.float64))
+    result = np.empty(counts.shape[0])
+    for_blocks(
+        lambda first, last: _sum_log_probability(
+            documents, first, last, doc_topic, word_topic, result
+        ),
+        counts.shape[0],
+        DOCUMENT_BLOCK,
+        effective_n_jobs(n_jobs),
+    )
+    return result
+
+
+@kernel
+def _sum_log_probability(
+    documents: Documents,
+    first: int,
+    last: int,
+    doc_topic: Floats,
+    word_topic: Floats,
+    log_probability: Floats,
+) -> None:
+    """Fill `log_probability[first:last]`; a word that no topic has makes it -inf."""
+    for d in range(first, last):
+        total = 0.0
+        for j in range(documents.start[d], documents.start[d + 1]):
+            probability = 0.0
+            for k in range(doc_topic.shape[1]):
+                probability += doc_topic[d, k] * word_topic[documents.word_of[j], k]
+            total += documents.counts[j] * np.log(probability)
+        log_probability[d] = total

@@ -1,0 +1,55 @@
+"""Blocks of work over a thread pool: the partition is fixed, so the thread count changes no bit."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def effective_n_jobs(n_jobs: int | None) -> int:
+    """Number of threads for the scikit-learn setting `n_jobs`: None is 1, -1 is every core.
+
+    Raises
+    ------
+    ValueError
+        If `n_jobs` is 0.
+    """
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs = 0 has no meaning: give a number of threads, or -1 for all cores")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return n_jobs if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)
+
+
+def for_blocks(
+    work: Callable[[int, int], object], n_items: int, block_size: int, n_threads: int
+) -> None:
+    """Call `work(start, stop)` for each block of `block_size` consecutive items.
+
+    `work` must release the GIL to gain from threads and must write to its own items only.
+    """
+    starts = range(0, n_items, block_size)
+    if n_threads == 1 or len(starts) <= 1:
+        for start in starts:
+            work(start, min(start + block_size, n_items))
+        return
+    pool = _pool(n_threads)
+    tasks = [pool.submit(work, start, min(start + block_size, n_items)) for start in starts]
+    for task in tasks:
+        task.result()
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="kernel")
+
+
+# A forked child inherits the pool object but none of its threads: let it start its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -1,0 +1,132 @@
+"""Models on disk: one .npz of plain arrays with a JSON header inside; no pickle, ever."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpora.files import atomic_write
+from models.lda.topics import LDATopics
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+MODEL_FORMAT = "wikitopics model"
+VERSION = 1
+
+
+class ModelFormatError(ValueError):
+    """A file is not a saved model, is damaged, or was written by a newer version."""
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A model as it is kept: what was learned, over which words, and how it came about."""
+
+    topics: LDATopics
+    vocabulary: tuple[str, ...]
+    """(V,), the words that columns of `topics.topic_word` stand for."""
+    header: dict[str, Any] = field(default_factory=dict)
+    """Provenance: family, settings, seed, versions, hashes; anything that JSON can hold."""
+    prevalence: NDArray[np.float64] | None = None
+    """(K,), each topic's share of the training tokens, if known."""
+
+
+def save_model(path: str | os.PathLike[str], model: SavedModel) -> None:
+    """Write the model to `path`, whole or not at all; equal models give equal bytes."""
+    if len(model.vocabulary) != model.topics.n_words:
+        raise ValueError(
+            f"the vocabulary has {len(model.vocabulary)} words, the topics {model.topics.n_words}"
+        )
+    arrays: dict[str, NDArray[Any]] = {
+        "topic_word": model.topics.topic_word,
+        "alpha": model.topics.alpha,
+        "vocabulary": _bytes_of("\n".join(model.vocabulary)),
+    }
+    if model.prevalence is not None:
+        arrays["prevalence"] = model.prevalence
+    header = {**model.header, "vocabulary_hash": vocabulary_hash(model.vocabulary)}
+    write_arrays(path, MODEL_FORMAT, header, arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> SavedModel:
+    """Read a model that `save_model` wrote.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is not one, is damaged, or is of a newer version.
+    FileNotFoundError
+        If there is no such file.
+    """
+    header, arrays = read_arrays(path, MODEL_FORMAT)
+    try:
+        vocabulary = tuple(arrays["vocabulary"].tobytes().decode().split("\n"))
+        topics = LDATopics(arrays["topic_word"], arrays["alpha"])
+        if len(vocabulary) != topics.n_words:
+            raise ValueError(
+                f"{len(vocabulary)} words in the vocabulary, {topics.n_words} in topics"
+            )
+        if header.get("vocabulary_hash") != vocabulary_hash(vocabulary):
+            raise ValueError("the vocabulary is not the one the header names")
+    except (KeyError, ValueError) as error:
+        raise ModelFormatError(f"{path}: not a usable model: {error}") from error
+    return SavedModel(topics, vocabulary, header, arrays.get("prevalence"))
+
+
+def vocabulary_hash(vocabulary: Sequence[str]) -> str:
+    """SHA-256 of the words in their order."""
+    return hashlib.sha256("\n".join(vocabulary).encode()).hexdigest()
+
+
+def write_arrays(
+    path: str | os.PathLike[str],
+    kind: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+) -> None:
+    """Write arrays and a JSON header as an uncompressed .npz, whole or not at all."""
+    text = json.dumps({**header, "format": kind, "version": VERSION}, sort_keys=True)
+    with atomic_write(path) as stream:
+        np.savez(stream, allow_pickle=False, header=_bytes_of(text), **arrays)
+
+
+def read_arrays(
+    path: str | os.PathLike[str], kind: str
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a file that `write_arrays` wrote as `kind`.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is something else, damaged (each array has a checksum), or of a newer version.
+    """
+    data = Path(path).read_bytes()
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        found, version = header["format"], header["version"]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, zipfile.BadZipFile) as error:
+        raise ModelFormatError(f"{path}: not a {kind} file, or damaged: {error}") from error
+    if found != kind:
+        raise ModelFormatError(f"{path}: expected a {kind} file, found a {found}")
+    if version > VERSION:
+        raise ModelFormatError(
+            f"{path}: written by a newer wikitopics (format {version}, this one reads {VERSION}): "
+            "upgrade wikitopics to read it"
+        )
+    return header, arrays
+
+
+def _bytes_of(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), dtype=np.uint8)

@@ -1,0 +1,29 @@
+"""Where randomness enters: once, as a number that can be written down."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+
+def seed_from(random_state: Any) -> int:
+    """The seed that `random_state` stands for: itself, one drawn from a generator, or a fresh one.
+
+    Raises
+    ------
+    ValueError
+        If it is a negative number, or not a number or a generator.
+    """
+    if random_state is None:
+        return secrets.randbits(32)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**32, dtype=np.uint64))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"the seed must not be negative, found {random_state}")
+        return int(random_state)
+    raise ValueError(f"random_state must be a number or a numpy generator, found {random_state!r}")
