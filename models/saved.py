@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpora.files import atomic_write
 from models.lda.topics import LDATopics
@@ -19,6 +18,8 @@ from models.lda.topics import LDATopics
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 MODEL_FORMAT = "wikitopics model"
 VERSION = 1
