@@ -1,0 +1,248 @@
+"""A shard: some articles as the bytes of one compressed file, and back.
+
+The bytes are a gzip stream of pickles (protocol 5): first a header
+
+    {"format": "wikitopics articles", "version": 1, "keys": [(language, page_id), ...]}
+
+so that the keys are had by decompressing the beginning only, then one plain dict of `Article`'s
+fields for each key, in the same order. Equal articles give equal bytes.
+
+Pickle is a small stack language that can call any function, so a shard from elsewhere is not
+handed to `pickle.load`. It is read by an unpickler that knows the two dozen instructions which
+make dicts, lists, pairs, strings and integers, and no other: nothing in a shard can name a class or
+a function, and nothing is ever called.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import zlib
+from typing import TYPE_CHECKING, Any, ClassVar, Never, get_type_hints
+
+from corpora.articles.article import Article
+from corpora.errors import CorpusFormatError, UnsupportedVersionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+FORMAT = "wikitopics articles"
+VERSION = 1
+
+FIELDS: dict[str, type] = get_type_hints(Article)
+"""Article's fields and their types, in order."""
+
+LARGEST_PICKLE = 2**27
+"""Bytes that one article may take; a few bytes that unfold into more than that are refused."""
+
+LONGEST_ARTICLE = 2**24
+"""Characters in all of an article's fields; at four bytes each, half of `LARGEST_PICKLE`."""
+
+INSTRUCTIONS = (
+    *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "BINGET", "LONG_BINGET"),
+    *("EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_LIST", "APPEND", "APPENDS", "TUPLE2"),
+    *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "BININT", "BININT1", "BININT2", "LONG1"),
+    *("GLOBAL", "STACK_GLOBAL", "INST"),  # known only so that what they ask for can be named
+)
+
+
+def check_article(article: Article) -> None:
+    """See to it that `article` can be stored.
+
+    Raises
+    ------
+    ValueError
+        If a field has another type than `Article` says (a subclass counts as another type), an
+        integer does not fit in 64 bits, or the article has over `LONGEST_ARTICLE` characters.
+    """
+    if fault := _fault_of(_record_of(article)):
+        raise ValueError(f"article {article.document_id!r} cannot be stored: {fault}")
+
+
+def pack_shard(articles: Sequence[Article]) -> bytes:
+    """The shard that holds `articles`; equal articles give equal bytes.
+
+    Raises
+    ------
+    ValueError
+        If an article cannot be stored; see `check_article`.
+    """
+    keys = [(article.language, article.page_id) for article in articles]
+    packed = io.BytesIO()
+    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=packed, mtime=0) as stream:
+        stream.write(_pickled({"format": FORMAT, "version": VERSION, "keys": keys}))
+        for article in articles:
+            check_article(article)
+            stream.write(_pickled(_record_of(article)))
+    return packed.getvalue()
+
+
+def read_keys(data: bytes, name: str = "shard") -> list[tuple[str, int]]:
+    """(language, page_id) of each article of a shard, in order; the articles are not decompressed.
+
+    Raises
+    ------
+    CorpusFormatError
+        If the beginning of `data` is not that of a shard; the message starts with `name`.
+    UnsupportedVersionError
+        If a newer version of this software wrote it.
+    """
+    return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)
+
+
+def read_articles(data: bytes, name: str = "shard") -> Iterator[Article]:
+    """The articles of a shard, one at a time, each checked against its type and its key.
+
+    Raises
+    ------
+    CorpusFormatError
+        As soon as `data` turns out to be damaged, cut short, followed by something else, or to ask
+        for anything but plain values; the message starts with `name`.
+    UnsupportedVersionError
+        If a newer version of this software wrote it.
+    """
+    stream = gzip.GzipFile(fileobj=io.BytesIO(data))
+    keys = _read_header(stream, name)
+    for number, key in enumerate(keys, start=1):
+        record = _unpickled(stream, name)
+        fault = "it is not a dict" if type(record) is not dict else _fault_of(record)
+        if fault:
+            raise CorpusFormatError(
+                f"{name}: article {number} of {len(keys)} is malformed: {fault}"
+            )
+        article = Article(**record)
+        if (article.language, article.page_id) != key:
+            raise CorpusFormatError(
+                f"{name}: article {number} of {len(keys)} is not the one its header announces"
+            )
+        yield article
+    _check_end(stream, data, name)
+
+
+def _record_of(article: Article) -> dict[str, object]:
+    return {name: getattr(article, name) for name in FIELDS}
+
+
+def _fault_of(record: dict[str, object]) -> str:
+    """What keeps `record` from being an article's fields; empty if nothing does."""
+    if record.keys() != FIELDS.keys():
+        return "its fields are not those of an article"
+    n_characters = 0
+    for name, kind in FIELDS.items():
+        value = record[name]
+        if type(value) is not kind:
+            return f"its {name} is of type {type(value).__name__}, expected {kind.__name__}"
+        if isinstance(value, str):
+            n_characters += len(value)
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return f"its {name} does not fit in 64 bits"
+    if n_characters > LONGEST_ARTICLE:
+        return f"it is longer than {LONGEST_ARTICLE} characters"
+    return ""
+
+
+def _pickled(value: object) -> bytes:
+    stream = io.BytesIO()
+    pickler = pickle.Pickler(stream, protocol=5)
+    pickler.fast = True  # no memo: whether two equal strings are one object must not show
+    pickler.dump(value)
+    return stream.getvalue()
+
+
+def _read_header(stream: gzip.GzipFile, name: str) -> list[tuple[str, int]]:
+    header = _unpickled(stream, name)
+    if type(header) is not dict or header.get("format") != FORMAT:
+        raise CorpusFormatError(f"{name}: this is not a shard of {FORMAT}")
+    version, keys = header.get("version"), header.get("keys")
+    if type(version) is int and version > VERSION:
+        raise UnsupportedVersionError(
+            f"{name} was written by a newer wikitopics; upgrade to read it"
+        )
+    if header.keys() != {"format", "version", "keys"} or version != VERSION:
+        raise CorpusFormatError(f"{name}: the header is malformed")
+    if type(keys) is not list or not all(_is_key(key) for key in keys):
+        raise CorpusFormatError(f"{name}: the header's keys are not (language, page_id) pairs")
+    return keys
+
+
+def _is_key(key: object) -> bool:
+    return type(key) is tuple and [type(part) for part in key] == [str, int]
+
+
+def _unpickled(stream: gzip.GzipFile, name: str) -> Any:
+    """The next value of the stream, made of nothing but dicts, lists, pairs, str and int."""
+    try:
+        return _PlainUnpickler(_Bounded(stream)).load()
+    except KeyError as error:
+        raise CorpusFormatError(
+            f"{name}: refused, it holds the pickle instruction {error.args[0]:#04x}, but may"
+            " hold plain values only"
+        ) from error
+    except DAMAGES as error:
+        raise CorpusFormatError(f"{name}: damaged or not a shard: {error}") from error
+
+
+def _check_end(stream: gzip.GzipFile, data: bytes, name: str) -> None:
+    """Nothing may follow the last article, neither inside the gzip stream nor behind it."""
+    try:
+        surplus = stream.read(1)
+    except DAMAGES as error:
+        raise CorpusFormatError(f"{name}: damaged at its end: {error}") from error
+    # gzip.GzipFile skips zeros, and reads on in another gzip stream, behind the one that should be
+    # the only one. That one ends with its decompressed length, so anything behind it shows here.
+    length = int.from_bytes(data[-4:], "little")
+    if surplus or length != stream.tell() % 2**32:
+        raise CorpusFormatError(f"{name}: something follows the last article")
+
+
+DAMAGES = (
+    pickle.UnpicklingError,
+    EOFError,
+    OSError,  # gzip.BadGzipFile
+    zlib.error,
+    ValueError,
+    TypeError,
+    IndexError,
+    AttributeError,
+)
+"""What gzip and pickle raise on bytes that are not what they expect."""
+
+
+class _Bounded:
+    """As many bytes of a stream as one pickle may take; fewer than asked for is an error."""
+
+    def __init__(self, stream: gzip.GzipFile) -> None:
+        self._stream = stream
+        self._left = LARGEST_PICKLE
+
+    def read(self, size: int) -> bytes:
+        if size > self._left:
+            raise pickle.UnpicklingError(f"one of its pickles is over {LARGEST_PICKLE} bytes")
+        self._left -= size
+        data = self._stream.read(size)
+        if len(data) < size:
+            raise EOFError("it ends too early")
+        return data
+
+    def readline(self) -> bytes:
+        return self._stream.readline(1000)
+
+
+class _PlainUnpickler(pickle._Unpickler):  # noqa: SLF001 - the compiled one has a fixed instruction set
+    """Makes dicts, lists, pairs, strings and integers; knows no other instruction.
+
+    The compiled unpickler would also follow a memo index of 2³² into 64 GB of memory, and take
+    registered extension codes from a cache without asking `find_class`.
+    """
+
+    dispatch: ClassVar[dict[int, Callable[[pickle.Unpickler], None]]] = {
+        code: pickle._Unpickler.dispatch[code]  # noqa: SLF001
+        for code in (getattr(pickle, name)[0] for name in INSTRUCTIONS)
+    }
+
+    def find_class(self, module: str, name: str) -> Never:
+        asked = f"{module}.{name}"[:200]
+        raise pickle.UnpicklingError(
+            f"refused, it asks for {asked!r}, but may hold plain values only"
+        )
