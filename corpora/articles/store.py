@@ -18,17 +18,15 @@ so a changed, dropped or reordered line is noticed; the check before the first s
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.articles.shard import check_article, pack_shard, read_articles, read_keys
-from corpora.errors import CorpusFormatError, StoreLockedError, UnsupportedVersionError
+from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import (
     atomic_write,
     atomic_write_text,
@@ -36,6 +34,7 @@ from corpora.files import (
     sha256_of,
     sync_directory,
 )
+from corpora.lock import writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -167,7 +166,9 @@ class ArticleStore:
             If the disk is full, for instance. What was committed before is intact, and a later
             `append` goes on from there.
         """
-        with self._locked():
+        self._refuse_other_directories()
+        self.path.mkdir(parents=True, exist_ok=True)
+        with writer_lock(self.path):
             manifest = self._prepare_for_writing()
             known = self.keys()
             n_before = len(known)
@@ -222,27 +223,6 @@ class ArticleStore:
                 f" `python -m pipeline download --output {self.path}`"
             ) from error
         return _parse_manifest(data, str(self._manifest_path))
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock of the single writer; the operating system frees it if we are killed."""
-        self._refuse_other_directories()
-        self.path.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                holder = os.read(descriptor, 20).decode(errors="replace").strip()
-                raise StoreLockedError(
-                    f"{self.path} is being written to by process {holder or 'unknown'};"
-                    " try again when it has ended"
-                ) from error
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-            yield
-        finally:
-            os.close(descriptor)
 
     def _refuse_other_directories(self) -> None:
         """Never mix a store into a directory that holds something else."""
