@@ -1,0 +1,45 @@
+# make demo: install, then topics and held-out perplexity of the built-in sample
+# make test: the quick tests; make test-all: all of them; make lint; make bench
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+DEVELOPMENT := $(VENV)/.development
+
+.PHONY: demo test test-all lint bench clean
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(INSTALLED): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(DEVELOPMENT): pyproject.toml $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/python -m pipeline train --run demo --topics 15 --seed 1
+	$(BIN)/python -m pipeline evaluate demo
+
+test: $(DEVELOPMENT)
+	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered
+
+test-all: $(DEVELOPMENT)
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+lint: $(DEVELOPMENT)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(DEVELOPMENT)
+	$(BIN)/python -m benchmarks.online_lda_vs_peers
+	$(BIN)/python -m benchmarks.e_step_cap
+	$(BIN)/python -m benchmarks.whole_pipeline
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis

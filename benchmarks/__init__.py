@@ -1,0 +1,1 @@
+"""Measurements against named peers, on the same data in the same run."""

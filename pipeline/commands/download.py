@@ -1,0 +1,64 @@
+"""`download`: a source into an article store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora import ArticleStore
+from downloader.sources import read_source, sample_path
+from models.parallel import effective_n_jobs
+from pipeline.errors import UsageError
+from pipeline.progress import Progress
+
+if TYPE_CHECKING:
+    from pipeline.settings import DownloadSettings
+
+SHARD, SAMPLE_SHARD = 100, 10
+"""Articles in a shard, which is the unit of work of the text stage."""
+
+
+def download(settings: DownloadSettings) -> dict[str, Any]:
+    """Add the articles of a source to a store; those that it has are passed over.
+
+    Given again after an interruption it goes on where it was, with the same result.
+    """
+    if settings.source == "sample":
+        if settings.input:
+            raise UsageError("--source sample brings its own file: leave --input out")
+        path = str(sample_path())
+    elif settings.input:
+        path = settings.input
+    else:
+        raise UsageError(f"--source {settings.source} needs the file to read: --input FILE")
+    if settings.limit is not None and settings.limit < 1:
+        raise UsageError(f"--limit must be at least 1, found {settings.limit}")
+    n_processes = effective_n_jobs(settings.threads)
+    shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
+    store = ArticleStore(settings.output, shard_size)
+    size = os.stat(path).st_size if Path(path).is_file() else None  # noqa: PTH116
+    with Progress("articles", size, "B") as progress:
+        read = 0
+
+        def progress_bytes(total: int) -> None:
+            nonlocal read
+            progress.update(total - read)
+            read = total
+
+        added = store.append(
+            read_source(
+                settings.source,
+                path,
+                limit=settings.limit,
+                language=settings.language,
+                n_processes=n_processes,
+                progress_bytes=progress_bytes,
+            )
+        )
+    return {"output": settings.output, "added": added, "articles": len(store)}
+
+
+def print_download(result: dict[str, Any]) -> None:
+    """One line for people."""
+    print(f"{result['output']}: {result['added']:,} articles added, {result['articles']:,} in all")

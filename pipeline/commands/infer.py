@@ -1,0 +1,72 @@
+"""`infer`: the topics of new texts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpora import Bigrams, Corpus, CorpusFormatError, TokenBlock, load_model, tokenize
+from models.parallel import effective_n_jobs
+from pipeline.commands.topics import finished_model
+from pipeline.documents import text_settings
+from pipeline.errors import UsageError
+from pipeline.runs import find_run
+
+if TYPE_CHECKING:
+    from pipeline.settings import InferSettings
+
+SHOWN = 5
+"""Topics shown a text."""
+
+
+def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str, Any]:
+    """Topic proportions of text files ("-" is stdin) under a run's model."""
+    if settings.words < 1:
+        raise UsageError(f"--words must be at least 1, found {settings.words}")
+    run = find_run(settings.runs, run_name)
+    model = finished_model(run)
+    texts = [_read(file) for file in files]
+    how = text_settings(run.settings())
+    runs = tokenize(texts, load_model(how.spacy_model), how)
+    block = Bigrams.load(run.bigrams_path).join(TokenBlock.from_runs(runs, files, files))
+    corpus = Corpus.from_blocks([block], model.vocabulary)
+    proportions = model.topics.transform(corpus.counts, n_jobs=effective_n_jobs(settings.threads))
+    top = model.topics.top_words(settings.words)
+    n_known = corpus.counts.sum(axis=1)
+    return {
+        "run": run.path.name,
+        "texts": [
+            {
+                "file": file,
+                "tokens": int(n_known[d]),
+                "unknown": int(corpus.n_unknown[d]),
+                "topics": [
+                    {
+                        "topic": int(k),
+                        "proportion": float(proportions[d, k]),
+                        "words": [model.vocabulary[w] for w in top[k]],
+                    }
+                    for k in np.argsort(-proportions[d], kind="stable")
+                ],
+            }
+            for d, file in enumerate(files)
+        ],
+    }
+
+
+def print_inference(result: dict[str, Any]) -> None:
+    """The main topics of each text."""
+    for text in result["texts"]:
+        print(f"{text['file']}: {text['tokens']:,} known words, {text['unknown']:,} unknown")
+        for row in text["topics"][:SHOWN]:
+            print(f"{row['topic']:5d} {row['proportion']:6.1%}  {' '.join(row['words'])}")
+
+
+def _read(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorpusFormatError(f"{file}: not UTF-8 text: {error}") from error

@@ -1,0 +1,104 @@
+"""From an article store to a corpus: tokens, bigrams, vocabulary, counts; each step once."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from corpora import Bigrams, Corpus, Pruning, TextSettings, TokenStore, build_corpus, part_of
+from pipeline.errors import UsageError
+from pipeline.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from corpora import ArticleStore, TokenBlock
+    from pipeline.runs import RunDirectory
+    from pipeline.settings import TrainSettings
+
+logger = logging.getLogger(__name__)
+
+FEW_ARTICLES = 1000
+"""A store of fewer has its sections as documents, unless the settings say otherwise."""
+
+
+def text_settings(settings: TrainSettings) -> TextSettings:
+    """The settings of the text stage; `documents` must be decided, not "auto"."""
+    try:
+        return TextSettings(
+            spacy_model=settings.spacy_model,
+            parts_of_speech=_listed(settings.parts_of_speech),
+            min_length=settings.min_length,
+            extra_stop_words=_listed(settings.stop_words),
+            documents=settings.documents,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def decide_documents(settings: TrainSettings, articles: ArticleStore) -> TrainSettings:
+    """Settings with "auto" replaced by what it means for this store."""
+    if settings.documents != "auto":
+        return settings
+    documents = "section" if len(articles) < FEW_ARTICLES else "article"
+    return replace(settings, documents=documents)
+
+
+def make_corpus(
+    run: RunDirectory, settings: TrainSettings, articles: ArticleStore, n_processes: int
+) -> Corpus:
+    """The corpus of a run, made once: bigrams and vocabulary come from its training part alone."""
+    if (run.corpus_path / "header.json").exists():
+        return Corpus.load(run.corpus_path)
+
+    def is_training(document_id: str) -> bool:
+        return part_of(document_id, settings.validation, settings.test) == "train"
+
+    blocks: Iterable[TokenBlock] = tokens_of(articles, text_settings(settings), n_processes)
+    logger.info("counting words")
+    bigrams = Bigrams({})
+    if settings.bigrams != "none":
+        bigrams = Bigrams.learn(
+            blocks,
+            is_training,
+            min_count=settings.bigram_min_count,
+            threshold=settings.bigram_threshold,
+            scoring=settings.bigrams,
+        )
+    bigrams.save(run.bigrams_path)
+    pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
+    corpus = build_corpus((bigrams.join(block) for block in blocks), is_training, pruning)
+    corpus.save(run.corpus_path)
+    return corpus
+
+
+def count_with(
+    run: RunDirectory,
+    settings: TrainSettings,
+    articles: ArticleStore,
+    vocabulary: tuple[str, ...],
+    n_processes: int,
+) -> Corpus:
+    """Other articles as the run's own were counted: same text settings, bigrams and vocabulary."""
+    bigrams = Bigrams.load(run.bigrams_path)
+    blocks = tokens_of(articles, text_settings(settings), n_processes)
+    return Corpus.from_blocks((bigrams.join(block) for block in blocks), vocabulary)
+
+
+def tokens_of(articles: ArticleStore, settings: TextSettings, n_processes: int) -> TokenStore:
+    """The tokens of every article, from the store's cache as far as they are there."""
+    tokens = TokenStore(articles, articles.path / "tokens", settings)
+    missing = tokens.missing()
+    if missing:
+        total = sum(entry.articles for entry in missing)
+        with Progress("text", total, "articles") as progress:
+            n_tokens = 0
+            for entry, (_, n_new) in zip(missing, tokens.fill(n_processes), strict=True):
+                n_tokens += n_new
+                progress.update(entry.articles, f"{n_tokens:,} words kept")
+    return tokens
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())

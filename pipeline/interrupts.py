@@ -1,0 +1,45 @@
+"""Ctrl-C and SIGTERM: at once where work is committed in blocks, after a checkpoint in training."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pipeline.errors import Interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def raise_interrupted(signal_number: int, frame: FrameType | None) -> None:
+    """Signal handler that ends the command at once."""
+    del frame
+    raise Interrupted(signal_number)
+
+
+class Deferred:
+    """Whether a signal has arrived; a second one does not wait."""
+
+    def __init__(self) -> None:
+        self.signal_number: int | None = None
+
+    def __call__(self, signal_number: int, frame: FrameType | None) -> None:
+        """Note the signal, or end the command if one was noted before."""
+        if self.signal_number is not None:
+            raise_interrupted(signal_number, frame)
+        self.signal_number = signal_number
+
+
+@contextmanager
+def signals_handled_by(handler: signal._HANDLER) -> Iterator[None]:
+    """SIGINT and SIGTERM go to `handler` within the block, and to where they went before after."""
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)

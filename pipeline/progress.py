@@ -1,0 +1,82 @@
+"""Progress on stderr: a bar with rate and time left, or a line now and then if no terminal."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import Self
+
+from tqdm import tqdm
+
+logger = logging.getLogger(__name__)
+
+DELAY = 2.0
+"""Seconds before a stage shows anything: short stages stay silent."""
+LINE_EVERY = 15.0
+"""Seconds between two lines where stderr is no terminal."""
+
+
+class Progress:
+    """How far one stage is. Use as a context manager and call `update`."""
+
+    def __init__(self, stage: str, total: float | None, unit: str) -> None:
+        self._stage, self._unit = stage, unit
+        self._quiet = not logger.isEnabledFor(logging.INFO)
+        self._bar = tqdm(
+            total=total,
+            desc=stage,
+            unit=f" {unit}",
+            unit_scale=True,
+            delay=DELAY,
+            file=sys.stderr,
+            disable=self._quiet or not sys.stderr.isatty(),
+        )
+        self._n, self._total, self._note = 0.0, total, ""
+        self._started = time.monotonic()
+        self._next_line = self._started + LINE_EVERY
+
+    def update(self, n: float, note: str | None = None) -> None:
+        """Another `n` units are done; `note` is shown beside them."""
+        self._n += n
+        self._bar.update(n)
+        if note is not None and note != self._note:
+            self._note = note
+            self._bar.set_postfix_str(note, refresh=False)
+        now = time.monotonic()
+        if self._bar.disable and now >= self._next_line:
+            self._next_line = now + LINE_EVERY
+            logger.info("%s", self._line())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.close()
+        if exception[0] is None and time.monotonic() - self._started >= DELAY:
+            logger.info("%s", self._line())
+
+    def _line(self) -> str:
+        return str(
+            tqdm.format_meter(
+                self._n,
+                self._total,  # type: ignore[arg-type]
+                time.monotonic() - self._started,
+                prefix=self._stage,
+                unit=f" {self._unit}",
+                unit_scale=True,
+                postfix=self._note or None,
+                bar_format=None
+                if self._total is None
+                else "{desc}: {percentage:.0f} %, "
+                "{n_fmt} of {total_fmt}{unit}, {rate_fmt}, {elapsed} < {remaining}{postfix}",
+            )
+        )
+
+
+class ProgressSafeHandler(logging.Handler):
+    """Log lines on stderr that do not break the bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record above the bar, if there is one."""
+        tqdm.write(self.format(record), file=sys.stderr)

@@ -1,0 +1,212 @@
+"""A run directory: `runs/NAME/`, all of one training run and what it takes to use its model.
+
+settings.toml      as resolved
+provenance.json    versions, seed, hashes, where the articles came from, what came out
+corpus/            the bags of words it learns from
+bigrams.tsv        the joined pairs
+metrics.jsonl      a line each time validation was looked at
+checkpoints/       what an interrupted run goes on from
+model.npz          the model, once it is done
+topics.txt         its topics, for reading
+lock               held by the process that trains
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from corpora.errors import CorpusFormatError, UnsupportedVersionError
+from corpora.files import atomic_write_text
+from pipeline.errors import UsageError
+from pipeline.settings import TrainSettings, as_table, from_table, read_table
+
+FORMAT = "wikitopics run"
+VERSION = 1
+
+NOT_IDENTITY = ("run", "runs", "threads")
+"""Settings that do not change what comes out."""
+
+
+class RunDirectory:
+    """The files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def corpus_path(self) -> Path:
+        """The corpus directory."""
+        return self.path / "corpus"
+
+    @property
+    def bigrams_path(self) -> Path:
+        """The joined pairs."""
+        return self.path / "bigrams.tsv"
+
+    @property
+    def model_path(self) -> Path:
+        """The finished model."""
+        return self.path / "model.npz"
+
+    @property
+    def checkpoint_path(self) -> Path:
+        """The one checkpoint that is kept."""
+        return self.path / "checkpoints" / "latest.npz"
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run was begun here."""
+        return (self.path / "provenance.json").exists()
+
+    def create(self, settings: TrainSettings) -> None:
+        """Begin a run: the directory, its settings and the first half of its provenance."""
+        self.checkpoint_path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write_text(self.path / "settings.toml", tomli_w.dumps({"train": as_table(settings)}))
+        self.update_provenance(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "started": _now(),
+                "seed": settings.seed,
+                "versions": versions(),
+            }
+        )
+
+    def settings(self) -> TrainSettings:
+        """The settings that the run was begun with."""
+        self.provenance()
+        path = self.path / "settings.toml"
+        table = read_table(path, "train")
+        if not table:
+            raise CorpusFormatError(f"{path} is missing or empty: the run cannot be used")
+        return from_table(TrainSettings, table, str(path))
+
+    def provenance(self) -> dict[str, Any]:
+        """What is known of how the run came about.
+
+        Raises
+        ------
+        UnsupportedVersionError
+            If a newer version of this software began it.
+        CorpusFormatError
+            If the file is missing or damaged.
+        """
+        path = self.path / "provenance.json"
+        try:
+            provenance = json.loads(path.read_text("utf-8"))
+            found, version = provenance["format"], int(provenance["version"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CorpusFormatError(f"{path}: not a run's provenance: {error}") from error
+        if found != FORMAT:
+            raise CorpusFormatError(f"{path}: expected a {FORMAT}, found {found!r}")
+        if version > VERSION:
+            raise UnsupportedVersionError(
+                f"{self.path} was written by a newer wikitopics (run format {version}, this one "
+                f"reads {VERSION}): upgrade wikitopics to use it"
+            )
+        return dict(provenance)
+
+    def update_provenance(self, entries: dict[str, Any]) -> None:
+        """Add entries to the provenance."""
+        known = self.provenance() if self.exists else {}
+        text = json.dumps({**known, **entries}, indent=2, ensure_ascii=False) + "\n"
+        atomic_write_text(self.path / "provenance.json", text)
+
+    def finish(self, entries: dict[str, Any]) -> None:
+        """Close the provenance with what came out."""
+        self.update_provenance({**entries, "finished": _now()})
+
+    def write_metrics(self, metrics: list[dict[str, Any]]) -> None:
+        """All looks at validation so far, one JSON object a line."""
+        text = "".join(json.dumps(line) + "\n" for line in metrics)
+        atomic_write_text(self.path / "metrics.jsonl", text)
+
+
+def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirectory, TrainSettings]:
+    """The run to go on with or to begin, and the settings it has or will have.
+
+    A named run that exists goes on with its own settings; `given`, what the command line said, may
+    repeat them but not differ. Without a name the run is called after model and topics, with a
+    number if there is one of other settings already.
+
+    Raises
+    ------
+    UsageError
+        If the command line asks for other settings than the run was begun with.
+    """
+    root = Path(settings.runs)
+    if settings.run:
+        run = RunDirectory(root / settings.run)
+        if run.exists:
+            begun = run.settings()
+            for name, value in given.items():
+                if name not in NOT_IDENTITY and getattr(begun, name) != value:
+                    raise UsageError(
+                        f"run {settings.run!r} was begun with {name} = {getattr(begun, name)}, not "
+                        f"{value}: choose another --run, or leave the setting out to go on with it"
+                    )
+            settings = replace(
+                begun, runs=settings.runs, run=settings.run, threads=settings.threads
+            )
+        return run, settings
+    base, number = f"{settings.model}-{settings.topics}", 1
+    while True:
+        name = base if number == 1 else f"{base}-{number}"
+        run = RunDirectory(root / name)
+        named = replace(settings, run=name)
+        if not run.exists:
+            return run, named
+        begun = run.settings()
+        same_seed = replace(named, seed=begun.seed) if settings.seed is None else named
+        if _identity(begun) == _identity(same_seed):
+            return run, same_seed
+        number += 1
+
+
+def find_run(runs: str, name: str) -> RunDirectory:
+    """The run of that name, or at that path.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    for path in (Path(runs) / name, Path(name)):
+        run = RunDirectory(path)
+        if run.exists:
+            run.provenance()
+            return run
+    there = sorted(each.parent.name for each in Path(runs).glob("*/provenance.json"))
+    known = f"there are {', '.join(there)}" if there else "there are none yet"
+    raise UsageError(f"no run {name!r} in {runs}: {known}; `python -m pipeline train` makes one")
+
+
+def versions() -> dict[str, str]:
+    """Versions of what numbers depend on."""
+    packages = ("gensim", "numba", "numpy", "scikit-learn", "scipy", "spacy")
+    found = {package: metadata.version(package) for package in packages}
+    return {"wikitopics": software_version(), "python": platform.python_version(), **found}
+
+
+def software_version() -> str:
+    """Version of this software; empty when run from a tree that was not installed."""
+    try:
+        return metadata.version("wikitopics")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _identity(settings: TrainSettings) -> dict[str, Any]:
+    return {n: v for n, v in as_table(settings).items() if n not in NOT_IDENTITY}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

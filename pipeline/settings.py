@@ -1,0 +1,220 @@
+"""Settings: command line over environment over `pipeline.toml` over the defaults below."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SETTINGS_FILE = "pipeline.toml"
+ENVIRONMENT_PREFIX = "WIKITOPICS_"
+
+S = TypeVar("S")
+
+
+def setting(
+    default: Any, help_text: str, *, choices: tuple[str, ...] | None = None, metavar: str = ""
+) -> Any:
+    """A field of a settings class, with what the command line says of it."""
+    return field(
+        default=default, metadata={"help": help_text, "choices": choices, "metavar": metavar}
+    )
+
+
+@dataclass(frozen=True)
+class DownloadSettings:
+    """`python -m pipeline download`."""
+
+    source: str = setting("sample", "where articles come from", choices=("sample", "dump", "jsonl"))
+    input: str = setting("", "file to read, for dump (.xml, .bz2, .gz) and jsonl", metavar="FILE")
+    output: str = setting("articles", "article store to add to", metavar="DIR")
+    limit: int | None = setting(None, "read at most this many articles", metavar="N")
+    language: str = setting("en", "language of the articles of a jsonl file", metavar="CODE")
+    threads: int = setting(-1, "processes that parse wikitext; -1: one a core", metavar="N")
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """`python -m pipeline train`."""
+
+    articles: str = setting("", "article store; without one, the built-in sample", metavar="DIR")
+    run: str = setting("", "name of the run; by default made of model and topics", metavar="NAME")
+    runs: str = setting("runs", "where runs are kept", metavar="DIR")
+    model: str = setting("online", "how to learn", choices=("online",))
+    topics: int = setting(25, "number of topics", metavar="K")
+    seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
+    threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
+
+    documents: str = setting(
+        "auto",
+        "what a document is; auto: sections in a store of fewer than 1,000 articles",
+        choices=("auto", "article", "section"),
+    )
+    spacy_model: str = setting("", "spaCy model; by default the small English one", metavar="NAME")
+    parts_of_speech: str = setting("NOUN,VERB,ADJ,ADV", "parts of speech to keep", metavar="LIST")
+    min_length: int = setting(3, "shortest word to keep, in letters", metavar="N")
+    stop_words: str = setting("", "stop words besides spaCy's", metavar="LIST")
+    bigrams: str = setting(
+        "classic", "score that joins neighbours", choices=("classic", "npmi", "none")
+    )
+    bigram_min_count: int = setting(5, "least occurrences of a bigram", metavar="N")
+    bigram_threshold: float = setting(100.0, "least score of a bigram", metavar="X")
+    no_below: int = setting(5, "drop words in fewer documents", metavar="N")
+    no_above: float = setting(0.2, "drop words in a larger share of documents", metavar="X")
+    keep_n: int = setting(100_000, "keep at most this many words", metavar="N")
+    validation: float = setting(0.1, "share of articles for early stopping", metavar="X")
+    test: float = setting(0.1, "share of articles that training never sees", metavar="X")
+
+    alpha: str = setting(
+        "0.1", "prior of topics in a document: number, symmetric, asymmetric or learned"
+    )
+    eta: str = setting("0.1", "prior of words in a topic: number, symmetric or learned")
+    batch_size: int | None = setting(
+        None, "documents a step; by default 1,000, fewer for a small corpus", metavar="N"
+    )
+    max_e_iterations: int = setting(20, "the cap of the E-step", metavar="N")
+    e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X")
+    learning_decay: float = setting(0.7, "kappa of the step size", metavar="X")
+    learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X")
+    word_budget: int | None = setting(
+        None, "words with parameters; the more frequent ones are frozen", metavar="N"
+    )
+    max_passes: int = setting(100, "most passes over the corpus", metavar="N")
+    early_stopping: str = setting(
+        "documents", "when to look at validation", choices=("documents", "time", "none")
+    )
+
+
+@dataclass(frozen=True)
+class EvaluateSettings:
+    """`python -m pipeline evaluate`."""
+
+    articles: str = setting("", "article store to score, instead of the test part", metavar="DIR")
+    method: str = setting("completion", "estimator", choices=("completion", "variational-bound"))
+    samples: int | None = setting(None, "Monte Carlo samples a document", metavar="N")
+    seed: int = setting(0, "fixes the random splits of completion", metavar="N")
+    runs: str = setting("runs", "where runs are kept", metavar="DIR")
+    threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
+
+
+@dataclass(frozen=True)
+class TopicsSettings:
+    """`python -m pipeline topics`."""
+
+    words: int = setting(10, "words a topic", metavar="N")
+    runs: str = setting("runs", "where runs are kept", metavar="DIR")
+
+
+@dataclass(frozen=True)
+class InferSettings:
+    """`python -m pipeline infer`."""
+
+    words: int = setting(5, "words a topic", metavar="N")
+    runs: str = setting("runs", "where runs are kept", metavar="DIR")
+    threads: int = setting(-1, "threads; -1: one a core", metavar="N")
+
+
+def resolve(
+    kind: type[S],
+    section: str,
+    given: Mapping[str, Any],
+    environment: Mapping[str, str] | None = None,
+    settings_file: Path | None = None,
+) -> S:
+    """Settings of one command, each from the first of its sources that names it.
+
+    Parameters
+    ----------
+    kind : a settings dataclass
+    section : str
+        The table of the file that belongs to the command.
+    given : mapping
+        What the command line said, by field name; text is converted.
+    environment : mapping, optional
+        By default `os.environ`; `WIKITOPICS_NO_BELOW` sets `no_below`.
+    settings_file : Path, optional
+        By default `pipeline.toml` of the working directory, if there is one.
+
+    Raises
+    ------
+    UsageError
+        If a source names a setting that there is not, or gives it a value it cannot have.
+    """
+    values: dict[str, Any] = {}
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    path = Path(SETTINGS_FILE) if settings_file is None else settings_file
+    for name, value in read_table(path, section).items():
+        key = name.replace("-", "_")
+        if key not in known:
+            raise UsageError(f"{path}: [{section}] has no setting {name!r}")
+        values[key] = _checked(known[key], value, f"{path}: {name}")
+    for name, each in known.items():
+        variable = ENVIRONMENT_PREFIX + name.upper()
+        text = (os.environ if environment is None else environment).get(variable)
+        if text is not None:
+            values[name] = _checked(each, text, variable)
+    for name, value in given.items():
+        if name in known:
+            values[name] = _checked(known[name], value, "--" + name.replace("_", "-"))
+    return kind(**values)
+
+
+def read_table(path: Path, section: str) -> dict[str, Any]:
+    """One table of a TOML file; empty if there is no such file or table."""
+    try:
+        tables = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a TOML file: {error}") from error
+    table = tables.get(section, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: {section} must be a table, [{section}]")
+    return table
+
+
+def as_table(settings: Any) -> dict[str, Any]:
+    """The settings as TOML can hold them: None is left out."""
+    return {name: value for name, value in asdict(settings).items() if value is not None}
+
+
+def from_table(kind: type[S], table: Mapping[str, Any], where: str) -> S:
+    """Settings that `as_table` wrote."""
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    unknown = sorted(set(table) - set(known))
+    if unknown:
+        raise UsageError(f"{where}: unknown setting {unknown[0]!r}")
+    return kind(**{n: _checked(known[n], v, f"{where}: {n}") for n, v in table.items()})
+
+
+def value_type(each: Field[Any]) -> type:
+    """int, float or str: what a setting's text is converted to."""
+    return {"int": int, "int | None": int, "float": float, "str": str}[str(each.type)]
+
+
+def _checked(each: Field[Any], value: Any, where: str) -> Any:
+    kind = value_type(each)
+    if value is None and each.default is None:
+        return None
+    accepted = (int, float) if kind is float else (kind,)
+    if isinstance(value, bool) or not isinstance(value, (*accepted, str)):
+        raise UsageError(f"{where} must be {_A[kind]}, found {value!r}")
+    try:
+        converted = kind(value)
+    except ValueError:
+        raise UsageError(f"{where} must be {_A[kind]}, found {value!r}") from None
+    choices = each.metadata["choices"]
+    if choices and converted not in choices:
+        raise UsageError(f"{where} must be one of {', '.join(choices)}; found {converted!r}")
+    assert each.default is not MISSING
+    return converted
+
+
+_A = {int: "a whole number", float: "a number", str: "a text"}
