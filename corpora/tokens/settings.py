@@ -1,0 +1,55 @@
+"""What of a text becomes words."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+UNIVERSAL_PARTS_OF_SPEECH = (
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ"),
+    *("NOUN", "NUM", "PART", "PRON", "PROPN", "SCONJ", "VERB"),
+)
+"""The universal parts of speech that words have; PUNCT, SYM, SPACE and X are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSettings:
+    """Which lemmas are kept, and what a document is. Lists are taken for tuples.
+
+    Raises
+    ------
+    ValueError
+        If a setting is none that makes sense.
+    """
+
+    spacy_model: str = ""
+    """A package or a path; empty for the small English model, whichever of its two packages."""
+    parts_of_speech: tuple[str, ...] = ("NOUN", "VERB", "ADJ", "ADV")
+    min_length: int = 3
+    """Characters that a lemma has at least."""
+    extra_stop_words: tuple[str, ...] = ()
+    """Lemmas to drop besides the model's own stop words, in any case."""
+    documents: str = "article"
+    """Whether each "article" or each top-level "section" of one is a document."""
+
+    def __post_init__(self) -> None:
+        for name in ("parts_of_speech", "extra_stop_words"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not all(isinstance(word, str) for word in value):
+                raise ValueError(f"{name} must be a list of words, not {value!r}")
+            object.__setattr__(self, name, tuple(value))
+        unknown = sorted(set(self.parts_of_speech).difference(UNIVERSAL_PARTS_OF_SPEECH))
+        if unknown or not self.parts_of_speech:
+            raise ValueError(
+                f"parts_of_speech must be some of {', '.join(UNIVERSAL_PARTS_OF_SPEECH)}; "
+                f"found {', '.join(unknown) or 'none'}"
+            )
+        if self.min_length < 1:
+            raise ValueError(f"min_length must be at least 1, not {self.min_length}")
+        if self.documents not in {"article", "section"}:
+            raise ValueError(f'documents must be "article" or "section", not {self.documents!r}')
+
+
+def normalized(lemma: str) -> str:
+    """The one form in which a word is stored and compared: lower case, Unicode's composed form."""
+    return unicodedata.normalize("NFC", lemma.lower())

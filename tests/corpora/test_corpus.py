@@ -1,0 +1,399 @@
+"""Counting, against loops; saving, loading and every kind of damage."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from scipy import sparse
+
+from corpora import corpus as corpus_module
+from corpora.corpus import Corpus, build_corpus
+from corpora.errors import CorpusFormatError, EmptyVocabularyError, UnsupportedVersionError
+from corpora.tokens.block import TokenBlock
+from corpora.vocabulary import Pruning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+ALL = Pruning(no_below=1, no_above=1.0, keep_n=None)
+
+Documents = list[list[list[str]]]
+tiny_documents = st.lists(
+    st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6), max_size=3), max_size=9
+)
+
+
+def blocks_of(documents: Documents, block_size: int = 2) -> list[TokenBlock]:
+    ids = [f"en:{d}" for d in range(len(documents))]
+    return [
+        TokenBlock.from_runs(
+            documents[start : start + block_size],
+            ids[start : start + block_size],
+            [f"Title {doc_id}" for doc_id in ids[start : start + block_size]],
+        )
+        for start in range(0, len(documents), block_size)
+    ]
+
+
+def words_of(document: Sequence[Sequence[str]]) -> list[str]:
+    return [word for run in document for word in run]
+
+
+def counts_as_loops_say(documents: Documents, vocabulary: Sequence[str]) -> list[list[int]]:
+    bags = [Counter(words_of(document)) for document in documents]
+    return [[bag[word] for word in vocabulary] for bag in bags]
+
+
+def even(doc_id: str) -> bool:
+    return int(doc_id.removeprefix("en:")) % 2 == 0
+
+
+def small_corpus() -> Corpus:
+    return Corpus(
+        sparse.csr_array(np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]], dtype=np.int32)),
+        ("apple", "café", "zebra"),
+        ("en:1", "en:2#1", "en:2#2"),
+        ("One", "Two", "Two § ü"),
+        np.array([4, 0, 1]),
+    )
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> Corpus:
+    shape = draw(array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=6))
+    dense = draw(arrays(np.int32, shape, elements=st.integers(0, 5)))
+    n_docs, n_words = dense.shape
+    words = draw(st.lists(st.text(), min_size=n_words, max_size=n_words, unique=True))
+    titles = draw(st.lists(st.text(), min_size=n_docs, max_size=n_docs))
+    n_unknown = draw(arrays(np.int64, n_docs, elements=st.integers(0, 9)))
+    return Corpus(
+        sparse.csr_array(dense),
+        tuple(words),
+        tuple(f"en:{d}" for d in range(n_docs)),
+        tuple(titles),
+        n_unknown,
+    )
+
+
+# Building
+
+
+@settings(deadline=None)
+@given(documents=tiny_documents, no_below=st.integers(1, 3), no_above=st.sampled_from([0.5, 1.0]))
+def test_build_corpus_is_what_loops_say(
+    documents: Documents, no_below: int, no_above: float
+) -> None:
+    training = documents[::2]
+    frequency = Counter(word for document in training for word in set(words_of(document)))
+    vocabulary = sorted(
+        word for word, n in frequency.items() if no_below <= n <= no_above * len(training)
+    )
+    blocks, pruning = blocks_of(documents), Pruning(no_below, no_above)
+    if not vocabulary:
+        with pytest.raises(EmptyVocabularyError):
+            build_corpus(blocks, even, pruning)
+        return
+    corpus = build_corpus(iter(blocks), even, pruning)
+    assert corpus.vocabulary == tuple(vocabulary)
+    assert corpus.counts.toarray().tolist() == counts_as_loops_say(documents, vocabulary)
+    assert corpus.doc_ids == tuple(f"en:{d}" for d in range(len(documents)))
+    assert corpus.titles == tuple(f"Title en:{d}" for d in range(len(documents)))
+    known_and_not = corpus.counts.sum(axis=1) + corpus.n_unknown
+    assert known_and_not.tolist() == [len(words_of(document)) for document in documents]
+    assert corpus.n_tokens + corpus.n_unknown.sum() == sum(b.n_tokens for b in blocks)
+
+
+@settings(deadline=None)
+@given(documents=tiny_documents, vocabulary=st.lists(st.sampled_from("bdfhxy"), unique=True))
+def test_counts_against_a_given_vocabulary(documents: Documents, vocabulary: list[str]) -> None:
+    corpus = Corpus.from_blocks(blocks_of(documents), vocabulary)
+    assert corpus.vocabulary == tuple(vocabulary)
+    assert corpus.counts.toarray().tolist() == counts_as_loops_say(documents, vocabulary)
+    known_and_not = corpus.counts.sum(axis=1) + corpus.n_unknown
+    assert known_and_not.tolist() == [len(words_of(document)) for document in documents]
+
+
+@settings(deadline=None)
+@given(tiny_documents)
+def test_building_and_counting_agree(documents: Documents) -> None:
+    blocks = blocks_of(documents, 3)
+    if any(words_of(document) for document in documents[::2]):
+        built = build_corpus(blocks, even, ALL)
+        counted = Corpus.from_blocks(blocks, built.vocabulary)
+        assert built.content_hash == counted.content_hash
+
+
+def test_the_number_of_blocks_is_of_no_account() -> None:
+    documents = [[["a", "b"], ["c"]], [], [["c", "c"]], [["b"]], [["x"]]]
+    hashes = {build_corpus(blocks_of(documents, n), even, ALL).content_hash for n in range(1, 6)}
+    assert len(hashes) == 1
+
+
+def test_no_training_documents_leave_no_vocabulary() -> None:
+    with pytest.raises(EmptyVocabularyError, match="0 training documents"):
+        build_corpus(blocks_of([[["a"]]]), lambda _: False, ALL)
+
+
+# Construction
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"counts": np.array([[1, -1]])}, "none negative"),
+        ({"counts": np.array([[1, 0.5]])}, "whole numbers"),
+        ({"counts": np.array([[1, np.nan]])}, "whole numbers"),
+        ({"counts": np.array([[1, np.inf]])}, "whole numbers"),
+        ({"counts": np.array([[1, 2**31]])}, "above"),
+        ({"counts": np.array([[1, 1j]])}, "numbers"),
+        ({"counts": np.array([[1, 2, 3]])}, "vocabulary must have 3 entries, not 2"),
+        ({"counts": np.array([[1, 2], [3, 4]])}, "doc_ids must have 2 entries, not 1"),
+        ({"titles": ("a", "b")}, "titles"),
+        ({"n_unknown": np.array([1, 2])}, "n_unknown"),
+        ({"n_unknown": np.array([-1])}, "negative"),
+        ({"vocabulary": ("a", "a")}, "twice"),
+    ],
+)
+def test_contradictions_are_refused(changes: dict[str, Any], message: str) -> None:
+    fields = {"counts": np.array([[1, 2]]), "vocabulary": ("a", "b"), "doc_ids": ("en:1",)}
+    with pytest.raises(ValueError, match=message):
+        Corpus(**(fields | changes))
+
+
+def test_an_index_out_of_range_is_refused() -> None:
+    counts = sparse.csr_array(np.array([[1, 2]]))
+    counts.indices[1] = 7
+    with pytest.raises(ValueError, match="indices must be"):
+        Corpus(counts, ("a", "b"), ("en:1",))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64, np.uint8, bool])
+@pytest.mark.parametrize(
+    "make", [np.asarray, sparse.csr_matrix, sparse.coo_array, sparse.csc_array]
+)
+def test_any_matrix_of_whole_numbers_becomes_int32_rows(kind: type, make: Any) -> None:
+    corpus = Corpus(make(np.array([[1, 0], [0, 1]], dtype=kind)), ("a", "b"), ("en:1", "en:2"))
+    assert corpus.counts.format == "csr"
+    assert corpus.counts.dtype == np.int32
+    assert corpus.counts.toarray().tolist() == [[1, 0], [0, 1]]
+    assert corpus.titles == corpus.doc_ids
+    assert corpus.n_unknown.tolist() == [0, 0]
+
+
+def test_duplicates_and_zeros_are_put_in_order_without_touching_the_original() -> None:
+    untidy = sparse.csr_array(
+        (np.array([1, 2, 0, 4]), np.array([1, 1, 0, 0]), np.array([0, 4])), shape=(1, 2)
+    )
+    tidy = Corpus(np.array([[4, 3]]), ("a", "b"), ("en:1",))
+    corpus = Corpus(untidy, ("a", "b"), ("en:1",))
+    assert corpus.content_hash == tidy.content_hash
+    assert untidy.data.tolist() == [1, 2, 0, 4]
+
+
+# Parts
+
+
+@settings(deadline=None)
+@given(corpus=corpora(), data=st.data())
+def test_rows_by_mask_and_by_index(corpus: Corpus, data: st.DataObject) -> None:
+    mask = data.draw(arrays(bool, corpus.n_docs))
+    chosen = corpus.rows(mask)
+    assert chosen.content_hash == corpus.rows(np.flatnonzero(mask)).content_hash
+    assert chosen.counts.toarray().tolist() == corpus.counts.toarray()[mask].tolist()
+    assert chosen.doc_ids == tuple(np.array(corpus.doc_ids, dtype=object)[mask])
+    assert chosen.n_unknown.tolist() == corpus.n_unknown[mask].tolist()
+    assert chosen.vocabulary_hash == corpus.vocabulary_hash
+
+
+def test_no_rows_are_a_corpus_too() -> None:
+    assert small_corpus().rows([]).n_docs == 0
+
+
+@settings(deadline=None)
+@given(corpus=corpora(), batch_size=st.integers(1, 4))
+def test_batches_are_the_rows_in_order(corpus: Corpus, batch_size: int) -> None:
+    batches = list(corpus.batches(batch_size))
+    assert all(batch.shape[0] <= batch_size for batch in batches)
+    rows = [row for batch in batches for row in batch.toarray().tolist()]
+    assert rows == corpus.counts.toarray().tolist()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vocabulary": ("apple", "cafe", "zebra")},
+        {"doc_ids": ("en:1", "en:2#1", "en:3")},
+        {"titles": ("One", "Two", "Three")},
+        {"n_unknown": np.array([4, 0, 2])},
+        {"counts": np.array([[1, 0, 2], [0, 0, 0], [0, 4, 0]])},
+        {"counts": np.array([[1, 2, 0], [0, 0, 0], [0, 3, 0]])},
+        {"counts": np.array([[1, 0, 0], [0, 0, 2], [0, 3, 0]])},
+    ],
+)
+def test_the_content_hash_is_of_everything(changes: dict[str, Any]) -> None:
+    corpus = small_corpus()
+    fields = {name: getattr(corpus, name) for name in ("counts", "vocabulary", "doc_ids")}
+    fields |= {"titles": corpus.titles, "n_unknown": corpus.n_unknown}
+    assert Corpus(**fields).content_hash == corpus.content_hash
+    assert Corpus(**(fields | changes)).content_hash != corpus.content_hash
+
+
+# Files
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@settings(max_examples=30, deadline=None)
+@given(corpus=corpora())
+def test_saved_corpora_come_back(
+    mmap: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+    corpus: Corpus,
+) -> None:
+    path = tmp_path_factory.mktemp("corpus") / "corpus"
+    corpus.save(path)
+    loaded = Corpus.load(path, mmap=mmap)
+    assert loaded.content_hash == corpus.content_hash
+    assert loaded.counts.toarray().tolist() == corpus.counts.toarray().tolist()
+    assert (loaded.vocabulary, loaded.titles) == (corpus.vocabulary, corpus.titles)
+
+
+def test_a_mapped_corpus_stays_on_disk(tmp_path: Path) -> None:
+    small_corpus().save(tmp_path)
+    mapped = Corpus.load(tmp_path, mmap=True)
+    for array in (mapped.counts.data, mapped.counts.indices, mapped.counts.indptr):
+        assert not array.flags.owndata
+        assert not array.flags.writeable
+    assert next(mapped.batches(2)).toarray().tolist() == [[1, 0, 2], [0, 0, 0]]
+    assert mapped.rows([2]).counts.toarray().tolist() == [[0, 3, 0]]
+
+
+def test_another_corpus_takes_the_place_of_the_former(tmp_path: Path) -> None:
+    small_corpus().save(tmp_path)
+    mapped = Corpus.load(tmp_path, mmap=True)
+    (tmp_path / "notes.npy").touch()
+    other = small_corpus().rows([2, 0])
+    other.save(tmp_path)
+    assert Corpus.load(tmp_path).content_hash == other.content_hash
+    assert len(list(tmp_path.glob("*-data.npy"))) == 1
+    assert (tmp_path / "notes.npy").exists()
+    assert mapped.content_hash == small_corpus().content_hash  # who reads is not disturbed
+
+
+def test_a_save_that_fails_leaves_the_former_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_corpus().save(tmp_path)
+
+    def no_space(path: Path, text: str) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(corpus_module, "atomic_write_text", no_space)
+        with pytest.raises(OSError, match="no space"):
+            small_corpus().rows([0]).save(tmp_path)
+    assert Corpus.load(tmp_path).content_hash == small_corpus().content_hash
+
+
+def test_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
+    small_corpus().save(tmp_path)
+    for path in tmp_path.iterdir():
+        stored = path.read_bytes()
+        for position in range(0, len(stored), 1 if path.suffix == ".npy" else 3):
+            changed = bytearray(stored)
+            changed[position] ^= 0x01
+            path.write_bytes(changed)
+            try:
+                loaded = Corpus.load(tmp_path)
+            except CorpusFormatError:
+                continue
+            # White space of the header, which means nothing
+            assert path.suffix == ".json"
+            assert json.loads(changed) == json.loads(stored)
+            assert loaded.content_hash == small_corpus().content_hash
+        path.write_bytes(stored)
+    assert Corpus.load(tmp_path).content_hash == small_corpus().content_hash
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_missing_and_shortened_files_are_named(mmap: bool, tmp_path: Path) -> None:
+    small_corpus().save(tmp_path)
+    (path,) = tmp_path.glob("*-indices.npy")
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CorpusFormatError, match=rf"{path.name} was changed: expected"):
+        Corpus.load(tmp_path, mmap=mmap)
+    path.unlink()
+    with pytest.raises(CorpusFormatError, match=rf"{path.name} is missing"):
+        Corpus.load(tmp_path, mmap=mmap)
+
+
+def rewrite(directory: Path, name: str, array: np.ndarray[Any, Any]) -> None:
+    """Put another array in its place, with a header that fits."""
+    header = json.loads((directory / "header.json").read_text())
+    path = directory / header["files"][name]["name"]
+    np.save(path, array)
+    header["files"][name]["bytes"] = path.stat().st_size
+    header["files"][name]["sha256"] = corpus_module._sha256_of_file(path)
+    header["check"] = corpus_module._check_of(header)
+    (directory / "header.json").write_text(json.dumps(header))
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("data", np.array([1, -2, 3], dtype=np.int32)),
+        ("data", np.array([1.0, np.nan, 3.0])),
+        ("data", np.array([1, 2], dtype=np.int32)),
+        ("data", np.array([[1, 2, 3]], dtype=np.int32)),
+        ("indices", np.array([2, 0, 1], dtype=np.int32)),
+        ("indices", np.array([0, 9, 1], dtype=np.int32)),
+        ("indices", np.array([0, -1, 1], dtype=np.int32)),
+        ("indptr", np.array([0, 3, 2, 3], dtype=np.int32)),
+        ("indptr", np.array([0, 3], dtype=np.int32)),
+        ("n_unknown", np.array([0, -1, 0])),
+        ("n_unknown", np.array([0, 1])),
+        ("vocabulary", np.frombuffer(b'["a", "b"]', dtype=np.uint8)),
+        ("vocabulary", np.frombuffer(b'["a", "b",', dtype=np.uint8)),
+        ("vocabulary", np.frombuffer(b'["a", "b", "b"]', dtype=np.uint8)),
+    ],
+)
+def test_files_that_hold_no_corpus_are_refused(
+    name: str, array: np.ndarray[Any, Any], tmp_path: Path
+) -> None:
+    small_corpus().save(tmp_path)
+    rewrite(tmp_path, name, array)
+    with pytest.raises(CorpusFormatError, match="does not hold a corpus"):
+        Corpus.load(tmp_path)
+
+
+def test_a_newer_version_says_to_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as newer:
+        newer.setattr(corpus_module, "FORMAT_VERSION", 2)
+        small_corpus().save(tmp_path)
+    with pytest.raises(UnsupportedVersionError, match=r"header\.json is of format version 2"):
+        Corpus.load(tmp_path)
+
+
+@pytest.mark.parametrize("header", ["", "{", "[]", "{}", '{"format": "something else"}', "null"])
+def test_another_header_is_refused(header: str, tmp_path: Path) -> None:
+    (tmp_path / "header.json").write_text(header)
+    with pytest.raises(CorpusFormatError, match=r"header\.json is not the header of a corpus"):
+        Corpus.load(tmp_path)
+
+
+def test_a_directory_without_a_corpus_is_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"header\.json"):
+        Corpus.load(tmp_path)
+
+
+def test_no_file_holds_a_pickle(tmp_path: Path) -> None:
+    small_corpus().save(tmp_path)
+    for path in tmp_path.glob("*.npy"):
+        np.load(path, allow_pickle=False)

@@ -1,0 +1,35 @@
+"""Text settings that make no sense are refused with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corpora.tokens.settings import TextSettings, normalized
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"parts_of_speech": ("NOUN", "VREB")}, "found VREB"),
+        ({"parts_of_speech": ()}, "found none"),
+        ({"parts_of_speech": "NOUN"}, "list of words, not 'NOUN'"),
+        ({"extra_stop_words": "from"}, "list of words, not 'from'"),
+        ({"extra_stop_words": (1,)}, "list of words"),
+        ({"min_length": 0}, "at least 1, not 0"),
+        ({"documents": "paragraph"}, "not 'paragraph'"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TextSettings(**setting)
+
+
+def test_lists_as_settings_files_have_them_are_taken_for_tuples() -> None:
+    settings = TextSettings(parts_of_speech=["NOUN"])  # type: ignore[arg-type]
+    assert settings == TextSettings(parts_of_speech=("NOUN",))
+
+
+def test_normalized_words_are_lower_case_and_composed() -> None:
+    assert normalized("Cafe\u0301") == "café"

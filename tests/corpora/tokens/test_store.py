@@ -1,0 +1,246 @@
+"""The token store: only what is missing is made, one writer, the same bits however it is filled."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from gensim.test.utils import datapath
+
+from corpora.articles.article import Article
+from corpora.articles.store import ArticleStore
+from corpora.errors import CorpusFormatError, MissingModelError, StoreLockedError
+from corpora.tokens.settings import TextSettings
+from corpora.tokens.store import TokenStore, describe
+from tests.corpora.tokens.models import save_all_nouns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = Path(__file__).parents[3]
+TEXTS = Path(datapath("lee_background.cor")).read_text("utf-8").splitlines()
+
+
+def articles(numbers: Iterable[int]) -> list[Article]:
+    return [
+        Article(
+            page_id=n,
+            revision_id=0,
+            title=f"Title {n}",
+            url="",
+            timestamp="",
+            language="en",
+            license="",
+            text=TEXTS[n],
+        )
+        for n in numbers
+    ]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ArticleStore:
+    """Four shards of five articles."""
+    store = ArticleStore(tmp_path / "articles", shard_size=5)
+    store.append(articles(range(20)))
+    return store
+
+
+@pytest.fixture(scope="module")
+def nouns(tmp_path_factory: pytest.TempPathFactory) -> TextSettings:
+    """Settings with a model that takes no time."""
+    return TextSettings(spacy_model=save_all_nouns(tmp_path_factory.mktemp("model")))
+
+
+def content(tokens: TokenStore) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in tokens.directory.glob("*.npz")}
+
+
+def test_blocks_come_in_the_order_of_the_articles(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path
+) -> None:
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    filled = list(tokens.fill())
+    for _ in range(2):
+        blocks = list(tokens)
+        assert [doc_id for block in blocks for doc_id in block.doc_ids] == [
+            f"en:{n}" for n in range(20)
+        ]
+        assert filled == [(block.n_docs, block.n_tokens) for block in blocks]
+    assert blocks[0].titles[1] == "Title 1"
+    assert blocks[0].runs(0)[0][:3] == ["hundreds"]
+
+
+def test_real_lemmas_are_the_same_bits_for_any_number_of_processes(
+    store: ArticleStore, tmp_path: Path
+) -> None:
+    one = TokenStore(store, tmp_path / "one", TextSettings())
+    two = TokenStore(store, tmp_path / "two", TextSettings())
+    assert list(one.fill(1)) == list(two.fill(2))
+    assert content(one) == content(two)
+    assert len(content(one)) == 4
+    assert "hundred" not in next(iter(one)).words  # a number to the tagger
+    assert "force" in next(iter(one)).words
+
+
+def test_only_new_shards_are_tokenized(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path
+) -> None:
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    assert len(list(tokens.fill())) == 4
+    before = {path: path.stat().st_mtime_ns for path in tokens.directory.glob("*.npz")}
+    store.append(articles(range(25)))
+    assert len(list(tokens)) == 4  # of the shards that were there when it was made
+
+    later = TokenStore(store, tmp_path / "tokens", nouns)
+    assert [entry.shard for entry in later.missing()] == [store.entries[4].shard]
+    assert len(list(later.fill())) == 1
+    assert later.missing() == []
+    assert len(list(later)) == 5
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+
+
+def test_other_settings_have_tokens_of_their_own(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path
+) -> None:
+    short = TokenStore(store, tmp_path / "tokens", replace(nouns, min_length=1))
+    long = TokenStore(store, tmp_path / "tokens", replace(nouns, min_length=6))
+    list(short.fill())
+    assert len(long.missing()) == 4
+    list(long.fill())
+    assert sum(b.n_tokens for b in long) < sum(b.n_tokens for b in short)
+
+
+def test_what_made_the_tokens_is_written_beside_them(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path
+) -> None:
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    list(tokens.fill())
+    about = json.loads((tokens.directory / "about.json").read_text())
+    assert about["min_length"] == 3
+    assert {"spacy", "spacy_model", "spacy_model_meta_sha256"} <= about.keys()
+
+
+def test_the_order_of_settings_is_of_no_account() -> None:
+    a = TextSettings(parts_of_speech=("NOUN", "VERB"), extra_stop_words=("Re", "use"))
+    b = TextSettings(parts_of_speech=("VERB", "NOUN"), extra_stop_words=("use", "re"))
+    assert describe(a) == describe(b)
+
+
+def test_sections_as_documents(nouns: TextSettings, tmp_path: Path) -> None:
+    text = (
+        "The lead.\n\n== History ==\n\nOld times.\n\n=== Early ===\n\nFirst steps.\n\n== Void ==\n"
+    )
+    store = ArticleStore(tmp_path / "articles")
+    store.append([replace(articles([7])[0], title="Anarchism", text=text)])
+    tokens = TokenStore(store, tmp_path / "tokens", replace(nouns, documents="section"))
+    assert list(tokens.fill()) == [(2, 4)]
+    (block,) = tokens
+    assert block.doc_ids == ("en:7#1", "en:7#2")
+    assert block.titles == ("Anarchism", "Anarchism § History")
+    assert block.runs(1) == [["old", "times"], ["steps"]]
+
+
+def test_an_article_without_words_keeps_its_place(nouns: TextSettings, tmp_path: Path) -> None:
+    store = ArticleStore(tmp_path / "articles")
+    store.append([replace(article, text="") for article in articles(range(2))])
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    assert list(tokens.fill()) == [(2, 0)]
+    assert [block.doc_ids for block in tokens] == [("en:0", "en:1")]
+
+
+def test_one_process_fills_at_a_time(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path
+) -> None:
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    filling = tokens.fill()
+    next(filling)
+    with pytest.raises(StoreLockedError, match="try again"):
+        next(TokenStore(store, tmp_path / "tokens", nouns).fill())
+    assert len(list(filling)) == 3
+    assert list(tokens.fill()) == []
+
+
+def test_tokens_that_are_not_there_cannot_be_read(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path
+) -> None:
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    next(tokens.fill())
+    with pytest.raises(RuntimeError, match="3 of 4 shards"):
+        iter(tokens)
+
+
+def test_a_damaged_block_is_named_and_can_be_redone(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path
+) -> None:
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    list(tokens.fill())
+    before = content(tokens)
+    path = tokens.directory / f"{store.entries[2].sha256}.npz"
+    damaged = bytearray(path.read_bytes())
+    damaged[1000] ^= 0xFF
+    path.write_bytes(damaged)
+    with pytest.raises(CorpusFormatError, match=path.name):
+        list(tokens)
+    path.unlink()
+    assert len(list(tokens.fill())) == 1
+    assert content(tokens) == before
+
+
+def test_a_missing_model_is_noticed_before_anything_is_made(
+    store: ArticleStore, tmp_path: Path
+) -> None:
+    with pytest.raises(MissingModelError, match="spacy download no_such_model"):
+        TokenStore(store, tmp_path / "tokens", TextSettings(spacy_model="no_such_model"))
+    assert not (tmp_path / "tokens").exists()
+
+
+FILL = """
+import itertools
+import sys
+import time
+from corpora.articles.store import ArticleStore
+from corpora.tokens.settings import TextSettings
+from corpora.tokens.store import TokenStore
+
+if __name__ == "__main__":
+    n_done = itertools.count(1)
+    articles, path, model = sys.argv[1:]
+    for done in TokenStore(ArticleStore(articles), path, TextSettings(model)).fill(2):
+        print(done, flush=True)
+        if next(n_done) == 3:
+            time.sleep(60)
+"""
+
+
+def test_a_killed_fill_goes_on_where_it_was(nouns: TextSettings, tmp_path: Path) -> None:
+    store = ArticleStore(tmp_path / "articles", shard_size=1)
+    store.append(articles(range(40)))
+    script = tmp_path / "fill.py"
+    script.write_text(FILL)
+    killed = subprocess.Popen(
+        [sys.executable, script, store.path, tmp_path / "tokens", nouns.spacy_model],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert killed.stdout is not None
+    printed = [killed.stdout.readline() for _ in range(3)]
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert len(set(printed)) > 1
+
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    left = len(tokens.missing())
+    assert 30 < left <= 37
+    assert len(list(tokens.fill())) == left
+    whole = TokenStore(store, tmp_path / "whole", nouns)
+    list(whole.fill())
+    assert content(tokens) == content(whole)
+    assert not list(tokens.directory.glob(".*.partial"))
