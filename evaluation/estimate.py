@@ -84,11 +84,11 @@ class LikelihoodEstimate:
 
         That of a ratio of two sums over D independent documents (the linearised, or delta, method;
         Cochran 1977, eq. 6.13): √(D/(D-1) Σ_d (ℓ_d - r n_d)²) / Σ n_d, with r = Σℓ / Σn. It holds
-        the Monte Carlo error too. NaN for fewer than two documents.
+        the Monte Carlo error too. NaN for fewer than two documents, or where one is impossible.
         """
         scored = self.n_tokens > 0
         n_docs = int(scored.sum())
-        if n_docs < 2:
+        if n_docs < 2 or not np.isfinite(self.total):
             return float("nan")
         n_tokens = self.n_tokens[scored]
         residual = self.log_likelihood[scored] + self.nats_per_word * n_tokens

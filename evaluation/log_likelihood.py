@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from evaluation.lda.completion import completion
 from evaluation.lda.variational_bound import variational_bound
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evaluation.estimate import LikelihoodEstimate
+
+MAX_COUNT = 2**53
+"""Up to here floating-point numbers hold every whole number."""
 
 METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
     LDATopics: {"completion": completion, "variational-bound": variational_bound},
@@ -59,7 +63,11 @@ def log_likelihood(
         value that is no count.
     TypeError
         If nothing is known about this kind of model.
+    sklearn.exceptions.NotFittedError
+        If the model is an estimator that has not been fitted.
     """
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
     topics: Any = getattr(model, "topics_", model)
     kind = next((kind for kind in METHODS if isinstance(topics, kind)), None)
     if kind is None:
@@ -70,8 +78,11 @@ def log_likelihood(
             f"method = {method!r} is not an estimator for {kind.__name__}: use one of "
             + ", ".join(sorted(methods))
         )
-    if n_samples is not None and n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, found {n_samples}")
+    if n_samples is not None:
+        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)):
+            raise TypeError(f"n_samples must be an integer, found {n_samples!r}")
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, found {n_samples}")
     documents = _check_counts(counts, topics.n_words)
     seed = seed_from(random_state)
     return methods[method](topics, documents, n_samples=n_samples, seed=seed, n_jobs=n_jobs)
@@ -79,18 +90,23 @@ def log_likelihood(
 
 def _check_counts(counts: Any, n_words: int) -> sparse.csr_array:
     documents = sparse.csr_array(counts)
+    if documents.ndim != 2:
+        raise ValueError(f"counts must be (n_docs, n_words), found shape {documents.shape}")
     if documents.shape[1] != n_words:
         raise ValueError(
             f"counts has {documents.shape[1]} words, the model {n_words}: "
             "count the documents against the model's vocabulary"
         )
+    if not documents.has_canonical_format:
+        documents = documents.copy()  # the caller's arrays are left as they are
+        documents.sum_duplicates()
     data = documents.data
     if data.dtype.kind not in "iub" and not (np.isfinite(data) & (data == np.floor(data))).all():
         raise ValueError("counts must be whole numbers: found NaN, infinity or a fraction")
     if data.size and data.min() < 0:
         raise ValueError("counts must not be negative")
-    documents = sparse.csr_array(
+    if data.size and data.max() > MAX_COUNT:
+        raise ValueError(f"counts must not be above {MAX_COUNT}, found {data.max()}")
+    return sparse.csr_array(
         (data.astype(np.int64), documents.indices, documents.indptr), shape=documents.shape
     )
-    documents.sum_duplicates()
-    return documents

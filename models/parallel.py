@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -16,15 +18,17 @@ def effective_n_jobs(n_jobs: int | None) -> int:
 
     Raises
     ------
-    ValueError
-        If `n_jobs` is 0.
+    TypeError, ValueError
+        If `n_jobs` is not an integer, or 0.
     """
     if n_jobs is None:
         return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)):
+        raise TypeError(f"n_jobs must be an integer or None, found {n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs = 0 has no meaning: give a number of threads, or -1 for all cores")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return n_jobs if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)
 
 
 def for_blocks(

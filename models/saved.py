@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,20 @@ if TYPE_CHECKING:
 
 MODEL_FORMAT = "wikitopics model"
 VERSION = 1
+DAMAGE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OSError,
+    EOFError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy and zipfile raise on damaged files, as found by flipping every byte of one."""
 
 
 class ModelFormatError(ValueError):
@@ -53,7 +68,10 @@ def save_model(path: str | os.PathLike[str], model: SavedModel) -> None:
         "alpha": model.topics.alpha,
         "vocabulary": _bytes_of("\n".join(model.vocabulary)),
     }
+    if any("\n" in word for word in model.vocabulary):
+        raise ValueError("a word of the vocabulary holds a line break, which separates words here")
     if model.prevalence is not None:
+        _check_prevalence(model.prevalence, model.topics.n_topics)
         arrays["prevalence"] = model.prevalence
     header = {**model.header, "vocabulary_hash": vocabulary_hash(model.vocabulary)}
     write_arrays(path, MODEL_FORMAT, header, arrays)
@@ -79,9 +97,16 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
             )
         if header.get("vocabulary_hash") != vocabulary_hash(vocabulary):
             raise ValueError("the vocabulary is not the one the header names")
+        if "prevalence" in arrays:
+            _check_prevalence(arrays["prevalence"], topics.n_topics)
     except (KeyError, ValueError) as error:
         raise ModelFormatError(f"{path}: not a usable model: {error}") from error
     return SavedModel(topics, vocabulary, header, arrays.get("prevalence"))
+
+
+def _check_prevalence(prevalence: NDArray[Any], n_topics: int) -> None:
+    if prevalence.shape != (n_topics,):
+        raise ValueError(f"prevalence must have shape ({n_topics},), found {prevalence.shape}")
 
 
 def vocabulary_hash(vocabulary: Sequence[str]) -> str:
@@ -96,7 +121,8 @@ def write_arrays(
     arrays: Mapping[str, NDArray[Any]],
 ) -> None:
     """Write arrays and a JSON header as an uncompressed .npz, whole or not at all."""
-    text = json.dumps({**header, "format": kind, "version": VERSION}, sort_keys=True)
+    names = {"format": kind, "version": VERSION, "arrays": sorted(arrays)}
+    text = json.dumps({**header, **names}, sort_keys=True)
     with atomic_write(path) as stream:
         np.savez(stream, allow_pickle=False, header=_bytes_of(text), **arrays)
 
@@ -116,8 +142,8 @@ def read_arrays(
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays.pop("header").tobytes())
-        found, version = header["format"], header["version"]
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, zipfile.BadZipFile) as error:
+        found, version, names = header["format"], int(header["version"]), header.pop("arrays", [])
+    except DAMAGE as error:
         raise ModelFormatError(f"{path}: not a {kind} file, or damaged: {error}") from error
     if found != kind:
         raise ModelFormatError(f"{path}: expected a {kind} file, found a {found}")
@@ -126,6 +152,8 @@ def read_arrays(
             f"{path}: written by a newer wikitopics (format {version}, this one reads {VERSION}): "
             "upgrade wikitopics to read it"
         )
+    if names != sorted(arrays):  # the archive's list of contents has no checksum of its own
+        raise ModelFormatError(f"{path}: damaged: expected arrays {names}, found {sorted(arrays)}")
     return header, arrays
 
 

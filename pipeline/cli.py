@@ -10,12 +10,9 @@ import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import MissingModelError
-from corpora.worker_pool import WorkerDiedError
-from pipeline.errors import DONE, FAILED, Interrupted, exit_code_of, message_of
+from pipeline.errors import DONE, Interrupted, exit_code_of, message_of
 from pipeline.interrupts import raise_interrupted, signals_handled_by
 from pipeline.progress import ProgressSafeHandler
-from pipeline.runs import software_version
 from pipeline.settings import (
     DownloadSettings,
     EvaluateSettings,
@@ -24,6 +21,7 @@ from pipeline.settings import (
     TrainSettings,
     resolve,
 )
+from pipeline.version import software_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +53,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader, such as `head`, has gone; nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except (MissingModelError, WorkerDiedError) as error:
-        _say(message_of(error))
-        return FAILED
     except Exception as error:
         code = exit_code_of(error)
         if code is None:
@@ -117,8 +112,7 @@ def _command(
         parser.add_argument(
             "--" + each.name.replace("_", "-"),
             default=argparse.SUPPRESS,
-            choices=each.metadata["choices"],
-            metavar=each.metadata["metavar"] or None,
+            metavar=each.metadata["metavar"] or _either(each.metadata["choices"]),
             help=each.metadata["help"].replace("%", "%%") + shown,
         )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -126,44 +120,53 @@ def _command(
     return parser
 
 
+def _either(choices: tuple[str, ...] | None) -> str | None:
+    """How --help shows choices. `resolve` checks them, as it does those of the other sources."""
+    return "{" + ",".join(choices) + "}" if choices else None
+
+
 # The commands import numba, spaCy and scikit-learn: each only when it runs, so that --help and a
 # mistyped option answer at once.
 
 
 def _run_download(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(DownloadSettings, "download", given)
     from pipeline.commands.download import download, print_download  # noqa: PLC0415
 
     arguments.printer = print_download
-    return download(resolve(DownloadSettings, "download", given))
+    return download(settings)
 
 
 def _run_train(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(TrainSettings, "train", given)
     from pipeline.commands.train import print_training, train  # noqa: PLC0415
 
     arguments.printer = print_training
-    settings = resolve(TrainSettings, "train", given)
     return train(settings, {name: getattr(settings, name) for name in given})
 
 
 def _run_evaluate(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(EvaluateSettings, "evaluate", given)
     from pipeline.commands.evaluate import evaluate, print_evaluation  # noqa: PLC0415
 
     arguments.printer = print_evaluation
-    return evaluate(resolve(EvaluateSettings, "evaluate", given), arguments.run_name)
+    return evaluate(settings, arguments.run_name)
 
 
 def _run_topics(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(TopicsSettings, "topics", given)
     from pipeline.commands.topics import print_topics, topics  # noqa: PLC0415
 
     arguments.printer = print_topics
-    return topics(resolve(TopicsSettings, "topics", given), arguments.run_name)
+    return topics(settings, arguments.run_name)
 
 
 def _run_infer(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(InferSettings, "infer", given)
     from pipeline.commands.infer import infer, print_inference  # noqa: PLC0415
 
     arguments.printer = print_inference
-    return infer(resolve(InferSettings, "infer", given), arguments.run_name, arguments.files)
+    return infer(settings, arguments.run_name, arguments.files)
 
 
 def _configure_logging(*, quiet: bool) -> None:

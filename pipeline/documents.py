@@ -67,6 +67,7 @@ def make_corpus(
             scoring=settings.bigrams,
         )
     bigrams.save(run.bigrams_path)
+    run.record(run.bigrams_path)
     pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
     corpus = build_corpus((bigrams.join(block) for block in blocks), is_training, pruning)
     corpus.save(run.corpus_path)
@@ -81,7 +82,7 @@ def count_with(
     n_processes: int,
 ) -> Corpus:
     """Other articles as the run's own were counted: same text settings, bigrams and vocabulary."""
-    bigrams = Bigrams.load(run.bigrams_path)
+    bigrams = Bigrams.load(run.verified(run.bigrams_path))
     blocks = tokens_of(articles, text_settings(settings), n_processes)
     return Corpus.from_blocks((bigrams.join(block) for block in blocks), vocabulary)
 

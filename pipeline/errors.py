@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import errno
 
-from corpora.errors import CorpusFormatError, EmptyVocabularyError, StoreLockedError
-from models import ModelFormatError
-
 DONE, FAILED, USAGE, BAD_DATA, TRY_AGAIN = 0, 1, 2, 3, 75
 
 
@@ -29,15 +26,24 @@ def exit_code_of(error: Exception) -> int | None:
     """The exit code for an error that a caller can act on; None for one that is our mistake."""
     if isinstance(error, UsageError):
         return USAGE
-    if isinstance(error, (CorpusFormatError, ModelFormatError, EmptyVocabularyError)):
-        return BAD_DATA
-    if isinstance(error, StoreLockedError):
-        return TRY_AGAIN
-    if isinstance(error, OSError):
-        if error.errno in _NO_SPACE:
-            return TRY_AGAIN
-        return BAD_DATA if isinstance(error, FileNotFoundError) else FAILED
-    return None
+    # Not at the top: they bring spaCy and numba along, which a mistyped option need not wait for.
+    from corpora.errors import (  # noqa: PLC0415
+        CorpusFormatError,
+        EmptyVocabularyError,
+        MissingModelError,
+        StoreLockedError,
+    )
+    from corpora.worker_pool import WorkerDiedError  # noqa: PLC0415
+    from models import ModelFormatError  # noqa: PLC0415
+
+    codes: dict[tuple[type[Exception], ...], int] = {
+        (MissingModelError, WorkerDiedError): FAILED,
+        (CorpusFormatError, ModelFormatError, EmptyVocabularyError): BAD_DATA,
+        (FileNotFoundError, IsADirectoryError, NotADirectoryError): BAD_DATA,
+        (StoreLockedError,): TRY_AGAIN,
+        (OSError,): TRY_AGAIN if getattr(error, "errno", None) in _NO_SPACE else FAILED,
+    }
+    return next((code for kinds, code in codes.items() if isinstance(error, kinds)), None)
 
 
 def message_of(error: Exception) -> str:

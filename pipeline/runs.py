@@ -24,15 +24,19 @@ from typing import Any
 import tomli_w
 
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
-from corpora.files import atomic_write_text
+from corpora.files import atomic_write_text, sha256_of
 from pipeline.errors import UsageError
 from pipeline.settings import TrainSettings, as_table, from_table, read_table
+from pipeline.version import software_version
 
 FORMAT = "wikitopics run"
 VERSION = 1
 
 NOT_IDENTITY = ("run", "runs", "threads")
 """Settings that do not change what comes out."""
+
+SAMPLE_STORE = "articles-sample"
+"""The store that the built-in sample is kept in."""
 
 
 class RunDirectory:
@@ -45,6 +49,11 @@ class RunDirectory:
     def corpus_path(self) -> Path:
         """The corpus directory."""
         return self.path / "corpus"
+
+    @property
+    def settings_path(self) -> Path:
+        """The settings that it was begun with."""
+        return self.path / "settings.toml"
 
     @property
     def bigrams_path(self) -> Path:
@@ -66,10 +75,10 @@ class RunDirectory:
         """Whether a run was begun here."""
         return (self.path / "provenance.json").exists()
 
-    def create(self, settings: TrainSettings) -> None:
-        """Begin a run: the directory, its settings and the first half of its provenance."""
+    def create(self, settings: TrainSettings, entries: dict[str, Any]) -> None:
+        """Begin a run: the directory, its settings and, at once, what is known of it so far."""
         self.checkpoint_path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write_text(self.path / "settings.toml", tomli_w.dumps({"train": as_table(settings)}))
+        atomic_write_text(self.settings_path, tomli_w.dumps({"train": as_table(settings)}))
         self.update_provenance(
             {
                 "format": FORMAT,
@@ -77,17 +86,38 @@ class RunDirectory:
                 "started": _now(),
                 "seed": settings.seed,
                 "versions": versions(),
+                "sha256": {self.settings_path.name: sha256_of(self.settings_path.read_bytes())},
+                **entries,
             }
         )
 
     def settings(self) -> TrainSettings:
         """The settings that the run was begun with."""
-        self.provenance()
-        path = self.path / "settings.toml"
-        table = read_table(path, "train")
-        if not table:
-            raise CorpusFormatError(f"{path} is missing or empty: the run cannot be used")
-        return from_table(TrainSettings, table, str(path))
+        path = self.verified(self.settings_path)
+        try:
+            return from_table(TrainSettings, read_table(path, "train"), str(path))
+        except UsageError as error:
+            raise CorpusFormatError(str(error)) from error
+
+    def record(self, path: Path) -> None:
+        """Note a text file of the run in the provenance, for `verified` to know it again."""
+        known = self.provenance().get("sha256", {})
+        self.update_provenance({"sha256": {**known, path.name: sha256_of(path.read_bytes())}})
+
+    def verified(self, path: Path) -> Path:
+        """`path`, if it is as it was recorded.
+
+        Raises
+        ------
+        CorpusFormatError
+            If the file is missing or was changed since.
+        """
+        expected = self.provenance().get("sha256", {}).get(path.name)
+        if not path.is_file():
+            raise CorpusFormatError(f"{path} is missing: the run cannot be used")
+        if expected and sha256_of(path.read_bytes()) != expected:
+            raise CorpusFormatError(f"{path} was changed: its SHA-256 is not the run's")
+        return path
 
     def provenance(self) -> dict[str, Any]:
         """What is known of how the run came about.
@@ -112,12 +142,15 @@ class RunDirectory:
                 f"{self.path} was written by a newer wikitopics (run format {version}, this one "
                 f"reads {VERSION}): upgrade wikitopics to use it"
             )
+        if provenance.get("check", _check_of(provenance)) != _check_of(provenance):
+            raise CorpusFormatError(f"{path} was changed: its check does not fit")
         return dict(provenance)
 
     def update_provenance(self, entries: dict[str, Any]) -> None:
         """Add entries to the provenance."""
-        known = self.provenance() if self.exists else {}
-        text = json.dumps({**known, **entries}, indent=2, ensure_ascii=False) + "\n"
+        provenance = {**(self.provenance() if self.exists else {}), **entries}
+        provenance["check"] = _check_of(provenance)
+        text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(self.path / "provenance.json", text)
 
     def finish(self, entries: dict[str, Any]) -> None:
@@ -147,7 +180,8 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
         run = RunDirectory(root / settings.run)
         if run.exists:
             begun = run.settings()
-            for name, value in given.items():
+            for name in given:
+                value = getattr(_decided_as(begun, settings), name)
                 if name not in NOT_IDENTITY and getattr(begun, name) != value:
                     raise UsageError(
                         f"run {settings.run!r} was begun with {name} = {getattr(begun, name)}, not "
@@ -165,9 +199,9 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
         if not run.exists:
             return run, named
         begun = run.settings()
-        same_seed = replace(named, seed=begun.seed) if settings.seed is None else named
-        if _identity(begun) == _identity(same_seed):
-            return run, same_seed
+        same = _decided_as(begun, named)
+        if _identity(begun) == _identity(same):
+            return run, same
         number += 1
 
 
@@ -196,12 +230,19 @@ def versions() -> dict[str, str]:
     return {"wikitopics": software_version(), "python": platform.python_version(), **found}
 
 
-def software_version() -> str:
-    """Version of this software; empty when run from a tree that was not installed."""
-    try:
-        return metadata.version("wikitopics")
-    except metadata.PackageNotFoundError:
-        return ""
+def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
+    """`settings` with what they leave open decided as it was for a run that was begun."""
+    return replace(
+        settings,
+        articles=settings.articles or SAMPLE_STORE,
+        documents=begun.documents if settings.documents == "auto" else settings.documents,
+        seed=begun.seed if settings.seed is None else settings.seed,
+    )
+
+
+def _check_of(provenance: dict[str, Any]) -> str:
+    rest = {key: value for key, value in provenance.items() if key != "check"}
+    return sha256_of(json.dumps(rest, sort_keys=True).encode())
 
 
 def _identity(settings: TrainSettings) -> dict[str, Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SETTINGS_FILE = "pipeline.toml"
+SECTIONS = ("download", "train", "evaluate", "topics", "infer")
 ENVIRONMENT_PREFIX = "WIKITOPICS_"
 
 S = TypeVar("S")
@@ -174,6 +175,12 @@ def read_table(path: Path, section: str) -> dict[str, Any]:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not a TOML file: {error}") from error
+    unknown = sorted(set(tables) - set(SECTIONS))
+    if unknown:
+        raise UsageError(
+            f"{path}: there is no section [{unknown[0]}], only "
+            + ", ".join(f"[{each}]" for each in SECTIONS)
+        )
     table = tables.get(section, {})
     if not isinstance(table, dict):
         raise UsageError(f"{path}: {section} must be a table, [{section}]")
@@ -213,6 +220,8 @@ def _checked(each: Field[Any], value: Any, where: str) -> Any:
     choices = each.metadata["choices"]
     if choices and converted not in choices:
         raise UsageError(f"{where} must be one of {', '.join(choices)}; found {converted!r}")
+    if each.name == "threads" and converted == 0:
+        raise UsageError(f"{where} must not be 0: give a number, or -1 for one a core")
     assert each.default is not MISSING
     return converted
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from gensim.models.phrases import npmi_scorer, original_scorer
 
 from corpora.errors import CorpusFormatError
 from corpora.files import atomic_write_text
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DELIMITER = "_"
-SCORERS = {"classic": original_scorer, "npmi": npmi_scorer}
+SCORINGS = ("classic", "npmi")
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,9 @@ class Bigrams:
         ValueError
             If a setting is out of range.
         """
+        # Here, as gensim takes most of a second to import and nothing else here needs it.
+        from gensim.models.phrases import npmi_scorer, original_scorer  # noqa: PLC0415
+
         _check(min_count, threshold, scoring)
         index: dict[str, int] = {}
         n_word = np.zeros(0, dtype=np.int64)
@@ -81,7 +83,7 @@ class Bigrams:
 
         words = list(index)
         n_tokens, n_entries = int(n_word.sum()), np.count_nonzero(n_word) + len(keys)
-        score_of = SCORERS[scoring]
+        score_of = original_scorer if scoring == "classic" else npmi_scorer
         scores: dict[tuple[str, str], float] = {}
         frequent = n_pair >= min_count
         for key, n_ab in zip(keys[frequent].tolist(), n_pair[frequent].tolist(), strict=True):
@@ -162,7 +164,7 @@ class Bigrams:
 
 
 def _check(min_count: int, threshold: float, scoring: str) -> None:
-    if scoring not in SCORERS:
+    if scoring not in SCORINGS:
         raise ValueError(f'scoring must be "classic" or "npmi", not {scoring!r}')
     if min_count < 1:
         raise ValueError(f"min_count must be at least 1, not {min_count}")

@@ -10,8 +10,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import spacy
-
 from corpora.articles.article import without_headings
 from corpora.errors import MissingModelError
 from corpora.tokens.settings import normalized
@@ -78,6 +76,8 @@ def load_model(name: str) -> Language:
     ValueError
         If it gives no parts of speech or no lemmas.
     """
+    import spacy  # noqa: PLC0415 - half a second that only the text stage should take
+
     nlp = spacy.load(find_model(name))
     for component in nlp.pipe_names:
         if nlp.get_pipe_meta(component).factory not in NEEDED:

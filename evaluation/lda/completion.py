@@ -47,11 +47,10 @@ def completion(
         seen, scored = split_tokens(counts, np.random.default_rng([seed, split]))
         proportions = topics.transform(seen, n_jobs=n_jobs)
         log_likelihood[split] = log_word_probability(scored, proportions, word_topic, n_jobs)
-    spread = (
-        log_likelihood.std(axis=0, ddof=1) / np.sqrt(n_splits)
-        if n_splits > 1
-        else np.full(n_docs, np.nan)
-    )
+    spread = np.full(n_docs, np.nan)
+    if n_splits > 1:
+        with np.errstate(invalid="ignore"):  # of an impossible document: NaN
+            spread = log_likelihood.std(axis=0, ddof=1) / np.sqrt(n_splits)
     return LikelihoodEstimate(
         log_likelihood=log_likelihood.mean(axis=0),
         standard_error=spread,

@@ -30,7 +30,10 @@ def document_bound(
     topics are known, exp E[log φ] where they have a posterior; `doc_topic_dirichlet` γ is (D, K).
     """
     elog = psi(doc_topic_dirichlet) - psi(doc_topic_dirichlet.sum(axis=1, keepdims=True))
-    words = log_word_probability(counts, np.exp(elog), word_topic_weight, n_jobs)
+    largest = elog.max(axis=1)  # taken out, as all of exp(E[log θ]) may underflow
+    scaled = np.exp(elog - largest[:, None])
+    words = log_word_probability(counts, scaled, word_topic_weight, n_jobs)
+    words += largest * np.asarray(counts.sum(axis=1)).ravel()
     return words + _negative_divergence(alpha, doc_topic_dirichlet, elog)
 
 

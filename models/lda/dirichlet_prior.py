@@ -47,6 +47,8 @@ def newton_step(alpha: Floats, mean_log: Floats, n: float) -> Floats:
     The Hessian is diagonal plus a constant, so that its inverse costs O(K) (Minka 2000, eq. 15-18;
     Blei, Ng & Jordan 2003, A.4.2).
     """
+    if len(alpha) == 1:
+        return np.zeros(1)  # with one topic θ is 1 whatever alpha
     gradient = n * (psi(alpha.sum()) - psi(alpha) + mean_log)
     q = -n * polygamma(1, alpha)
     z = n * polygamma(1, alpha.sum())
@@ -56,6 +58,8 @@ def newton_step(alpha: Floats, mean_log: Floats, n: float) -> Floats:
 
 def symmetric_newton_step(eta: float, mean_log: float, size: int) -> float:
     """The same for a prior whose `size` entries are one number; `mean_log` is the mean E[log φ]."""
+    if size == 1:
+        return 0.0
     gradient = size * (psi(size * eta) - psi(eta) + mean_log)
     curvature = size * (size * polygamma(1, size * eta) - polygamma(1, eta))
     return float(-gradient / curvature)

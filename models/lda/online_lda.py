@@ -43,6 +43,8 @@ WORD_BLOCK = 512
 """Words a task in the M-step."""
 
 _SMALLEST_SCALE = 1e-50
+_FAINT = 1e-30
+_LEAST_ELOG = -600.0
 
 
 @dataclass
@@ -101,7 +103,7 @@ class _Expected:
     words: NDArray[np.int32]
     """(n,), the words of the batch."""
     weight: Floats
-    """(n, K), their exp E[log φ]."""
+    """(n, K), their exp E[log φ], up to a factor a word."""
     occurrences: Occurrences
     exp_elog_doc_topic: Floats
     """(S, K)."""
@@ -120,8 +122,9 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     eta : float, array (V,), "symmetric" or "learned"
         Dirichlet prior of a topic's words. "learned" is one number for all words; it costs a look
         at all K·V parameters after each batch.
-    batch_size : int
-        S, documents a step.
+    batch_size : int, optional
+        S, documents a step. By default 1,000, or a twentieth of a corpus of fewer than 20,000
+        documents (but 100 at least), so that a pass over any corpus makes a good many steps.
     max_e_iterations : int
         The cap: most iterations of a document's fixed point.
     e_tolerance : float
@@ -158,8 +161,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n_topics: int = 20,
         *,
         alpha: float | str | ArrayLike = 0.1,
-        eta: float | str | ArrayLike = 0.01,
-        batch_size: int = 256,
+        eta: float | str | ArrayLike = 0.1,
+        batch_size: int | None = None,
         max_e_iterations: int = 20,
         e_tolerance: float = 1e-3,
         learning_decay: float = 0.7,
@@ -205,10 +208,11 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         training goes on, to the same bits as if it had not been interrupted.
         """
         del y
-        self._check_settings()
+        self.check_settings()
         counts = self._check_counts(X, reset=True)
         n_docs = counts.shape[0]
-        batches_per_pass = -(-n_docs // self.batch_size)
+        batch_size = self._batch_size(n_docs)
+        batches_per_pass = -(-n_docs // batch_size)
         self._start(counts, state)
         order, order_pass = np.arange(0), -1
         while self.state_.n_batches < self.n_passes * batches_per_pass:
@@ -216,13 +220,13 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if n_passes != order_pass:
                 order = np.random.default_rng([self.seed_, 1, n_passes]).permutation(n_docs)
                 order_pass = n_passes
-            rows = order[batch * self.batch_size : (batch + 1) * self.batch_size]
+            rows = order[batch * batch_size : (batch + 1) * batch_size]
             # Sorted, so that a memory-mapped corpus is read forward.
             iterations, step_size = self._update(counts[np.sort(rows)], n_docs)
             yield OnlineLDAStep(
                 n_batches=self.state_.n_batches,
                 n_documents=self.state_.n_documents,
-                n_passes=n_passes + min(1.0, (batch + 1) * self.batch_size / n_docs),
+                n_passes=n_passes + min(1.0, (batch + 1) * batch_size / n_docs),
                 mean_iterations=iterations / len(rows),
                 step_size=step_size,
             )
@@ -236,15 +240,24 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             As `fit`, and if `X` has not as many words as the first call's.
         """
         del y
-        self._check_settings()
+        self.check_settings()
         started = hasattr(self, "state_")
         counts = self._check_counts(X, reset=not started)
-        if not started:
+        if started:
+            self._check_state(self.state_, counts.shape[1])
+        else:
             self._start(counts, None)
-        for start in range(0, counts.shape[0], self.batch_size):
-            batch = counts[start : start + self.batch_size]
+        batch_size = self._batch_size(self.total_documents or counts.shape[0])
+        for start in range(0, counts.shape[0], batch_size):
+            batch = counts[start : start + batch_size]
             seen = self.state_.n_documents + batch.shape[0]
             self._update(batch, self.total_documents or seen)
+        return self
+
+    def resume(self, X: Any, state: OnlineLDAState) -> Self:
+        """Become fitted by taking over the state of an earlier run on the same data `X`."""
+        self.check_settings()
+        self._start(self._check_counts(X, reset=True), state)
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -262,7 +275,9 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self, "state_")
         counts, state = self._check_counts(X, reset=False), self.state_
         word_topic = state.topic_word_dirichlet.T
-        weight = np.exp(psi(word_topic) - psi(word_topic.sum(axis=0)))
+        elog = psi(word_topic) - psi(word_topic.sum(axis=0))
+        largest = elog.max(axis=1)  # taken out, as all of exp(E[log φ_kw]) of a word may underflow
+        weight = np.exp(elog - largest[:, None])
         dirichlet = infer_doc_topic(
             counts,
             weight,
@@ -272,7 +287,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             n_jobs=self.n_jobs,
         )
         documents = document_bound(counts, weight, state.alpha, dirichlet, self.n_jobs)
-        return float(documents.sum() + topic_bound(word_topic.T, state.eta))
+        words = (counts @ largest).sum()
+        return float(documents.sum() + words + topic_bound(word_topic.T, state.eta))
 
     @property
     def topics_(self) -> LDATopics:
@@ -296,9 +312,15 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.input_tags.positive_only = True
         return tags
 
-    def _check_settings(self) -> None:
-        at_least_one = ("n_topics", "batch_size", "max_e_iterations", "n_passes")
-        optional = ("total_documents", "word_budget")
+    def _batch_size(self, n_docs: int) -> int:
+        if self.batch_size is not None:
+            return self.batch_size
+        return min(1000, max(100, n_docs // 20))
+
+    def check_settings(self) -> None:
+        """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
+        at_least_one = ("n_topics", "max_e_iterations", "n_passes")
+        optional = ("batch_size", "total_documents", "word_budget")
         for name in at_least_one + optional:
             value = getattr(self, name)
             if name in optional and value is None:
@@ -306,15 +328,20 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             lowest = 0 if name == "word_budget" else 1
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
                 raise TypeError(f"{name} must be an integer, found {value!r}")
-            if value < lowest:
+            if int(value) < lowest:
                 raise ValueError(f"{name} must be at least {lowest}, found {value}")
-        if not self.e_tolerance >= 0:
-            raise ValueError(f"e_tolerance must not be negative, found {self.e_tolerance}")
-        if not self.learning_decay >= 0:
-            raise ValueError(f"learning_decay must not be negative, found {self.learning_decay}")
-        if not self.learning_offset >= 0:
-            raise ValueError(f"learning_offset must not be negative, found {self.learning_offset}")
+        for name in ("e_tolerance", "learning_decay", "learning_offset"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(
+                value, (int, float, np.integer, np.floating)
+            ):
+                raise TypeError(f"{name} must be a number, found {value!r}")
+            if not 0 <= value < float("inf"):
+                raise ValueError(f"{name} must be finite and not negative, found {value}")
         effective_n_jobs(self.n_jobs)
+        prior_vector(self.alpha, self.n_topics, "alpha")
+        if isinstance(self.eta, str) or np.ndim(self.eta) == 0:
+            prior_vector(self.eta, 1, "eta")
 
     def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
         counts = validate_data(
@@ -322,24 +349,22 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             X,
             reset=reset,
             accept_sparse="csr",
-            dtype=[np.int32, np.int64, np.float64, np.float32],
+            dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
         )
         counts = sparse.csr_array(counts)
         if counts.nnz and counts.data.min() < 0:
             raise ValueError(
                 "Negative values in data passed to OnlineLDA: counts are how often a word occurs"
             )
-        counts.sum_duplicates()
+        if not counts.has_canonical_format:
+            counts = counts.copy()  # the caller's arrays are left as they are
+            counts.sum_duplicates()
         return counts
 
     def _start(self, counts: sparse.csr_array, state: OnlineLDAState | None) -> None:
         n_words = counts.shape[1]
         if state is not None:
-            if state.excess.shape != (n_words, self.n_topics):
-                raise ValueError(
-                    f"the state is of {state.excess.shape[1]} topics over {state.excess.shape[0]} "
-                    f"words, the model has {self.n_topics} topics and the data {n_words} words"
-                )
+            self._check_state(state, n_words)
             self.state_ = state
             if not hasattr(self, "seed_"):
                 self.seed_ = seed_from(self.random_state)
@@ -365,6 +390,13 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             n_documents=0,
         )
 
+    def _check_state(self, state: OnlineLDAState, n_words: int) -> None:
+        if state.excess.shape != (n_words, self.n_topics):
+            raise ValueError(
+                f"the state is of {state.excess.shape[1]} topics over {state.excess.shape[0]} "
+                f"words, the model has n_topics = {self.n_topics} and the data {n_words} words"
+            )
+
     def _update(self, counts: sparse.csr_array, total_documents: int) -> tuple[int, float]:
         """E-step and M-step of one batch (S, V); returns its E-step iterations and ρ."""
         state, n_docs = self.state_, counts.shape[0]
@@ -384,7 +416,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Fit q(θ) of a batch (S, V) under the present λ; mutates γ, the (S, K) array."""
         state, n_threads = self.state_, effective_n_jobs(self.n_jobs)
         words, word_of = np.unique(counts.indices, return_inverse=True)
-        norm = np.exp(psi(state.eta.sum() + state.scale * state.excess_sum))
+        elog_norm = psi(state.eta.sum() + state.scale * state.excess_sum)
+        norm = np.exp(np.maximum(elog_norm, _LEAST_ELOG))
         weight = np.empty((len(words), self.n_topics))
         for_blocks(
             lambda first, last: weigh_words(
@@ -394,6 +427,12 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             WORD_BLOCK,
             n_threads,
         )
+        # Where all of a word's exp E[log φ_kw] underflow, their ratios are what counts.
+        faint = np.flatnonzero(weight.max(axis=1) < _FAINT)
+        if faint.size:
+            row = words[faint]
+            elog = psi(state.eta[row, None] + state.scale * state.excess[row]) - elog_norm
+            weight[faint] = np.exp(elog - elog.max(axis=1, keepdims=True))
         data = counts.data.astype(np.float64)
         documents = Documents(counts.indptr, word_of.astype(np.int32), data)
         exp_elog_doc_topic = np.empty_like(doc_topic_dirichlet)
@@ -465,14 +504,13 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _learn_alpha(self, doc_topic_dirichlet: Floats, step_size: float) -> None:
         elog = psi(doc_topic_dirichlet) - psi(doc_topic_dirichlet.sum(axis=1, keepdims=True))
         step = newton_step(self.state_.alpha, elog.mean(axis=0), len(elog))
-        learned = self.state_.alpha + step_size * step
-        if (learned > 0).all():
-            self.state_.alpha = learned
+        # Newton from far above would go below zero: at most, an entry is halved.
+        alpha = self.state_.alpha
+        self.state_.alpha = np.maximum(alpha + step_size * step, alpha / 2)
 
     def _learn_eta(self, step_size: float) -> None:
         dirichlet = self.state_.topic_word_dirichlet
         mean_log = float((psi(dirichlet).mean(axis=1) - psi(dirichlet.sum(axis=1))).mean())
         eta = float(self.state_.eta[0])
-        learned = eta + step_size * symmetric_newton_step(eta, mean_log, len(self.state_.eta))
-        if learned > 0:
-            self.state_.eta = np.full_like(self.state_.eta, learned)
+        step = symmetric_newton_step(eta, mean_log, len(self.state_.eta))
+        self.state_.eta = np.full_like(self.state_.eta, max(eta + step_size * step, eta / 2))

@@ -36,7 +36,7 @@ class LDATopics:
     """(K,), positive."""
 
     def __post_init__(self) -> None:
-        topic_word = np.array(self.topic_word, dtype=np.float64, ndmin=2)
+        topic_word = np.array(self.topic_word, dtype=np.float64, ndmin=2, order="C")
         alpha = np.array(self.alpha, dtype=np.float64, ndmin=1)
         if topic_word.ndim != 2 or alpha.ndim != 1 or topic_word.shape[0] != alpha.shape[0]:
             raise ValueError(
@@ -56,7 +56,8 @@ class LDATopics:
                 f"each row of topic_word must sum to 1, row {k} sums to {sums[k]:.8g}: "
                 "divide each row by its sum"
             )
-        topic_word /= sums[:, None]
+        # What has been normalised stays as it is, so that saving and loading change no bit.
+        topic_word /= np.where(np.abs(sums - 1.0) > 1e-12, sums, 1.0)[:, None]
         topic_word.setflags(write=False)
         alpha.setflags(write=False)
         object.__setattr__(self, "topic_word", topic_word)
@@ -88,6 +89,8 @@ class LDATopics:
         n_jobs: int | None = None,
     ) -> Floats:
         """Topic proportions (D, K) of documents (D, V): the mean of the variational q(θ)."""
+        if counts.shape[1] != self.n_words:
+            raise ValueError(f"counts has {counts.shape[1]} words, the topics {self.n_words}")
         dirichlet = infer_doc_topic(
             counts,
             np.ascontiguousarray(self.topic_word.T),

@@ -7,7 +7,7 @@ being learned, φ_kw itself once they are fixed), the fixed point of a document 
 
 The responsibilities φ_dwk = t_k b_kw / Σ_j t_j b_jw are never stored: what remains of them is one
 number an entry, the ratio n_dw / Σ_j t_j b_jw. The factor exp(-ψ(Σγ)) of t cancels in both, so t is
-exp(ψ(γ)) throughout.
+exp(ψ(γ)) throughout. So does any factor of a word's weights b_.w.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel
-from models.lda.digamma import exp_digamma
+from models.lda.digamma import exp_digamma, exp_digamma_up_to_factor
 from models.parallel import effective_n_jobs, for_blocks
 
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ def infer_documents(
     """Run the fixed point of γ for the documents `first <= d < last`.
 
     Mutates rows `first:last` of `doc_topic_dirichlet` (D, K), which hold the starting values, of
-    `exp_elog_doc_topic` (D, K), exp ψ(γ), and the entries of these rows in `ratio` (nnz,).
-    `word_topic_weight` is (V, K). A document is done when the mean absolute change of γ falls below
-    `tolerance`, or after `max_iterations`, the cap. Returns the number of iterations made in all.
+    `exp_elog_doc_topic` (D, K), exp ψ(γ) up to a factor a row, and the entries of these rows in
+    `ratio` (nnz,). `word_topic_weight` is (V, K). A document is done when the mean absolute change
+    of γ falls below `tolerance`, or after `max_iterations`, the cap. Returns the number of
+    iterations made in all.
     """
     n_topics = alpha.shape[0]
     total = np.empty(n_topics)
@@ -76,7 +77,7 @@ def infer_documents(
     for d in range(first, last):
         gamma = doc_topic_dirichlet[d]
         theta = exp_elog_doc_topic[d]
-        exp_digamma(gamma, theta)
+        exp_digamma_up_to_factor(gamma, theta)
         start, stop = documents.start[d], documents.start[d + 1]
         for _ in range(max_iterations):
             iterations += 1
@@ -94,7 +95,7 @@ def infer_documents(
                 updated = alpha[k] + theta[k] * total[k]
                 change += abs(updated - gamma[k])
                 gamma[k] = updated
-            exp_digamma(gamma, theta)
+            exp_digamma_up_to_factor(gamma, theta)
             if change < tolerance * n_topics:
                 break
         for j in range(start, stop):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,10 +35,12 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
         raise UsageError(f"--source {settings.source} needs the file to read: --input FILE")
     if settings.limit is not None and settings.limit < 1:
         raise UsageError(f"--limit must be at least 1, found {settings.limit}")
+    if not Path(path).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     n_processes = effective_n_jobs(settings.threads)
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)
-    size = os.stat(path).st_size if Path(path).is_file() else None  # noqa: PTH116
+    size = Path(path).stat().st_size if Path(path).is_file() else None
     with Progress("articles", size, "B") as progress:
         read = 0
 

@@ -16,6 +16,8 @@ from pipeline.errors import UsageError
 from pipeline.runs import find_run
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pipeline.settings import InferSettings
 
 SHOWN = 5
@@ -31,11 +33,13 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
     texts = [_read(file) for file in files]
     how = text_settings(run.settings())
     runs = tokenize(texts, load_model(how.spacy_model), how)
-    block = Bigrams.load(run.bigrams_path).join(TokenBlock.from_runs(runs, files, files))
+    block = Bigrams.load(run.verified(run.bigrams_path)).join(
+        TokenBlock.from_runs(runs, files, files)
+    )
     corpus = Corpus.from_blocks([block], model.vocabulary)
     proportions = model.topics.transform(corpus.counts, n_jobs=effective_n_jobs(settings.threads))
     top = model.topics.top_words(settings.words)
-    n_known = corpus.counts.sum(axis=1)
+    n_known: NDArray[np.int64] = corpus.counts.sum(axis=1)
     return {
         "run": run.path.name,
         "texts": [

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from corpora import ArticleStore, Corpus, Pruning, find_model, split, writer_lock
+from corpora import ArticleStore, Bigrams, Corpus, Pruning, find_model, split, writer_lock
 from corpora.files import atomic_write_text
 from evaluation import log_likelihood
 from models import EarlyStopping, OnlineLDA, SavedModel, load_model, save_model, seed_from
@@ -21,16 +20,18 @@ from pipeline.documents import decide_documents, make_corpus, text_settings
 from pipeline.errors import Interrupted, UsageError
 from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.progress import Progress
-from pipeline.runs import RunDirectory, open_run, versions
+from pipeline.runs import SAMPLE_STORE, RunDirectory, open_run, versions
 from pipeline.settings import DownloadSettings, TrainSettings, as_table
 from pipeline.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from corpora import Split
 
 logger = logging.getLogger(__name__)
 
-SAMPLE_STORE = "articles-sample"
 CHECKPOINT_SECONDS = 30.0
 LOOK_EVERY_DOCUMENTS = 25_000
 LOOK_EVERY_SECONDS = 5.0
@@ -102,7 +103,14 @@ def _check(settings: TrainSettings) -> None:
     try:
         _estimator(settings, 1).check_settings()
         Pruning(settings.no_below, settings.no_above, settings.keep_n)
-        effective_n_jobs(settings.threads)
+        if settings.bigrams != "none":
+            Bigrams.learn(
+                (),
+                bool,
+                min_count=settings.bigram_min_count,
+                threshold=settings.bigram_threshold,
+                scoring=settings.bigrams,
+            )
         seed_from(settings.seed)
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from error
@@ -112,8 +120,8 @@ def _check(settings: TrainSettings) -> None:
         raise UsageError("--validation and --test leave nothing to train on: lower one of them")
     if settings.max_passes < 1:
         raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
-    if settings.documents != "auto":
-        text_settings(settings)
+    decided = settings.documents != "auto"
+    text_settings(settings if decided else replace(settings, documents="article"))
     find_model(settings.spacy_model)
 
 
@@ -127,8 +135,8 @@ def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
     store = ArticleStore(settings.articles)
     settings = decide_documents(settings, store)
     settings = replace(settings, seed=seed_from(settings.seed))
-    run.create(settings)
-    run.update_provenance(
+    run.create(
+        settings,
         {
             "articles": {
                 "store": settings.articles,
@@ -138,7 +146,7 @@ def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
                 "revision of each article.",
             },
             "spacy_model": find_model(settings.spacy_model),
-        }
+        },
     )
     return settings
 
@@ -216,6 +224,8 @@ def _learn(
             clock = time.perf_counter()
         checkpoint.stopped = True
         checkpoint.save(run.checkpoint_path)
+    if deferred.signal_number is not None:
+        raise Interrupted(deferred.signal_number)
     return estimator, checkpoint
 
 
@@ -224,10 +234,12 @@ def _look(estimator: OnlineLDA, validation: Corpus, n_threads: int) -> dict[str,
     estimate = log_likelihood(
         estimator, validation.counts, "completion", n_samples=1, random_state=0, n_jobs=n_threads
     )
+    error = estimate.perplexity_standard_error
     return {
         "log_likelihood": estimate.total,
         "perplexity": estimate.perplexity,
-        "perplexity_standard_error": estimate.perplexity_standard_error,
+        # None for a single document: JSON has no NaN.
+        "perplexity_standard_error": None if math.isnan(error) else error,
         "tokens": estimate.total_tokens,
     }
 
@@ -240,7 +252,7 @@ def _finish(
     corpus: Corpus,
     parts: Split,
 ) -> None:
-    n_tokens = parts.train.counts.sum(axis=1)
+    n_tokens: NDArray[np.int64] = parts.train.counts.sum(axis=1)
     prevalence = n_tokens @ estimator.transform(parts.train.counts) / n_tokens.sum()
     model = SavedModel(
         topics=estimator.topics_,
