@@ -66,6 +66,7 @@ class Checkpoint:
                 frozen=arrays["frozen"],
                 n_batches=int(arrays["n_batches"]),
                 n_documents=int(arrays["n_documents"]),
+                seed=int(arrays["seed"]),
             )
             return cls(corpus_hash, state, header["metrics"], header["seconds"], header["stopped"])
         except (KeyError, TypeError, ValueError) as error:

@@ -70,6 +70,8 @@ class OnlineLDAState:
     n_batches: int
     n_documents: int
     """Documents seen, counted once a pass."""
+    seed: int
+    """Fixes the order of the documents."""
 
     @property
     def topic_word_dirichlet(self) -> Floats:
@@ -204,8 +206,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     ) -> Iterator[OnlineLDAStep]:
         """Train as `fit` does, yielding after each batch; `topics_` and `state_` are then current.
 
-        `state`, of an earlier run on the same data with the same settings and seed, is where
-        training goes on, to the same bits as if it had not been interrupted.
+        `state`, of an earlier run on the same data with the same settings, is where training goes
+        on, to the same bits as if it had not been interrupted. It is trained further in place.
         """
         del y
         self.check_settings()
@@ -218,7 +220,7 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         while self.state_.n_batches < self.n_passes * batches_per_pass:
             n_passes, batch = divmod(self.state_.n_batches, batches_per_pass)
             if n_passes != order_pass:
-                order = np.random.default_rng([self.seed_, 1, n_passes]).permutation(n_docs)
+                order = np.random.default_rng([self.state_.seed, 1, n_passes]).permutation(n_docs)
                 order_pass = n_passes
             rows = order[batch * batch_size : (batch + 1) * batch_size]
             # Sorted, so that a memory-mapped corpus is read forward.
@@ -303,6 +305,12 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.state_.topic_word_dirichlet
 
     @property
+    def seed_(self) -> int:
+        """The seed in use: `random_state`, or the one that was drawn."""
+        check_is_fitted(self, "state_")
+        return self.state_.seed
+
+    @property
     def _n_features_out(self) -> int:
         return self.n_topics
 
@@ -366,10 +374,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if state is not None:
             self._check_state(state, n_words)
             self.state_ = state
-            if not hasattr(self, "seed_"):
-                self.seed_ = seed_from(self.random_state)
             return
-        self.seed_ = seed_from(self.random_state)
+        seed = seed_from(self.random_state)
         eta = prior_vector(self.eta, n_words, "eta")
         frozen = np.zeros(n_words, dtype=np.bool_)
         if self.word_budget is not None:
@@ -377,7 +383,7 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             by_frequency = np.argsort(-frequency, kind="stable")
             frozen[by_frequency[: max(0, n_words - self.word_budget)]] = True
         # λ starts as Gamma(100, 0.01) draws, as in Hoffman's onlineldavb.
-        rng = np.random.default_rng([self.seed_, 0])
+        rng = np.random.default_rng([seed, 0])
         excess = rng.gamma(100.0, 0.01, size=(n_words, self.n_topics)) - eta[:, None]
         self.state_ = OnlineLDAState(
             excess=excess,
@@ -388,6 +394,7 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             frozen=frozen,
             n_batches=0,
             n_documents=0,
+            seed=seed,
         )
 
     def _check_state(self, state: OnlineLDAState, n_words: int) -> None:

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from evaluation import log_likelihood
+from evaluation.log_likelihood import METHODS
+from models import LDATopics, OnlineLDA
+
+LDA_METHODS = pytest.mark.parametrize("method", sorted(METHODS[LDATopics]))
+
+
+def topics(n_topics=3, n_words=6, seed=0):
+    rng = np.random.default_rng(seed)
+    return LDATopics(rng.dirichlet(np.ones(n_words), n_topics), rng.gamma(1, 1, n_topics) + 0.1)
+
+
+def documents(n_docs=9, n_words=6, seed=1):
+    return np.random.default_rng(seed).poisson(1.5, size=(n_docs, n_words))
+
+
+@LDA_METHODS
+def test_what_every_estimator_promises(method):
+    counts = documents()
+    counts[4] = 0
+    found = log_likelihood(topics(), counts, method, random_state=0)
+    assert found.method == method
+    assert found.log_likelihood.shape == found.standard_error.shape == found.n_tokens.shape == (9,)
+    assert (found.log_likelihood <= 0).all()
+    assert found.log_likelihood[4] == 0.0
+    assert found.n_tokens[4] == 0
+    assert found.n_documents == 8
+    assert (found.n_tokens <= counts.sum(axis=1)).all()
+
+
+@LDA_METHODS
+def test_the_same_bits_for_a_seed_whatever_the_threads(method):
+    model, counts = topics(4, 30), documents(150, 30)
+    first = log_likelihood(model, counts, method, random_state=5)
+    for n_jobs in (1, 2, 4):
+        again = log_likelihood(model, counts, method, random_state=5, n_jobs=n_jobs)
+        assert (again.log_likelihood == first.log_likelihood).all()
+        assert (again.standard_error == first.standard_error).all()
+
+
+def test_seeds_of_a_random_method():
+    def values(random_state):
+        found = log_likelihood(topics(), documents(), "completion", random_state=random_state)
+        return found.log_likelihood
+
+    assert (values(5) != values(6)).any()
+    assert (values(None) != values(None)).any()
+    same = [values(np.random.default_rng(1)) for _ in range(2)]
+    assert (same[0] == same[1]).all()
+    rng = np.random.default_rng(1)
+    assert (values(rng) != values(rng)).any()
+
+
+@LDA_METHODS
+def test_an_estimator_is_scored_by_its_topics(method):
+    model = OnlineLDA(3, random_state=0).fit(documents(40))
+    expected = log_likelihood(model.topics_, documents(), method, random_state=0)
+    found = log_likelihood(model, documents(), method, random_state=0)
+    assert (found.log_likelihood == expected.log_likelihood).all()
+
+
+@LDA_METHODS
+@pytest.mark.parametrize(
+    "container",
+    [sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.csr_matrix, np.ndarray.tolist]
+    + [lambda counts, t=t: counts.astype(t) for t in (np.uint8, np.float32, np.float64, np.uint64)],
+)
+def test_any_matrix_of_whole_numbers(method, container):
+    expected = log_likelihood(topics(), documents(), method, random_state=0)
+    found = log_likelihood(topics(), container(documents()), method, random_state=0)
+    assert (found.log_likelihood == expected.log_likelihood).all()
+
+
+@LDA_METHODS
+def test_booleans(method):
+    counts = documents() > 0
+    expected = log_likelihood(topics(), counts.astype(int), method, random_state=0)
+    found = log_likelihood(topics(), counts, method, random_state=0)
+    assert (found.log_likelihood == expected.log_likelihood).all()
+
+
+@LDA_METHODS
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, float])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_the_callers_matrix_is_left_alone(method, dtype, read_only):
+    """Unsorted, with a duplicate and an explicit zero."""
+    data, indices = np.array([1, 2, 3, 4, 0, 5], dtype=dtype), np.array([3, 0, 2, 2, 1, 0])
+    counts = sparse.csr_array((data, indices, np.array([0, 2, 5, 6])), shape=(3, 6))
+    arrays = (counts.data, counts.indices, counts.indptr)
+    kept = [array.tolist() for array in arrays]
+    for array in arrays:
+        array.setflags(write=not read_only)
+    found = log_likelihood(topics(), counts, method, random_state=0)
+    assert [a.tolist() for a in (counts.data, counts.indices, counts.indptr)] == kept
+    dense = [[2, 0, 0, 1, 0, 0], [0, 0, 7, 0, 0, 0], [5, 0, 0, 0, 0, 0]]
+    assert (found.n_tokens == log_likelihood(topics(), dense, method).n_tokens).all()
+    if method != "completion":  # an explicit zero takes no random number, but sorting does matter
+        expected = log_likelihood(topics(), dense, method)
+        assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("error", "ignore:divide by zero:RuntimeWarning")
+@LDA_METHODS
+def test_an_impossible_word(method):
+    model = LDATopics([[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]], [1.0, 0.5])
+    found = log_likelihood(model, [[1, 2, 9], [2, 2, 0], [0, 0, 3]], method, random_state=0)
+    assert found.log_likelihood[0] == -np.inf
+    assert np.isfinite(found.log_likelihood[1])
+    assert found.log_likelihood[2] == -np.inf
+    assert found.perplexity == np.inf
+    assert np.isnan(found.nats_per_word_standard_error)
+
+
+@LDA_METHODS
+def test_no_documents(method):
+    found = log_likelihood(topics(), np.zeros((0, 6), dtype=int), method)
+    assert found.n_documents == 0
+    assert np.isnan(found.perplexity)
+
+
+@LDA_METHODS
+def test_one_document(method):
+    found = log_likelihood(topics(), documents(1), method)
+    assert np.isfinite(found.perplexity)
+    assert np.isnan(found.nats_per_word_standard_error)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [None, "model", object(), np.ones((2, 2)), dict])
+def test_no_model(model):
+    with pytest.raises(TypeError, match="no likelihood estimator"):
+        log_likelihood(model, documents())
+
+
+def test_an_estimator_that_is_not_fitted():
+    with pytest.raises(NotFittedError):
+        log_likelihood(OnlineLDA(3), documents())
+
+
+def test_an_unknown_method_lists_the_known():
+    with pytest.raises(ValueError, match=r"completion.*variational-bound"):
+        log_likelihood(topics(), documents(), "perplexity")
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (documents(n_words=5), "5 words"),
+        (documents(n_words=7), "7 words"),
+        ([[1, 2, 3, 4, 5, -1]], "negative"),
+        ([[1, 2, 3, 4, 5, -1.0]], "negative"),
+        ([[1, 2, 3, 4, 5, 0.5]], "whole"),
+        ([[1, 2, 3, 4, 5, np.nan]], "whole"),
+        ([[1, 2, 3, 4, 5, np.inf]], "whole"),
+        ([[1, 2, 3, 4, 5, -np.inf]], "whole|negative"),
+        ([[1, 2, 3, 4, 5, 1e300]], "above"),
+        ([1, 2, 3, 4, 5, 6], "n_docs, n_words"),
+        (np.zeros((2, 2, 6)), r".{5}"),
+        ([["a", "b", "c", "d", "e", "f"]], r".{5}"),
+    ],
+)
+@LDA_METHODS
+def test_what_are_no_counts(method, counts, message):
+    with pytest.raises(ValueError, match=message):
+        log_likelihood(topics(), counts, method)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, "4", True])
+def test_a_bad_number_of_samples(bad):
+    with pytest.raises((ValueError, TypeError), match="n_samples"):
+        log_likelihood(topics(), documents(), n_samples=bad)
+
+
+@pytest.mark.parametrize("name", ["n_jobs", "random_state"])
+def test_other_bad_settings(name):
+    with pytest.raises((ValueError, TypeError), match=name):
+        log_likelihood(topics(), documents(), **{name: "2"})

@@ -1,0 +1,81 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import psi
+
+from models.lda.digamma import exp_digamma, exp_digamma_up_to_factor
+
+FLOOR = 6.0 * math.exp(-700.0)
+
+
+def exp_digamma_of(x, function=exp_digamma):
+    out = np.full_like(x, np.nan)
+    function(x, out)
+    return out
+
+
+def python_of(kernel):
+    """The kernel before compilation; itself where compilation is off."""
+    return getattr(kernel, "py_func", kernel)
+
+
+def test_is_exp_of_scipys_digamma():
+    x = np.geomspace(0.0015, 1e8, 100_001)
+    assert_allclose(exp_digamma_of(x), np.exp(psi(x)), rtol=2e-12)
+
+
+def test_every_decade_at_random():
+    rng = np.random.default_rng(0)
+    x = 10 ** rng.uniform(-2.8, 15, size=50_000)
+    assert_allclose(exp_digamma_of(x), np.exp(psi(x)), rtol=2e-12)
+
+
+def test_floor_below_what_a_float_can_hold():
+    x = np.array([5e-324, 1e-300, 1e-20, 1e-6, 1e-3, 0.00142])
+    assert_allclose(exp_digamma_of(x), FLOOR, rtol=1e-3)
+    assert (exp_digamma_of(x) >= np.finfo(float).tiny).all()
+
+
+def test_is_continuous_and_increasing_at_the_floor():
+    x = np.geomspace(0.0013, 0.0016, 20_001)
+    assert (np.diff(exp_digamma_of(x)) >= 0).all()
+
+
+def test_in_place():
+    x = np.geomspace(0.002, 100, 1001)
+    expected = exp_digamma_of(x)
+    exp_digamma(x, x)
+    assert (x == expected).all()
+
+
+def test_result_does_not_depend_on_neighbours():
+    x = np.geomspace(0.002, 100, 103)
+    alone = np.array([exp_digamma_of(x[i : i + 1])[0] for i in range(len(x))])
+    assert_allclose(alone, exp_digamma_of(x), rtol=1e-14)
+
+
+def test_compiled_and_python_agree():
+    x = np.geomspace(0.0015, 1e8, 1001)
+    assert_allclose(exp_digamma_of(x, python_of(exp_digamma)), exp_digamma_of(x), rtol=2e-12)
+
+
+def test_no_entry_is_no_error():
+    exp_digamma(np.empty(0), np.empty(0))
+    exp_digamma_up_to_factor(np.empty(0), np.empty(0))
+
+
+@pytest.mark.parametrize("largest", [0.0146, 0.02, 1.0, 1e6])
+def test_factor_is_one_where_nothing_underflows(largest):
+    x = np.array([largest, largest / 3, 1e-4])
+    assert (exp_digamma_of(x, exp_digamma_up_to_factor) == exp_digamma_of(x)).all()
+
+
+@pytest.mark.parametrize("largest", [0.0144, 0.003, 1e-3, 1e-5, 1e-12])
+def test_ratios_survive_underflow(largest):
+    x = largest * np.array([1.0, 1.0, 1.0 - 1e-4, 0.999, 1 / (1 + 20 * largest)])
+    out = exp_digamma_of(x, exp_digamma_up_to_factor)
+    ratio = np.exp((psi(x + 1) - psi(x[0] + 1)) + (1 / x[0] - 1 / x))
+    assert_allclose(out / out[0], ratio, rtol=1e-9)
+    assert 0.5 < out[0] < 0.6  # exp ψ(1) = 0.561

@@ -1,0 +1,105 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models import EarlyStopping
+
+
+def notes_say_stop(scores):
+    """b_t (1 + 1e-5) < (b_{t-1} + b_{t-2}) / 2 for the last of at least four negative bounds."""
+    return len(scores) >= 4 and scores[-1] * (1 + 1e-5) < (scores[-2] + scores[-3]) / 2
+
+
+def stops_at(scores):
+    rule = EarlyStopping(step=1)
+    return [rule.record(i, score) for i, score in enumerate(scores)]
+
+
+@given(st.lists(st.floats(-1e9, -1e-3), max_size=12))
+def test_is_the_rule_for_negative_bounds(scores):
+    expected = [notes_say_stop(scores[: i + 1]) for i in range(len(scores))]
+    assert stops_at(scores) == expected
+
+
+@given(
+    st.integers(-10_000, -1),
+    st.lists(st.sampled_from([-2e-5, -1e-5, -1e-6, 0, 1e-6, 1e-5, 2e-5]), max_size=12),
+)
+def test_is_the_rule_where_bounds_hardly_move(first, steps):
+    scores = list(itertools.accumulate(steps, lambda b, step: b * (1 - step), initial=first))
+    expected = [notes_say_stop(scores[: i + 1]) for i in range(len(scores))]
+    assert stops_at(scores) == expected
+
+
+def test_never_before_the_fourth():
+    assert stops_at([-1.0, -2.0, -3.0]) == [False, False, False]
+    assert stops_at([-1.0, -2.0, -3.0, -4.0])[-1]
+
+
+def test_goes_on_while_scores_rise_and_stops_when_they_stand():
+    assert not any(stops_at(-1e6 / np.arange(1, 30)))
+    assert stops_at([-9.0, -5.0, -5.0, -5.0])[-1]
+
+
+def test_positive_scores_need_to_rise_too():
+    assert stops_at([1.0, 5.0, 5.0, 5.0])[-1]
+    assert not any(stops_at([1.0, 2.0, 3.0, 4.0]))
+
+
+def test_an_impossible_score_stops():
+    assert stops_at([-3.0, -2.0, -1.0, -np.inf])[-1]
+
+
+def looks(rule, positions):
+    taken = []
+    for position in positions:
+        if rule.due(position):
+            taken.append(position)
+            rule.record(position, float(len(taken)))
+    return taken
+
+
+def test_looks_by_documents():
+    """A step of 1000 until a tenth of what has been seen is more."""
+    taken = looks(EarlyStopping(step=1000), range(0, 30_001, 256))
+    expected = [1024 * i for i in range(1, 11)]  # from 10,240 on, a tenth is more than 1000
+    while expected[-1] * 1.1 <= 30_000:
+        expected.append(256 * math.ceil(expected[-1] * 1.1 / 256))
+    assert taken == [position for position in expected if position <= 30_000]
+
+
+def test_looks_by_a_clock():
+    """The first at 5 s; then max(1.1 last, last + 5 s)."""
+    clock = itertools.accumulate([0.5] * 400)
+    taken = looks(EarlyStopping(step=5.0), clock)
+    assert taken[:3] == [5.0, 10.0, 15.0]
+    for last, now in itertools.pairwise(taken):
+        due = max(1.1 * last, last + 5)
+        assert due <= now < due + 0.5
+
+
+def test_a_look_overdue_is_taken_once():
+    rule = EarlyStopping(step=10)
+    assert looks(rule, [3, 57, 58, 59, 66, 67, 68]) == [57, 67]
+
+
+def test_restored_from_its_fields_it_goes_on():
+    rule = EarlyStopping(step=1)
+    for i, score in enumerate([-4.0, -3.0, -2.0]):
+        rule.record(i, score)
+    again = EarlyStopping(step=1, positions=list(rule.positions), scores=list(rule.scores))
+    assert again.record(3, -9.0)
+    assert rule.scores == [-4.0, -3.0, -2.0]
+    assert EarlyStopping(step=1).scores == []
+
+
+@pytest.mark.parametrize("growth", [1.0, 2.0])
+def test_growth(growth):
+    rule = EarlyStopping(step=1, growth=growth)
+    rule.record(100, -1.0)
+    assert rule.due(max(101, 100 * growth))
+    assert not rule.due(max(101, 100 * growth) - 0.01)
