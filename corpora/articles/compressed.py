@@ -1,0 +1,84 @@
+"""Files that may be compressed, as a stream of bytes; the content decides, not the name."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import CorpusFormatError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+    from io import BufferedIOBase, BufferedReader
+
+CHUNK = 1 << 16
+UNREADABLE = {b"7z\xbc\xaf\x27\x1c": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+
+
+def read_chunks(
+    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
+) -> Iterator[bytes]:
+    """The content of a plain, bzip2, gzip or xz file, decompressed, in chunks of bounded size.
+
+    After each chunk `progress_bytes` is told how many bytes of the file itself have been read.
+
+    Raises
+    ------
+    OSError
+        If the file is missing, is a directory or cannot be read.
+    CorpusFormatError
+        If the compressed data are damaged or end too early; all that precedes is yielded first.
+    """
+    with Path(path).open("rb") as file:
+        stream = decompressed(file, path)
+        while chunk := next_chunk(stream, path):
+            yield chunk
+            if progress_bytes is not None:
+                progress_bytes(file.tell())
+
+
+def decompressed(file: BufferedReader, path: str | os.PathLike[str]) -> BufferedIOBase:
+    """The stream of what `file` holds, told by its first bytes."""
+    start = file.read(6)
+    file.seek(0)
+    if start.startswith(b"BZh"):
+        return bz2.open(file)
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.open(file)
+    if start.startswith(b"\xfd7zXZ"):
+        return lzma.open(file)
+    for magic, kind in UNREADABLE.items():
+        if start.startswith(magic):
+            raise CorpusFormatError(
+                f"{path}: {kind} archives are not read; unpack it, or use its .bz2 or .gz form"
+            )
+    return file
+
+
+def next_chunk(stream: BufferedIOBase, path: str | os.PathLike[str]) -> bytes:
+    """The next bytes of `stream`, empty at its end."""
+    try:
+        # One read at a time: what precedes the damage is delivered, where `read` would lose it.
+        return stream.read1(CHUNK)
+    except EOFError as error:
+        raise CorpusFormatError(
+            f"{path}: the compressed data end too early; the file is incomplete, download it again"
+        ) from error
+    except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise damaged(path, error) from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise damaged(path, error) from error  # how bz2 reports bad data
+
+
+def damaged(path: str | os.PathLike[str], error: Exception) -> CorpusFormatError:
+    """The error for compressed data that are not what they should be."""
+    return CorpusFormatError(
+        f"{path}: the compressed data are damaged ({error}); check the file, download it again"
+    )

@@ -1,0 +1,139 @@
+"""Articles from JSON Lines: one object a line, in files of anyone's making."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from typing import TYPE_CHECKING
+
+from corpora.articles.article import Article
+from corpora.articles.compressed import read_chunks
+from corpora.errors import CorpusFormatError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+
+def read_json_lines(
+    path: str | os.PathLike[str],
+    language: str = "en",
+    progress_bytes: Callable[[int], None] | None = None,
+) -> Iterator[Article]:
+    """The articles of a `.jsonl` file, plain or compressed by gzip, bzip2 or xz.
+
+    Each line is an object with `text` and with `title` or `page_id` (or `id`), and at will
+    `revision_id`, `url`, `timestamp`, `language` and `license`; other keys and blank lines are
+    passed over. Ids are whole numbers, possibly written as strings. The text passes through
+    unchanged, but for line ends and Unicode normalisation (NFC).
+
+    Where there is no id, one is made from the title by `made_page_id`, so that lines of the same
+    title are the same article. `language` is that of the lines that name none. `progress_bytes`
+    is told how many bytes of the file have been read.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If a line is not what is said above, or the compressed data are damaged. The articles
+        before it have been yielded by then.
+    """
+    number = 0
+    lines = read_lines(path, progress_bytes)
+    while True:
+        try:
+            line = next(lines, None)
+        except CorpusFormatError as error:
+            raise CorpusFormatError(f"{error} (after line {number})") from error
+        if line is None:
+            return
+        number += 1
+        if not line.strip():
+            continue
+        try:
+            article = parse_line(line, language)
+        except (ValueError, RecursionError) as error:
+            raise CorpusFormatError(f"{path}, line {number}: {error}") from error
+        yield article
+
+
+def made_page_id(title: str) -> int:
+    """An id for an article without one: 53 bits of the SHA-256 of its title, made negative.
+
+    MediaWiki's ids are positive, so the two never meet; 53 bits survive a trip through a float.
+    """
+    digest = hashlib.sha256(title.encode()).digest()
+    return -(int.from_bytes(digest[:7], "big") >> 3) or -1
+
+
+def read_lines(
+    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
+) -> Iterator[bytes]:
+    """The lines of a file, without their ends."""
+    parts: list[bytes] = []  # of the line that is not yet whole
+    for chunk in read_chunks(path, progress_bytes):
+        first, *rest = chunk.split(b"\n")
+        parts.append(first)
+        for part in rest:
+            yield b"".join(parts)
+            parts = [part]
+    yield b"".join(parts)
+
+
+def parse_line(line: bytes, language: str) -> Article:
+    """The article on one line; ValueError says what is wrong with it."""
+    try:
+        fields = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not valid UTF-8 (byte {error.start})") from error
+    except RecursionError as error:
+        raise ValueError("not valid JSON (nested too deeply)") from error
+    except ValueError as error:
+        raise ValueError(f"not valid JSON ({error})") from error
+    if not isinstance(fields, dict):
+        raise ValueError(f"expected an object, found {type(fields).__name__}")  # noqa: TRY004
+    text = string(fields, "text").replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise ValueError('no text; every line needs a "text" that is not empty')
+    title = string(fields, "title")
+    page_id = whole_number(fields, "id" if fields.get("page_id") is None else "page_id")
+    if page_id is None and not title:
+        raise ValueError('neither "title" nor "page_id"; one is needed to tell articles apart')
+    return Article(
+        page_id=made_page_id(title) if page_id is None else page_id,
+        revision_id=whole_number(fields, "revision_id") or 0,
+        title=title,
+        url=string(fields, "url"),
+        timestamp=string(fields, "timestamp"),
+        language=string(fields, "language") or language,
+        license=string(fields, "license"),
+        text=text,
+    )
+
+
+def string(fields: dict[str, object], key: str) -> str:
+    """The string under `key`, normalised; empty if it is missing or null."""
+    value = fields.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f'"{key}": expected a string, found {type(value).__name__}')  # noqa: TRY004
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f'"{key}": half a surrogate pair at character {error.start}') from error
+    return unicodedata.normalize("NFC", value)
+
+
+def whole_number(fields: dict[str, object], key: str) -> int | None:
+    """The whole number under `key`, of 64 bits; None if it is missing or null."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 1 << 63:
+        raise ValueError(f'"{key}": expected a whole number, found {str(value)[:40]!r}')
+    return value

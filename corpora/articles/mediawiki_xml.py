@@ -1,0 +1,238 @@
+"""Articles from MediaWiki's XML exports: Wikipedia's dumps, and `Special:Export` of any wiki."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+from xml.parsers.expat import ErrorString
+
+from corpora.articles.article import Article
+from corpora.articles.compressed import read_chunks
+from corpora.articles.wikitext import CATEGORY_NAMESPACES, FILE_NAMESPACES, main_text
+from corpora.errors import CorpusFormatError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+WIKIMEDIA_LICENSE = "CC BY-SA 4.0"
+WIKIMEDIA_ADDRESS = re.compile(
+    r"https?://([\w-]+\.)*(wikipedia|wiktionary|wikibooks|wikiquote|wikisource|wikiversity"
+    r"|wikivoyage|wikimedia)\.org/"
+)
+UNKNOWN_LANGUAGE = "und"
+
+REDIRECT = re.compile(
+    r"\s*#\s*(redirect|weiterleitung|redirection|redirección|rinvia|redirecionamento|doorverwijzing"
+    r"|omdirigering|omdiriger|ohjaus|patrz|przekieruj|перенаправление|перенаправлення|転送|重定向"
+    r"|넘겨주기|تحويل|הפניה)\s*:?\s*\[\[",
+    re.IGNORECASE,
+)
+
+LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The wiki that an export is of, from the export's own head."""
+
+    language: str = UNKNOWN_LANGUAGE
+    article_path: str = ""
+    """What an article's title is appended to for its address; empty if the export does not say."""
+    license: str = ""
+    file_namespaces: frozenset[str] = FILE_NAMESPACES
+    category_namespaces: frozenset[str] = CATEGORY_NAMESPACES
+    other_namespaces: frozenset[str] = frozenset()
+    """Lower-case names of all namespaces but the main one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The latest revision of a page, not yet parsed."""
+
+    site: Site
+    page_id: int
+    revision_id: int
+    title: str
+    timestamp: str
+    wikitext: str
+
+
+def read_mediawiki_xml(
+    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
+) -> Iterator[Article]:
+    """The articles of a MediaWiki XML export, in its order; see `read_pages`."""
+    for page in read_pages(path, progress_bytes):
+        article = page_to_article(page)
+        if article is not None:
+            yield article
+
+
+def page_to_article(page: Page) -> Article | None:
+    """Parse a page; None if it has no main text. Almost all of the time of reading goes here."""
+    site = page.site
+    text = main_text(page.wikitext, site.file_namespaces, site.category_namespaces)
+    if not text:
+        return None
+    name = quote(page.title.replace(" ", "_"), safe="/:;@$!*(),~'")
+    return Article(
+        page_id=page.page_id,
+        revision_id=page.revision_id,
+        title=page.title,
+        url=site.article_path + name if site.article_path else "",
+        timestamp=page.timestamp,
+        language=site.language,
+        license=site.license,
+        text=text,
+    )
+
+
+def read_pages(
+    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
+) -> Iterator[Page]:
+    """Stream the pages of a MediaWiki XML export of any version, plain or .bz2, .gz or .xz.
+
+    Only the main namespace, without redirects; of each page the latest revision that is wikitext.
+    Memory is bounded by the largest page. `progress_bytes` is told how many bytes of the file
+    itself have been read.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If the file is no such export, is damaged or ends too early, or declares a document type
+        (which no export does, and entity bombs must). The pages before have been yielded by then.
+    """
+    site = Site()
+    root: Element | None = None
+    page: Element | None = None
+    for event, element in read_events(path, progress_bytes):
+        name = local_name(element)
+        if root is None:
+            root = element
+            if name != "mediawiki":
+                raise CorpusFormatError(
+                    f"{path}: a MediaWiki XML export begins with <mediawiki>, this file with"
+                    f" <{name}>; use a dump such as enwiki-latest-pages-articles.xml.bz2"
+                )
+            site = site_of(root)
+        elif event == "start":
+            page = element if name == "page" else page
+        elif name == "siteinfo":
+            site = site_of(root)
+        elif name == "revision" and page is not None:
+            drop_older_revision(page)
+        elif name == "page":
+            article_page = page_of(element, site, path)
+            if article_page is not None:
+                yield article_page
+            root.clear()
+
+
+def read_events(
+    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
+) -> Iterator[tuple[str, Element]]:
+    """The starts and ends of the elements of an XML file."""
+    parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
+    chunks = read_chunks(path, progress_bytes)
+    line = 1
+    chunk = next(chunks, b"")
+    before, doctype, name = chunk.upper().partition(b"<!DOCTYPE")
+    if doctype and re.search(rb"<[A-Z]", before) is None:
+        what = "an HTML page" if name.lstrip().startswith(b"HTML") else "XML with a document type"
+        raise CorpusFormatError(
+            f"{path}: this is {what}, not a MediaWiki XML export;"
+            " use a dump such as enwiki-latest-pages-articles.xml.bz2"
+        )
+    try:
+        while chunk:
+            parser.feed(chunk)
+            yield from parser.read_events()  # type: ignore[misc]  # start and end events hold elements
+            line += chunk.count(b"\n")
+            chunk = next(chunks, b"")
+        parser.close()
+    except ParseError as error:
+        raise CorpusFormatError(
+            f"{path}, line {error.position[0]}: not well-formed XML ({ErrorString(error.code)});"
+            " the file is no MediaWiki XML export, or is damaged or incomplete: download it again"
+        ) from error
+    except CorpusFormatError as error:
+        raise CorpusFormatError(f"{error} (after line {line})") from error
+
+
+def local_name(element: Element) -> str:
+    """The name of an element without its XML namespace, which every version of exports changes."""
+    return element.tag.rpartition("}")[2]
+
+
+def child_text(element: Element, name: str) -> str:
+    """Text of the first child of this name; empty if there is none."""
+    child = element.find(f"{{*}}{name}")
+    return "" if child is None else child.text or ""
+
+
+def site_of(root: Element) -> Site:
+    """The wiki that the head of an export describes."""
+    info = root.find("{*}siteinfo")
+    language = root.get(LANGUAGE, "")
+    if info is None:
+        return Site(language=language or UNKNOWN_LANGUAGE)
+    database = child_text(info, "dbname")
+    if not language or database == "simplewiki":  # whose xml:lang is enwiki's, "en"
+        language = database.removesuffix("wiki").replace("_", "-")
+    names = {
+        (element.get("key", ""), (element.text or "").lower())
+        for element in info.iterfind("{*}namespaces/{*}namespace")
+        if element.text
+    }
+    base = child_text(info, "base")
+    return Site(
+        language=language or UNKNOWN_LANGUAGE,
+        article_path=re.sub(r"[^/=]*$", "", base),
+        license=WIKIMEDIA_LICENSE if WIKIMEDIA_ADDRESS.match(base) else "",
+        file_namespaces=FILE_NAMESPACES | {name for key, name in names if key in ("-2", "6")},
+        category_namespaces=CATEGORY_NAMESPACES | {name for key, name in names if key == "14"},
+        other_namespaces=frozenset(name for key, name in names if key != "0"),
+    )
+
+
+def drop_older_revision(page: Element) -> None:
+    """Keep one revision of a page that is being read: the latest that is wikitext."""
+    revisions = page.findall("{*}revision")
+    kept = max(
+        reversed(revisions), key=lambda one: (is_wikitext(one), child_text(one, "timestamp"))
+    )
+    for revision in revisions:
+        if revision is not kept:
+            page.remove(revision)
+
+
+def is_wikitext(revision: Element) -> bool:
+    """Whether a revision's text is wikitext; exports before version 0.6 do not say and are."""
+    return child_text(revision, "model") in ("", "wikitext")
+
+
+def page_of(element: Element, site: Site, path: str | os.PathLike[str]) -> Page | None:
+    """The page in a `<page>` element; None if it is no article."""
+    title, namespace = child_text(element, "title"), child_text(element, "ns")
+    revision = element.find("{*}revision")
+    if not namespace:  # before version 0.6
+        namespace = "1" if title.partition(":")[0].lower() in site.other_namespaces else "0"
+    if namespace != "0" or element.find("{*}redirect") is not None:
+        return None
+    if revision is None or not is_wikitext(revision):
+        return None
+    wikitext = child_text(revision, "text")
+    if REDIRECT.match(wikitext):
+        return None
+    try:
+        page_id, revision_id = int(child_text(element, "id")), int(child_text(revision, "id") or 0)
+    except ValueError as error:
+        raise CorpusFormatError(
+            f"{path}: page {title!r} has no number as its id; is this a MediaWiki XML export?"
+        ) from error
+    return Page(site, page_id, revision_id, title, child_text(revision, "timestamp"), wikitext)

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tracemalloc
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora import errors
+from corpora.articles.mediawiki_xml import page_to_article, read_mediawiki_xml, read_pages
+
+SITEINFO = """<siteinfo><sitename>Wikipedia</sitename><dbname>skwiki</dbname>
+<base>https://sk.wikipedia.org/wiki/Hlavn%C3%A1_str%C3%A1nka</base><namespaces>
+<namespace key="-2" case="first-letter">Médiá</namespace>
+<namespace key="0" case="first-letter" />
+<namespace key="6" case="first-letter">Súbor</namespace>
+<namespace key="14" case="first-letter">Kategória</namespace></namespaces></siteinfo>"""
+
+
+def revision(text="Text.", number=1, timestamp="2020-01-01T00:00:00Z", model="wikitext"):
+    return (
+        f"<revision><id>{number}</id><timestamp>{timestamp}</timestamp><contributor><id>99</id>"
+        f"</contributor><model>{model}</model><text>{text}</text></revision>"
+    )
+
+
+def page(title="Title", number=1, ns="0", revisions=None, redirect=""):
+    space = f"<ns>{ns}</ns>" if ns else ""
+    return (
+        f"<page><title>{title}</title>{space}<id>{number}</id>{redirect}"
+        f"{revisions or revision()}</page>\n"
+    )
+
+
+def export(*pages, siteinfo=SITEINFO, version="0.11", lang='xml:lang="sk"'):
+    return (
+        f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-{version}/" {lang}>{siteinfo}\n'
+        + "".join(pages)
+        + "</mediawiki>\n"
+    )
+
+
+def noise(seed):
+    """Text that does not compress."""
+    return np.random.default_rng(seed).bytes(400).hex()
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="dump.xml"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def titles(path):
+    return [article.title for article in read_mediawiki_xml(path)]
+
+
+def test_every_field(write):
+    text = "[[Súbor:a.png|x]] '''A''' &amp;amp; B [[Médiá:c.ogg|y]] [[Kategória:C]]"
+    one = page("Č d/e?", 7, revisions=revision(text, 12, "2021-02-03T04:05:06Z"))
+    [article] = read_mediawiki_xml(write(export(one)))
+    assert article.page_id == 7
+    assert article.revision_id == 12
+    assert article.title == "Č d/e?"
+    assert article.url == "https://sk.wikipedia.org/wiki/%C4%8C_d/e%3F"
+    assert article.timestamp == "2021-02-03T04:05:06Z"
+    assert article.language == "sk"
+    assert article.license == "CC BY-SA 4.0"
+    assert article.text == "A & B"
+
+
+def test_only_articles(write):
+    path = write(
+        export(
+            page("Talk:A", ns="1"),
+            page("B", redirect='<redirect title="C" />'),
+            page("C", revisions=revision(" #Redirect [[D]]")),
+            page("D", revisions=revision("#WEITERLEITUNG [[E]]")),
+            page("E", revisions=revision("{{only a template}}")),
+            page("F", revisions=revision("{}", model="json")),
+            page("G", revisions=revision("")),
+            page("H"),
+        )
+    )
+    assert titles(path) == ["H"]
+    assert [one.title for one in read_pages(path)] == ["E", "G", "H"]
+    assert page_to_article(next(read_pages(path))) is None
+
+
+def test_latest_wikitext_revision(write):
+    revisions = (
+        revision("Old.", 1, "2019-01-01T00:00:00Z")
+        + revision("New.", 2, "2021-01-01T00:00:00Z")
+        + revision("Middle.", 3, "2020-01-01T00:00:00Z")
+        + revision("{}", 4, "2022-01-01T00:00:00Z", model="json")
+    )
+    [article] = read_mediawiki_xml(write(export(page(revisions=revisions))))
+    assert (article.revision_id, article.text) == (2, "New.")
+
+
+def test_slots_of_version_0_11_do_not_hide_the_text(write):
+    slot = "<content><role>x</role><id>5</id><model>json</model><text>{}</text></content>"
+    revisions = revision().replace("</revision>", f"{slot}</revision>")
+    [article] = read_mediawiki_xml(write(export(page(revisions=revisions))))
+    assert (article.revision_id, article.text) == (1, "Text.")
+
+
+@pytest.mark.parametrize("version", ["0.3", "0.10", "0.99"])
+def test_any_version(write, version):
+    assert titles(write(export(page(), version=version))) == ["Title"]
+
+
+def test_old_version_without_namespaces_in_pages(write):
+    pages = page("Súbor:A", ns=""), page("B: c", ns="")
+    assert titles(write(export(*pages, version="0.4"))) == ["B: c"]
+
+
+def test_language_and_address(write):
+    [article] = read_mediawiki_xml(write(export(page(), lang="")))
+    assert article.language == "sk"
+    [article] = read_mediawiki_xml(write(export(page(), siteinfo="")))
+    assert (article.language, article.url, article.license) == ("sk", "", "")
+    [article] = read_mediawiki_xml(write(export(page(), siteinfo="", lang="")))
+    assert article.language == "und"
+    other = SITEINFO.replace("https://sk.wikipedia.org/wiki/", "http://wiki.example/w?title=")
+    [article] = read_mediawiki_xml(write(export(page(), siteinfo=other)))
+    assert (article.url, article.license) == ("http://wiki.example/w?title=Title", "")
+
+
+@pytest.mark.parametrize("compress", [bytes, bz2.compress, gzip.compress, lzma.compress])
+def test_content_tells_the_compression(write, compress):
+    path = write(compress(export(page()).encode()), "dump.anything")
+    assert titles(path) == ["Title"]
+
+
+def test_multistream_bz2(write):
+    whole = export(page("A"), page("B")).encode()
+    path = write(bz2.compress(whole[:300]) + bz2.compress(whole[300:]), "dump.xml.bz2")
+    assert titles(path) == ["A", "B"]
+
+
+def test_progress_reaches_the_size(write):
+    path = write(gzip.compress(export(*[page(str(n)) for n in range(5000)]).encode()))
+    seen: list[int] = []
+    assert len(list(read_mediawiki_xml(path, seen.append))) == 5000
+    assert seen == sorted(seen)
+    assert seen[-1] == path.stat().st_size
+    assert len(seen) > 5
+
+
+def test_memory_is_bounded(write):
+    path = write(export(*[page(str(n), revisions=revision("x" * 10_000)) for n in range(2000)]))
+    tracemalloc.start()
+    assert sum(1 for _ in read_pages(path)) == 2000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000 < path.stat().st_size
+
+
+def read_until_error(path):
+    """Titles before the error, and the error."""
+    found: list[str] = []
+    with pytest.raises(errors.CorpusFormatError) as caught:
+        found.extend(article.title for article in read_mediawiki_xml(path))
+    assert str(path) in str(caught.value)
+    return found, str(caught.value)
+
+
+def test_missing_file_and_directory(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.xml"):
+        titles(tmp_path / "none.xml")
+    with pytest.raises(IsADirectoryError):
+        titles(tmp_path)
+
+
+def test_truncated_xml_loses_nothing(write):
+    whole = export(page("A"), page("B"), page("C"))
+    start = whole[: whole.index("<title>C")]
+    found, message = read_until_error(write(start))
+    assert found == ["A", "B"]
+    line = start.count("\n") + 1
+    assert f"line {line}: " in message
+    assert "incomplete" in message
+
+
+@pytest.mark.parametrize("compress", [bz2.compress, gzip.compress, lzma.compress])
+def test_truncated_compression_loses_nothing(write, compress):
+    pages = [page(str(n), revisions=revision(noise(n))) for n in range(3000)]
+    data = compress(export(*pages).encode())
+    found, message = read_until_error(write(data[: len(data) * 4 // 5]))
+    assert len(found) > 500
+    assert found == [str(n) for n in range(len(found))]
+    assert "end too early" in message
+
+
+def test_damaged_bz2(write):
+    data = bytearray(bz2.compress(export(page()).encode()))
+    data[60:90] = bytes(30)
+    assert "damaged" in read_until_error(write(bytes(data)))[1]
+
+
+def test_malformed_xml_in_the_middle(write):
+    whole = export(page("A"), page("<b"), page("C"))
+    found, message = read_until_error(write(whole))
+    assert found == ["A"]
+    line = whole[: whole.index("<title><b")].count("\n") + 1
+    assert f"line {line}: " in message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "not well-formed"),
+        ("plain text", "not well-formed"),
+        ("<!DOCTYPE html><html></html>", "an HTML page"),
+        ("<html><p></html>", "<html>"),
+        ("<feed><doc/></feed>", "<feed>"),
+        ("\x00\xff\x12", "not well-formed"),
+        (b"7z\xbc\xaf\x27\x1c\x00\x00", "7z"),
+        (
+            '<?xml version="1.0"?><!--x--><!DOCTYPE a [<!ENTITY b "c">]><mediawiki>&b;</mediawiki>',
+            "document type",
+        ),
+    ],
+)
+def test_not_an_export(write, content, message):
+    found, text = read_until_error(write(content))
+    assert found == []
+    assert message in text
+
+
+def test_entity_bomb_in_another_encoding(write):
+    entities = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(12))
+    bomb = f'<!DOCTYPE m [<!ENTITY e0 "{"x" * 100}">{entities}]><mediawiki>&e12;</mediawiki>'
+    read_until_error(write(bomb.encode("utf-16")))
+
+
+def test_page_without_id(write):
+    _, message = read_until_error(write(export(page("A", "x"))))
+    assert "'A'" in message
+
+
+def test_built_in_sample():
+    sample = Path(str(resources.files("gensim") / "test" / "test_data")) / (
+        "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+    )
+    articles = list(read_mediawiki_xml(sample))
+    assert len(articles) == 106
+    first = articles[0]
+    assert (first.page_id, first.title, first.language) == (12, "Anarchism", "en")
+    assert first.url == "https://en.wikipedia.org/wiki/Anarchism"
+    assert first.text.startswith("Anarchism is a political philosophy that advocates")
+    assert [heading for heading, _ in first.sections()][:3] == [
+        "",
+        "Etymology and terminology",
+        "History",
+    ]
+    for article in articles:
+        assert len(article.text) > 100
+        for mark in ("[[", "]]", "{{", "}}", "<ref", "{|", "|}", "''", "http://", "&nbsp;"):
+            assert mark not in article.text, (article.title, mark)
+        assert "References" not in [heading for heading, _ in article.sections()]
+
+
+def test_simple_english_is_a_language_of_its_own(write):
+    siteinfo = SITEINFO.replace("skwiki", "simplewiki")
+    path = write(export(page(), siteinfo=siteinfo, lang='xml:lang="en"'))
+    assert [article.document_id for article in read_mediawiki_xml(path)] == ["simple:1"]
