@@ -11,7 +11,7 @@ from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from corpora import ArticleStore, TokenBlock
     from pipeline.runs import RunDirectory
@@ -37,6 +37,22 @@ def text_settings(settings: TrainSettings) -> TextSettings:
         raise UsageError(str(error)) from error
 
 
+def learn_bigrams(
+    blocks: Iterable[TokenBlock], is_training: Callable[[str], bool], settings: TrainSettings
+) -> Bigrams:
+    """The pairs to join, by the settings' score; none if they say so."""
+    if settings.bigrams == "none":
+        return Bigrams({})
+    usual = 0.5 if settings.bigrams == "npmi" else 100.0
+    return Bigrams.learn(
+        blocks,
+        is_training,
+        min_count=settings.bigram_min_count,
+        threshold=usual if settings.bigram_threshold is None else settings.bigram_threshold,
+        scoring=settings.bigrams,
+    )
+
+
 def decide_documents(settings: TrainSettings, articles: ArticleStore) -> TrainSettings:
     """Settings with "auto" replaced by what it means for this store."""
     if settings.documents != "auto":
@@ -57,15 +73,7 @@ def make_corpus(
 
     blocks: Iterable[TokenBlock] = tokens_of(articles, text_settings(settings), n_processes)
     logger.info("counting words")
-    bigrams = Bigrams({})
-    if settings.bigrams != "none":
-        bigrams = Bigrams.learn(
-            blocks,
-            is_training,
-            min_count=settings.bigram_min_count,
-            threshold=settings.bigram_threshold,
-            scoring=settings.bigrams,
-        )
+    bigrams = learn_bigrams(blocks, is_training, settings)
     bigrams.save(run.bigrams_path)
     run.record(run.bigrams_path)
     pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)

@@ -66,7 +66,9 @@ class TrainSettings:
         "classic", "score that joins neighbours", choices=("classic", "npmi", "none")
     )
     bigram_min_count: int = setting(5, "least occurrences of a bigram", metavar="N")
-    bigram_threshold: float = setting(100.0, "least score of a bigram", metavar="X")
+    bigram_threshold: float | None = setting(
+        None, "least score of a bigram; by default 100, for npmi 0.5", metavar="X"
+    )
     no_below: int = setting(5, "drop words in fewer documents", metavar="N")
     no_above: float = setting(0.2, "drop words in a larger share of documents", metavar="X")
     keep_n: int = setting(100_000, "keep at most this many words", metavar="N")
@@ -203,7 +205,7 @@ def from_table(kind: type[S], table: Mapping[str, Any], where: str) -> S:
 
 def value_type(each: Field[Any]) -> type:
     """int, float or str: what a setting's text is converted to."""
-    return {"int": int, "int | None": int, "float": float, "str": str}[str(each.type)]
+    return {"int": int, "float": float, "str": str}[str(each.type).removesuffix(" | None")]
 
 
 def _checked(each: Field[Any], value: Any, where: str) -> Any:

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore, Bigrams, Corpus, Pruning, find_model, split, writer_lock
-from corpora.files import atomic_write_text
+from corpora import ArticleStore, Corpus, Pruning, find_model, split, writer_lock
+from corpora.files import atomic_write_text, remove_partial_files
 from evaluation import log_likelihood
 from models import EarlyStopping, OnlineLDA, SavedModel, load_model, save_model, seed_from
 from models.parallel import effective_n_jobs
 from pipeline.checkpoint import Checkpoint
 from pipeline.commands.download import download
-from pipeline.documents import decide_documents, make_corpus, text_settings
+from pipeline.documents import decide_documents, learn_bigrams, make_corpus, text_settings
 from pipeline.errors import Interrupted, UsageError
 from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.progress import Progress
@@ -52,6 +52,8 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
     _check(settings)
     run.path.mkdir(parents=True, exist_ok=True)
     with writer_lock(run.path):
+        for directory in (run.path, run.checkpoint_path.parent):
+            remove_partial_files(directory)
         if run.model_path.exists():
             logger.info("run %s is done: nothing left to train", run.path.name)
             return _report(run)
@@ -103,14 +105,7 @@ def _check(settings: TrainSettings) -> None:
     try:
         _estimator(settings, 1).check_settings()
         Pruning(settings.no_below, settings.no_above, settings.keep_n)
-        if settings.bigrams != "none":
-            Bigrams.learn(
-                (),
-                bool,
-                min_count=settings.bigram_min_count,
-                threshold=settings.bigram_threshold,
-                scoring=settings.bigrams,
-            )
+        learn_bigrams((), bool, settings)
         seed_from(settings.seed)
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from error

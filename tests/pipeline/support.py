@@ -1,0 +1,228 @@
+"""Made-up articles, the command line in this process and in another, and ways to end it."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import json
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+
+from pipeline.cli import PACKAGES, main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+THEMES = (
+    "river lake mountain valley forest glacier island ocean desert canyon",
+    "guitar piano violin opera singer melody drummer concert orchestra album",
+    "electron proton atom molecule photon neutron energy particle nucleus laser",
+)
+TINY = (
+    *("--articles", "articles", "--topics", "3", "--seed", "5", "--threads", "1"),
+    *("--documents", "article", "--no-below", "1", "--no-above", "1", "--batch-size", "10"),
+    *("--bigram-threshold", "0.1"),
+)
+"""Settings under which made-up articles train in a blink."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Of --json: the one object that stdout holds."""
+        found = json.loads(self.out, parse_constant=lambda name: pytest_fail(f"{name} in JSON"))
+        assert isinstance(found, dict)
+        return found
+
+    @property
+    def error(self) -> str:
+        """The one line in which a command that fails says why."""
+        assert self.out == ""
+        assert "Traceback" not in self.err
+        lines = [line for line in self.err.splitlines() if line.startswith("wikitopics: ")]
+        assert len(lines) == 1, self.err
+        assert self.err.splitlines()[-1] == lines[0]
+        return lines[0]
+
+
+def pytest_fail(message: str) -> None:
+    raise AssertionError(message)
+
+
+def call(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> Outcome:
+    """`pipeline.cli.main` in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    clean = {name: text for name, text in os.environ.items() if "WIKITOPICS_" not in name}
+    with (
+        inside(cwd),
+        logging_restored(),
+        mock.patch.dict(os.environ, clean | environment, clear=True),
+        mock.patch.object(sys, "stdin", io.StringIO(stdin)),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            code = main([str(argument) for argument in argv])
+        except SystemExit as end:
+            code = int(str(end.code))
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+def command(*argv: object) -> list[str]:
+    return [sys.executable, "-m", "pipeline", *map(str, argv)]
+
+
+def spawn(*argv: object, cwd: Path, program: list[str] | None = None) -> subprocess.Popen[str]:
+    """The command as a process of its own, the leader of its own session."""
+    clean = {name: text for name, text in os.environ.items() if "WIKITOPICS_" not in name}
+    return subprocess.Popen(
+        [*program, *map(str, argv)] if program else command(*argv),
+        cwd=cwd,
+        env=clean,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], seconds: float = 300) -> Outcome:
+    """Wait for the process, and see to it that none of its workers is left."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        for each in session_of(process.pid):
+            os.kill(each, signal.SIGKILL)
+        process.communicate()
+        raise
+    wait_until(lambda: not session_of(process.pid), 30, "worker processes are left")
+    return Outcome(process.returncode, out, err)
+
+
+def session_of(leader: int) -> list[int]:
+    """Processes of the session of `leader` that still run."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, session, *_ = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(session) == leader and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def wait_until(condition: Callable[[], object], seconds: float, complaint: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, complaint
+        time.sleep(0.002)
+
+
+@contextmanager
+def inside(directory: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(directory)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextmanager
+def logging_restored() -> Iterator[None]:
+    """The command line configures logging; other tests want it as it was."""
+    loggers = [logging.getLogger(name) for name in PACKAGES]
+    before = [(each.handlers, each.propagate, each.level) for each in loggers]
+    try:
+        yield
+    finally:
+        for each, (handlers, propagate, level) in zip(loggers, before, strict=True):
+            each.handlers, each.propagate = handlers, propagate
+            each.setLevel(level)
+
+
+def made_up_texts(number: int, n_words: int = 40, seed: int = 0) -> list[str]:
+    rng = random.Random(seed)
+    return [
+        " ".join(
+            f"It is the {a} of a {b}."  # as bare lists spaCy takes nouns for names
+            for a, b in (rng.choices(THEMES[i % 3].split(), k=2) for _ in range(n_words // 2))
+        )
+        + " It is the solar panel."
+        for i in range(number)
+    ]
+
+
+def write_jsonl(path: Path, number: int, n_words: int = 40, seed: int = 0) -> Path:
+    lines = [
+        json.dumps({"page_id": i + 1, "title": f"Article {i + 1}", "text": text})
+        for i, text in enumerate(made_up_texts(number, n_words, seed))
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def dump_xml(number: int) -> str:
+    pages = "".join(
+        f"<page><title>Article {i + 1}</title><ns>0</ns><id>{i + 1}</id><revision><id>{i + 101}"
+        f"</id><timestamp>2020-01-01T00:00:00Z</timestamp><model>wikitext</model>"
+        f"<text>'''Article''' {text}</text></revision></page>\n"
+        for i, text in enumerate(made_up_texts(number))
+    )
+    talk = "<page><title>Talk:Article 1</title><ns>1</ns><id>9001</id></page>\n"
+    return (
+        '<mediawiki xml:lang="en"><siteinfo><base>https://en.wikipedia.org/wiki/Main_Page</base>'
+        f"</siteinfo>\n{pages}{talk}</mediawiki>\n"
+    )
+
+
+def write_dump(path: Path, number: int) -> Path:
+    data = dump_xml(number).encode()
+    path.write_bytes(bz2.compress(data) if path.suffix == ".bz2" else data)
+    return path
+
+
+def arrays_of(model: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """The arrays of a model to the bit; its header names the run and is left out."""
+    with np.load(model, allow_pickle=False) as archive:
+        return {
+            name: (archive[name].dtype.str, archive[name].shape, archive[name].tobytes())
+            for name in archive.files
+            if name != "header"
+        }
+
+
+def flip(path: Path, position: int, bit: int = 0) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1 << bit
+    path.write_bytes(data)
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    """All files and what they hold; locks, which name the last process, are left out."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and path.name != "lock"
+    }

@@ -1,0 +1,326 @@
+"""What cannot work ends at once, in one line that says what to do, and with the right exit code."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from corpora import Article, ArticleStore, writer_lock
+from corpora.articles.store import HEADER, ShardEntry, _entry_line
+from corpora.files import sha256_of
+from tests.pipeline.support import (
+    TINY,
+    call,
+    command,
+    dump_xml,
+    files_of,
+    finish,
+    spawn,
+    write_dump,
+    write_jsonl,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def failed(code: int, *argv: object, cwd: Path, stdin: str = "") -> str:
+    outcome = call(*argv, cwd=cwd, stdin=stdin)
+    assert outcome.code == code, outcome
+    return outcome.error
+
+
+@pytest.mark.parametrize("source", ["dump", "jsonl"])
+def test_a_missing_file(tmp_path: Path, source: str) -> None:
+    error = failed(3, "download", "--source", source, "--input", "nosuch.bz2", cwd=tmp_path)
+    assert "nosuch.bz2" in error
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("source", ["dump", "jsonl"])
+def test_a_directory_in_place_of_a_file(tmp_path: Path, source: str) -> None:
+    (tmp_path / "there").mkdir()
+    assert "there" in failed(3, "download", "--source", source, "--input", "there", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2", "dump.xml.gz"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_truncated_dump_keeps_what_came_before(tmp_path: Path, name: str, threads: int) -> None:
+    data = dump_xml(400).encode()
+    whole = {".bz2": bz2.compress, ".gz": gzip.compress}.get(Path(name).suffix, bytes)(data)
+    (tmp_path / name).write_bytes(whole[: len(whole) * 9 // 10])
+    argv = ("download", "--source", "dump", "--input", name, "--threads", threads)
+    error = failed(3, *argv, cwd=tmp_path)
+    assert name in error
+    store = ArticleStore(tmp_path / "articles")
+    store.verify()
+    n_kept = len(store)
+    assert n_kept > 100 or name.endswith(".bz2")  # bzip2 has blocks of 900 kB
+    (tmp_path / name).write_bytes(whole)
+    result = call(*argv, "--json", cwd=tmp_path).result
+    assert (result["added"], result["articles"]) == (400 - n_kept, 400)
+
+
+@pytest.mark.parametrize(
+    "content", ["<!DOCTYPE html><html><body>Not found</body></html>", '{"text": "x"}', "", "\0\1\2"]
+)
+def test_not_a_dump(tmp_path: Path, content: str) -> None:
+    (tmp_path / "dump.xml").write_text(content)
+    error = failed(3, "download", "--source", "dump", "--input", "dump.xml", cwd=tmp_path)
+    assert "dump.xml" in error
+
+
+def test_an_empty_file_of_json_lines_adds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text("")
+    argv = ("download", "--source", "jsonl", "--input", "x.jsonl", "--json")
+    assert call(*argv, cwd=tmp_path).result["articles"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"title": "No text"}', "text"),
+        ('{"title": "Empty", "text": " "}', "text"),
+        ('{"title": "Broken", "text": ', "not valid JSON"),
+        ("[1, 2]", "expected an object"),
+        ('{"text": "nameless"}', "title"),
+        ('{"title": "x", "text": 3}', "expected a string"),
+        ('{"page_id": 1e300, "text": "x"}', "whole number"),
+        ('{"title": "x", "text": "\xff"}', "UTF-8"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, complaint: str) -> None:
+    path = write_jsonl(tmp_path / "x.jsonl", 4)
+    path.write_bytes(path.read_bytes() + line.encode("latin-1") + b"\n")
+    error = failed(3, "download", "--source", "jsonl", "--input", "x.jsonl", cwd=tmp_path)
+    assert "x.jsonl, line 5: " in error
+    assert complaint in error
+    assert len(ArticleStore(tmp_path / "articles")) == 4
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "download --source jsonl",
+        "download --source dump",
+        "download --input x",
+        "download --limit 0",
+        "download --limit -3",
+        "download --threads 0",
+        "download --source web",
+        "train --topics 0",
+        "train --topics -1",
+        "train --topics abc",
+        "train --topics 2.5",
+        "train --validation 1.5",
+        "train --validation -0.1",
+        "train --validation nan",
+        "train --test 0.6 --validation 0.4",
+        "train --no-above 0",
+        "train --no-above nan",
+        "train --no-above 1.1",
+        "train --no-below 0",
+        "train --keep-n 0",
+        "train --seed -1",
+        "train --seed 1.5",
+        "train --alpha foo",
+        "train --alpha 0",
+        "train --alpha nan",
+        "train --eta -1",
+        "train --batch-size 0",
+        "train --max-e-iterations 0",
+        "train --max-passes 0",
+        "train --e-tolerance -1",
+        "train --learning-decay -1",
+        "train --learning-offset inf",
+        "train --word-budget -1",
+        "train --min-length 0",
+        "train --parts-of-speech NOUN,FOO",
+        "train --parts-of-speech ,",
+        "train --bigram-min-count 0",
+        "train --bigram-threshold 0",
+        "train --bigrams npmi --bigram-threshold 2",
+        "train --bigrams trigrams",
+        "train --documents chapter",
+        "train --early-stopping never",
+        "train --model quantum",
+        "train --threads 0",
+        "train --run tiny --topics 4",
+        "evaluate tiny --method guess",
+        "evaluate tiny --samples 0",
+        "evaluate tiny --seed -1",
+        "evaluate tiny --threads 0",
+        "topics tiny --words 0",
+        "infer tiny x.txt --words 0",
+        "infer tiny x.txt --threads 0",
+    ],
+)
+def test_settings_that_cannot_be(tiny: Path, argv: str) -> None:
+    (tiny / "x.txt").write_text("proton")
+    before = files_of(tiny)
+    known = ("--articles", "articles") if argv.startswith("train") and "tiny" not in argv else ()
+    error = failed(2, *argv.split(), *known, cwd=tiny)
+    option = argv.rpartition("--")[2].split()[0]
+    words = {*option.split("-"), option.replace("-", "_")}
+    assert any(word in error for word in words), error
+    assert files_of(tiny) == before
+
+
+def test_pruning_that_leaves_nothing_names_the_threshold(tiny: Path) -> None:
+    error = failed(3, "train", *TINY, "--no-below", 1000, cwd=tiny)
+    assert "no_below = 1000" in error
+    error = failed(3, "train", *TINY, "--no-above", 0.01, cwd=tiny)
+    assert "no_above = 0.01" in error
+
+
+def test_articles_that_are_no_store(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/todo.txt").write_text("buy milk")
+    (tmp_path / "file").write_text("")
+    for name in ("notes", "file", "nosuch"):
+        assert name in failed(3, "train", "--articles", name, cwd=tmp_path)
+    for name in ("notes", "file"):
+        assert name in failed(3, "download", "--limit", 1, "--output", name, cwd=tmp_path)
+    assert [path.name for path in (tmp_path / "notes").iterdir()] == ["todo.txt"]
+
+
+def test_an_empty_store(tmp_path: Path) -> None:
+    ArticleStore(tmp_path / "articles").append([])
+    assert "have no words" in failed(3, "train", "--articles", "articles", cwd=tmp_path)
+
+
+def test_articles_that_are_all_too_short(tmp_path: Path) -> None:
+    articles = [Article(i, 0, f"A {i}", "", "", "en", "", "Is it.") for i in range(1, 20)]
+    ArticleStore(tmp_path / "articles").append(articles)
+    argv = ("train", "--articles", "articles", "--threads", 1)
+    assert "have no words" in failed(3, *argv, cwd=tmp_path)
+
+
+def test_a_test_part_without_documents(tiny: Path) -> None:
+    assert call("train", "--run", "all", *TINY, "--test", 0, cwd=tiny).code == 0
+    assert "--test" in failed(2, "evaluate", "all", cwd=tiny)
+
+
+def test_a_store_in_which_no_word_is_known(tiny: Path) -> None:
+    ArticleStore(tiny / "other").append(
+        [Article(1, 0, "A", "", "", "en", "", "A haddock sneezes.")]
+    )
+    error = failed(2, "evaluate", "tiny", "--articles", "other", "--threads", 1, cwd=tiny)
+    assert "other has no document with a word of the model's vocabulary" in error
+
+
+def test_a_missing_spacy_model_says_what_to_run(tiny: Path) -> None:
+    error = failed(1, "train", *TINY, "--spacy-model", "xx_nosuch_sm", cwd=tiny)
+    assert "python -m spacy download xx_nosuch_sm" in error
+    assert not (tiny / "runs/online-3").exists()
+
+
+def test_text_to_infer_that_is_none(tiny: Path) -> None:
+    (tiny / "latin1.txt").write_bytes("na\xefve".encode("latin-1"))
+    assert "latin1.txt" in failed(3, "infer", "tiny", "latin1.txt", cwd=tiny)
+    assert "nosuch.txt" in failed(3, "infer", "tiny", "nosuch.txt", cwd=tiny)
+    assert "'runs'" in failed(3, "infer", "tiny", "runs", cwd=tiny)
+
+
+class _Hostile:
+    """Its pickle makes a file wherever it is loaded without care."""
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return os.mkdir, ("executed",)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_hostile_shard_is_refused_and_not_run(tmp_path: Path, threads: int) -> None:
+    whole = ArticleStore(tmp_path / "articles")
+    whole.append([Article(1, 0, "A", "", "", "en", "", "The atom and the laser.")])
+    keys = {"format": "wikitopics articles", "version": 1, "keys": [("en", 1)]}
+    for hostile in (pickle.dumps(_Hostile()), pickle.dumps(keys) + pickle.dumps(_Hostile())):
+        data = gzip.compress(hostile)
+        entry = ShardEntry("000001.pkl.gz", 1, len(data), sha256_of(data))
+        (tmp_path / "articles/shards/000001.pkl.gz").write_bytes(data)
+        line, _ = _entry_line(entry, "")
+        (tmp_path / "articles/manifest.jsonl").write_bytes(HEADER + b"\n" + line + b"\n")
+        argv = ("train", "--articles", "articles", "--threads", threads)
+        error = failed(3, *argv, cwd=tmp_path)
+        assert "000001.pkl.gz" in error
+        assert not (tmp_path / "executed").exists()
+        pickle.loads(hostile[-pickle.dumps(_Hostile()).__len__() :])  # the control: this one runs
+        shutil.rmtree(tmp_path / "executed", ignore_errors=True)
+        Path("executed").rmdir()
+
+
+def test_a_store_that_another_process_writes_to(tiny: Path) -> None:
+    with writer_lock(tiny / "articles"):
+        error = failed(75, "download", "--limit", 1, cwd=tiny)
+    assert str(os.getpid()) in error
+    assert "try again" in error
+
+
+def test_a_run_that_another_process_trains(tiny: Path) -> None:
+    with writer_lock(tiny / "runs/tiny"):
+        error = failed(75, "train", "--run", "tiny", cwd=tiny)
+        assert "try again" in error
+        assert call("topics", "tiny", cwd=tiny).code == 0  # readers need not wait
+        assert call("evaluate", "tiny", cwd=tiny).code == 0
+
+
+def test_tokens_that_another_process_makes(tiny: Path) -> None:
+    tokens = next((tiny / "articles/tokens").iterdir())
+    next(tokens.glob("*.npz")).unlink()
+    with writer_lock(tokens):
+        assert "try again" in failed(75, "train", "--run", "new", *TINY, cwd=tiny)
+    assert call("train", "--run", "new", *TINY, cwd=tiny).code == 0
+
+
+@pytest.mark.slow
+def test_two_processes_at_once(untouched: Path) -> None:
+    processes = [spawn("train", "--run", "both", *TINY, cwd=untouched) for _ in range(2)]
+    outcomes = [finish(process) for process in processes]
+    codes = sorted(outcome.code for outcome in outcomes)
+    assert codes[0] == 0
+    assert codes[1] in (0, 75)  # 0 if the second came when the first was done
+
+
+def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    program = [
+        sys.executable,
+        "-c",
+        (
+            "import os, sys\n"
+            "from pipeline.cli import main\n"
+            "import corpora.articles.store, pipeline.commands.download, models\n"  # while root may
+            "if os.geteuid() == 0: os.setresuid(65534, 65534, 65534)\n"
+            "sys.exit(main(sys.argv[1:]))"
+        ),
+    ]
+    (tmp_path / "x.jsonl").write_text('{"title": "x", "text": "y"}\n')
+    for directory in (tmp_path, *tmp_path.parents[:2]):
+        directory.chmod(0o755)
+    tmp_path.chmod(0o555)
+    try:
+        argv = ("download", "--source", "jsonl", "--input", "x.jsonl", "--output", "new")
+        outcome = finish(spawn(*argv, cwd=tmp_path, program=program))
+    finally:
+        tmp_path.chmod(0o755)
+    assert outcome.code == 1
+    assert "Permission denied: 'new'" in outcome.error
+
+
+def test_a_dump_through_a_pipe(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump.xml", 5)
+    with dump.open("rb") as stream:
+        done = subprocess.run(
+            command("download", "--source", "dump", "--input", "/dev/stdin", "--json"),
+            stdin=stream, capture_output=True, cwd=tmp_path, check=False,
+        )  # fmt: skip
+    assert json.loads(done.stdout)["articles"] == 5

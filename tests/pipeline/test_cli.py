@@ -1,0 +1,235 @@
+"""Every command from end to end: what is printed where, and what it says."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from corpora import ArticleStore
+from pipeline.cli import build_parser
+from tests.pipeline.support import (
+    TINY,
+    Outcome,
+    call,
+    command,
+    finish,
+    spawn,
+    write_dump,
+    write_jsonl,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = ("download", "train", "evaluate", "topics", "infer")
+
+
+def succeeded(outcome: Outcome) -> Outcome:
+    assert outcome.code == 0, outcome.err
+    return outcome
+
+
+def test_download_of_the_sample(tmp_path: Path) -> None:
+    outcome = succeeded(call("download", "--limit", 3, "--threads", 1, cwd=tmp_path))
+    assert outcome.out == "articles: 3 articles added, 3 in all\n"
+    outcome = succeeded(call("download", "--limit", 5, "--threads", 1, "--json", cwd=tmp_path))
+    assert outcome.result == {"output": "articles", "added": 2, "articles": 5}
+    titles = [article.title for article in ArticleStore(tmp_path / "articles")]
+    assert titles[:2] == ["Anarchism", "Autism"]
+    assert len(titles) == 5
+
+
+def test_download_of_json_lines(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "texts.jsonl", 7)
+    argv = ("download", "--source", "jsonl", "--input", "texts.jsonl", "--output", "de")
+    result = succeeded(call(*argv, "--language", "de", "--json", cwd=tmp_path)).result
+    assert result == {"output": "de", "added": 7, "articles": 7}
+    assert {article.language for article in ArticleStore(tmp_path / "de")} == {"de"}
+    assert (
+        "0 articles added, 7 in all" in succeeded(call(*argv, "--language", "de", cwd=tmp_path)).out
+    )
+
+
+@pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2"])
+def test_download_of_a_dump(tmp_path: Path, name: str) -> None:
+    write_dump(tmp_path / name, 5)
+    argv = ("download", "--source", "dump", "--input", name, "--threads", 1, "--json")
+    assert succeeded(call(*argv, cwd=tmp_path)).result["added"] == 5
+    first = next(iter(ArticleStore(tmp_path / "articles")))
+    assert (first.document_id, first.url) == ("en:1", "https://en.wikipedia.org/wiki/Article_1")
+    assert first.text.startswith("Article It is the ")
+
+
+def test_train_prints_topics_and_where_they_are(tiny: Path) -> None:
+    plain = succeeded(call("train", "--run", "a", *TINY, cwd=tiny))
+    lines = plain.out.splitlines()
+    assert lines[0].split() == ["topic", "share", "words"]
+    assert len(lines[1:4]) == 3
+    assert "validation perplexity" in lines[5]
+    assert lines[6].startswith("runs/a: ")
+    assert "documents to train on" in plain.err
+    made = {path.name for path in (tiny / "runs/a").iterdir()}
+    assert made >= {"settings.toml", "model.npz", "metrics.jsonl", "topics.txt", "provenance.json"}
+    assert (tiny / "runs/a/topics.txt").read_text() == "\n".join(lines[:4]) + "\n"
+
+    result = succeeded(call("train", "--run", "b", "--json", *TINY, cwd=tiny)).result
+    assert (result["run"], result["path"], result["seed"]) == ("b", "runs/b", 5)
+    assert len(result["topics"]) == 3
+    assert sum(row["prevalence"] for row in result["topics"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", ["completion", "variational-bound"])
+def test_evaluate_on_the_test_part(finished: Path, method: str) -> None:
+    argv = ("evaluate", "small", "--method", method, "--threads", 1)
+    result = succeeded(call(*argv, "--json", cwd=finished)).result
+    assert result["method"] == method
+    assert result["articles"] == 3
+    assert result["documents"] == 36
+    assert 50 < result["perplexity"] < 500  # of 274 words, learned from few
+    assert result["perplexity"] == pytest.approx(2 ** result["bits_per_word"])
+    assert result["perplexity_standard_error"] > 0
+    assert result["tokens_scored"] <= result["tokens"]
+    assert 0 < result["unknown_share"] < 1
+    plain = succeeded(call(*argv, cwd=finished))
+    assert f"held-out perplexity {result['perplexity']:.1f} ± " in plain.out
+    assert f"{result['tokens_scored']:,} of {result['tokens']:,} tokens scored" in plain.out
+
+
+@pytest.mark.parametrize("method", ["completion", "variational-bound"])
+def test_evaluate_on_another_store(tiny: Path, method: str) -> None:
+    write_jsonl(tiny / "other.jsonl", 9, seed=1)
+    call("download", "--source", "jsonl", "--input", "other.jsonl", "--output", "other", cwd=tiny)
+    argv = ("evaluate", "tiny", "--articles", "other", "--method", method, "--threads", 1)
+    result = succeeded(call(*argv, "--json", cwd=tiny)).result
+    assert (result["scored"], result["articles"], result["documents"]) == ("other", 9, 9)
+    assert "9 articles, other" in succeeded(call(*argv, cwd=tiny)).out
+
+
+def test_evaluate_depends_on_its_seed_alone(tiny: Path) -> None:
+    def perplexity(*argv: object) -> float:
+        return float(
+            succeeded(call("evaluate", "tiny", "--json", *argv, cwd=tiny)).result["perplexity"]
+        )
+
+    assert perplexity("--threads", 1) == perplexity("--threads", 3)
+    assert perplexity("--seed", 1) != perplexity()
+    assert perplexity("--samples", 1) != perplexity()
+
+
+def test_topics(finished: Path) -> None:
+    result = succeeded(call("topics", "small", "--words", 3, "--json", cwd=finished)).result
+    assert result["run"] == "small"
+    assert [len(row["words"]) for row in result["topics"]] == [3] * 4
+    shares = [row["prevalence"] for row in result["topics"]]
+    assert shares == sorted(shares, reverse=True)
+    plain = succeeded(call("topics", "small", "--words", 3, cwd=finished)).out.splitlines()
+    assert [line.split()[0] for line in plain[1:]] == [str(r["topic"]) for r in result["topics"]]
+
+
+def test_a_run_is_found_by_name_and_by_path(finished: Path, tmp_path: Path) -> None:
+    assert call("topics", "small", "--runs", finished / "runs", cwd=tmp_path).code == 0
+    assert call("topics", finished / "runs/small", cwd=tmp_path).code == 0
+
+
+def test_infer(tiny: Path) -> None:
+    (tiny / "music.txt").write_text("A guitar, a piano and a violin; the orchestra. Unheard-of!")
+    (tiny / "empty.txt").write_text("")
+    argv = ("infer", "tiny", "music.txt", "-", "empty.txt", "--threads", 1)
+    result = succeeded(
+        call(
+            *argv,
+            "--json",
+            cwd=tiny,
+            stdin="It is the proton of an atom. The atom is the electron.",
+        )
+    ).result
+    music, physics, empty = result["texts"]
+    assert [text["file"] for text in result["texts"]] == ["music.txt", "-", "empty.txt"]
+    assert (music["tokens"], physics["tokens"], empty["tokens"]) == (4, 4, 0)
+    assert music["unknown"] > 0
+    for text in result["texts"]:
+        assert sum(row["proportion"] for row in text["topics"]) == pytest.approx(1)
+    shares = [
+        {row["topic"]: row["proportion"] for row in text["topics"]} for text in result["texts"]
+    ]
+    assert shares[0] != shares[1]
+    assert max(shares[0].values()) > 0.5
+    assert list(shares[2].values()) == pytest.approx([1 / 3] * 3)
+    plain = succeeded(call(*argv, cwd=tiny, stdin="It is the proton."))
+    assert "-: 1 known words, 0 unknown" in plain.out
+
+
+@pytest.mark.parametrize("argv", ["train --run tiny", "topics tiny", "download --limit 1"])
+def test_quiet_leaves_only_the_result(tiny: Path, argv: str) -> None:
+    outcome = succeeded(call(*shlex.split(argv), "--quiet", cwd=tiny))
+    assert outcome.err == ""
+    assert outcome.out
+
+
+def test_quiet_training_says_nothing_on_stderr(tiny: Path) -> None:
+    outcome = succeeded(call("train", "--run", "hush", "--quiet", "--json", *TINY, cwd=tiny))
+    assert outcome.err == ""
+    assert outcome.result["run"] == "hush"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_names_every_option(tmp_path: Path, name: str) -> None:
+    outcome = succeeded(call(name, "--help", cwd=tmp_path))
+    assert "--json" in outcome.out
+    assert outcome.err == ""
+    assert all(each in succeeded(call("--help", cwd=tmp_path)).out for each in COMMANDS)
+
+
+def test_nothing_heavy_is_imported_for_help_or_a_mistake(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pipeline.cli import main\n"
+        "assert main(['train', '--topics', 'abc']) == 2\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "sys.exit(' '.join({'spacy', 'numba', 'sklearn', 'gensim'} & set(sys.modules)))"
+    )
+    program = [command()[0], "-c", code]
+    done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.stderr == "wikitopics: --topics must be a whole number, found 'abc'\n\n"
+
+
+def test_version(tmp_path: Path) -> None:
+    outcome = succeeded(call("--version", cwd=tmp_path))
+    assert outcome.out.startswith("wikitopics 0.")
+
+
+@pytest.mark.parametrize("argv", ["", "nonsense", "train --nonsense 1", "topics", "infer tiny"])
+def test_usage_errors_of_the_parser(tmp_path: Path, argv: str) -> None:
+    outcome = call(*shlex.split(argv), cwd=tmp_path)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "error:" in outcome.err.splitlines()[-1]
+
+
+def test_every_setting_has_help() -> None:
+    parser = build_parser()
+    (commands,) = (action for action in parser._actions if hasattr(action.choices, "items"))
+    assert commands.choices is not None
+    for subparser in commands.choices.values():  # type: ignore[attr-defined]
+        assert all(action.help for action in subparser._actions)
+
+
+def test_a_process_of_its_own_prints_the_result_alone_on_stdout(tiny: Path) -> None:
+    outcome = succeeded(finish(spawn("topics", "tiny", "--json", cwd=tiny)))
+    assert outcome.result["run"] == "tiny"
+    assert outcome.err == ""
+    outcome = finish(spawn("topics", "nosuch", "--json", cwd=tiny))
+    assert outcome.code == 2
+    assert "there are tiny" in outcome.error
+
+
+def test_head_closes_the_pipe(tiny: Path) -> None:
+    shown = " ".join(map(shlex.quote, command("topics", "tiny", "--words", 10000, "--json")))
+    pipe = f"({shown}; echo code $? >&2) | (exec 0<&-; sleep 0)"
+    done = subprocess.run(
+        ["bash", "-c", pipe], capture_output=True, text=True, cwd=tiny, check=False
+    )
+    assert done.stderr == "code 0\n"

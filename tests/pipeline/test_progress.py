@@ -1,0 +1,133 @@
+"""Bars where somebody looks, lines where nobody does, silence where it was asked for."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import pty
+import struct
+import sys
+import termios
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import pytest
+
+import pipeline.progress as progress_module
+from pipeline.cli import _configure_logging
+from pipeline.progress import Progress
+from tests.pipeline.support import TINY, call, logging_restored, session_of, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SLOW_TRAINING = """
+import sys, time
+from models import OnlineLDA
+from pipeline.cli import main
+
+iterate = OnlineLDA.iterate
+
+def slow(*args, **kwargs):
+    for step in iterate(*args, **kwargs):
+        time.sleep(0.1)
+        yield step
+
+OnlineLDA.iterate = slow
+sys.exit(main())
+"""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO, *, quiet: bool = False, fail: bool = False) -> str:
+    """What one stage of two steps, shown without delay, writes to `stream`."""
+    with (
+        logging_restored(),
+        mock.patch.object(sys, "stderr", stream),
+        mock.patch.object(progress_module, "DELAY", 0.0),
+        mock.patch.object(progress_module, "LINE_EVERY", 0.0),
+    ):
+        _configure_logging(quiet=quiet)
+        try:
+            with Progress("digging", 10, "holes") as progress:
+                progress.update(4, "four")
+                if fail:
+                    raise KeyError("spade")
+                progress.update(6, "ten")
+        except KeyError:
+            pass
+    return stream.getvalue()
+
+
+def test_a_terminal_gets_a_bar() -> None:
+    text = shown(Terminal())
+    assert "\r" in text
+    assert "digging: 100%" in text
+
+
+def test_a_file_gets_lines() -> None:
+    text = shown(io.StringIO())
+    assert "\r" not in text
+    lines = text.splitlines()
+    assert lines[0].startswith("digging: 40 %, 4.00 of 10.0 holes")
+    assert lines[-1].startswith("digging: 100 %, 10.0 of 10.0 holes")
+    assert lines[-1].endswith("ten")
+
+
+def test_a_stage_that_fails_does_not_claim_to_be_done() -> None:
+    assert "100" not in shown(io.StringIO(), fail=True)
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
+def test_quiet_shows_nothing(stream: io.StringIO) -> None:
+    assert shown(stream, quiet=True) == ""
+
+
+def test_a_short_stage_stays_silent(tiny: Path) -> None:
+    outcome = call("train", "--run", "short", *TINY, cwd=tiny)
+    assert "training:" not in outcome.err
+    assert "%" not in outcome.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_stage_over_two_seconds_under_a_pseudo_terminal(tiny: Path, quiet: bool) -> None:
+    program = tiny / "slow.py"
+    program.write_text(SLOW_TRAINING)
+    argv = ["train", "--run", "shown", *TINY, "--early-stopping", "none", "--max-passes", "8"]
+    stdout = os.open(tiny / "out", os.O_WRONLY | os.O_CREAT)
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    pid = os.fork()
+    if pid == 0:  # pragma: no cover - another process
+        os.setsid()
+        os.dup2(stdout, 1)
+        os.dup2(follower, 2)
+        os.chdir(tiny)
+        os.execv(
+            sys.executable,
+            [sys.executable, str(program), *argv, *(["--quiet"] if quiet else [])],
+        )
+    os.close(follower)
+    written = b""
+    try:
+        while chunk := os.read(leader, 1 << 16):
+            written += chunk
+    except OSError:  # the other end was closed
+        pass
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    wait_until(lambda: not session_of(pid), 30, "a process is left")
+    os.close(leader)
+    os.close(stdout)
+    assert (tiny / "out").read_text().startswith("topic  share  words")
+    if quiet:
+        assert written == b""
+    else:
+        assert b"\rtraining:" in written
+        assert b" documents/s" in written
+        assert written.endswith(b"\r\n")

@@ -1,0 +1,143 @@
+"""Command line over environment over file over default; every mistake is named."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import UsageError
+from pipeline.settings import (
+    SECTIONS,
+    DownloadSettings,
+    EvaluateSettings,
+    InferSettings,
+    TopicsSettings,
+    TrainSettings,
+    as_table,
+    from_table,
+    resolve,
+    value_type,
+)
+from tests.pipeline.support import call
+
+KINDS = dict(
+    zip(
+        SECTIONS,
+        (DownloadSettings, TrainSettings, EvaluateSettings, TopicsSettings, InferSettings),
+        strict=True,
+    )
+)
+SAMPLES = (
+    # name, default, in the file, in the environment, on the command line, as read
+    ("topics", 25, "7", "8", "9", (7, 8, 9)),
+    ("no_above", 0.2, "0.3", "0.4", "0.5", (0.3, 0.4, 0.5)),
+    ("no_above", 0.2, "1", "1", ".5", (1.0, 1.0, 0.5)),
+    ("articles", "", '"a"', "b", "c", ("a", "b", "c")),
+    ("seed", None, "0", "1", "2", (0, 1, 2)),
+    ("bigram_threshold", None, "2", "3.5", ".5", (2.0, 3.5, 0.5)),
+    ("word_budget", None, "10", "11", "12", (10, 11, 12)),
+    ("early_stopping", "documents", '"time"', "none", "documents", ("time", "none", "documents")),
+)
+
+
+@pytest.mark.parametrize(("name", "default", "toml", "env", "given", "values"), SAMPLES)
+def test_the_nearest_source_wins(
+    tmp_path: Path, name: str, default: object, toml: str, env: str, given: str, values: object
+) -> None:
+    file, missing = tmp_path / "pipeline.toml", tmp_path / "nosuch.toml"
+    file.write_text(f"[train]\n{name} = {toml}\n")
+    environment = {f"WIKITOPICS_{name.upper()}": env}
+
+    def value(given: dict[str, str], environment: dict[str, str], path: Path) -> object:
+        return getattr(resolve(TrainSettings, "train", given, environment, path), name)
+
+    assert value({}, {}, missing) == default
+    found = (
+        value({}, {}, file),
+        value({}, environment, file),
+        value({name: given}, environment, file),
+    )
+    assert found == values
+    assert list(map(type, found)) == list(map(type, values))  # type: ignore[call-overload]
+    assert value({name: given}, {}, missing) == values[2]  # type: ignore[index]
+
+
+def test_dashes_will_do_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "pipeline.toml").write_text("[train]\nkeep-n = 12\n")
+    path = tmp_path / "pipeline.toml"
+    assert resolve(TrainSettings, "train", {}, {}, path).keep_n == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[train]\ntopicks = 3", "[train] has no setting 'topicks'"),
+        ("[trian]\ntopics = 3", "there is no section [trian]"),
+        ("topics = 3", "there is no section [topics]|[train] must|topics must be a table"),
+        ("train = 3", "train must be a table"),
+        ("[train]\ntopics = 'three'", "topics must be a whole number, found 'three'"),
+        ("[train]\ntopics = 3.0", "topics must be a whole number, found 3.0"),
+        ("[train]\ntopics = true", "topics must be a whole number, found True"),
+        ("[train]\nno_above = [1]", "no_above must be a number, found [1]"),
+        ("[train]\nseed = ''", "seed must be a whole number, found ''"),
+        ("[train]\nalpha = [0.1]", "alpha must be a text"),
+        ("[train]\nmodel = 'offline'", "model must be one of online; found 'offline'"),
+        ("[train]\nthreads = 0", "threads must not be 0"),
+        ("[train\ntopics = 3", "not a TOML file"),
+        ("[train]\nrun = '\xff'", "not a TOML file"),
+    ],
+)
+def test_mistakes_in_the_file(tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "pipeline.toml").write_bytes(text.encode("latin-1"))
+    section = "topics" if text.startswith("topics") else "train"
+    outcome = call(*([section, "x"] if section == "topics" else [section]), cwd=tmp_path)
+    assert outcome.code == 2
+    assert outcome.error.startswith("wikitopics: pipeline.toml: ")
+    assert any(each in outcome.error for each in complaint.split("|"))
+
+
+def test_mistakes_in_the_environment(tmp_path: Path) -> None:
+    outcome = call("train", cwd=tmp_path, WIKITOPICS_TOPICS="many")
+    assert outcome.code == 2
+    assert outcome.error == "wikitopics: WIKITOPICS_TOPICS must be a whole number, found 'many'"
+    outcome = call("evaluate", "x", cwd=tmp_path, WIKITOPICS_METHOD="guess")
+    assert outcome.code == 2
+    assert "WIKITOPICS_METHOD must be one of completion, variational-bound" in outcome.error
+
+
+def test_the_command_line_mends_a_mistake_nowhere_else(tmp_path: Path) -> None:
+    # A wrong value is an error even where something nearer has another: it would come back.
+    outcome = call("train", "--topics", 3, cwd=tmp_path, WIKITOPICS_TOPICS="many")
+    assert outcome.code == 2
+    assert "WIKITOPICS_TOPICS" in outcome.error
+
+
+def test_the_file_in_the_working_directory_is_used(tiny: Path) -> None:
+    (tiny / "pipeline.toml").write_text("[topics]\nwords = 2\n")
+    outcome = call("topics", "tiny", "--json", cwd=tiny)
+    assert [len(row["words"]) for row in outcome.result["topics"]] == [2, 2, 2]
+    outcome = call("topics", "tiny", "--json", cwd=tiny, WIKITOPICS_WORDS="4")
+    assert [len(row["words"]) for row in outcome.result["topics"]] == [4, 4, 4]
+    outcome = call("topics", "tiny", "--json", "--words", 1, cwd=tiny, WIKITOPICS_WORDS="4")
+    assert [len(row["words"]) for row in outcome.result["topics"]] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_defaults_are_of_their_own_type_and_among_their_choices(section: str) -> None:
+    kind = KINDS[section]
+    for each in fields(kind):
+        assert each.default is None or type(each.default) is value_type(each)
+        choices = each.metadata["choices"]
+        assert choices is None or each.default in choices
+    assert resolve(kind, section, {}, {}, Path("nosuch.toml")) == kind()
+
+
+def test_a_table_and_back() -> None:
+    some = TrainSettings(seed=3, word_budget=10)
+    table = as_table(some)
+    assert "batch_size" not in table
+    assert from_table(TrainSettings, table, "here") == some
+    with pytest.raises(UsageError, match="here: unknown setting 'tropics'"):
+        from_table(TrainSettings, {"tropics": 1}, "here")
