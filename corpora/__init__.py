@@ -8,6 +8,7 @@ from corpora.errors import (
     EmptyVocabularyError,
     MissingModelError,
     StoreLockedError,
+    UnsuitableModelError,
     UnsupportedVersionError,
 )
 from corpora.lock import writer_lock
@@ -33,6 +34,7 @@ __all__ = [
     "TextSettings",
     "TokenBlock",
     "TokenStore",
+    "UnsuitableModelError",
     "UnsupportedVersionError",
     "article_of",
     "build_corpus",

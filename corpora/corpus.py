@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,7 +156,8 @@ class Corpus:
         for name, array in self._arrays():
             file = directory / f"{self.content_hash[:16]}-{name}.npy"
             with atomic_write(file) as stream:
-                np.save(stream, array, allow_pickle=False)
+                # Given a real file np.save writes to it by itself, and loses errno on a full disk.
+                np.save(SimpleNamespace(write=stream.write), array, allow_pickle=False)
             files[name] = {
                 "name": file.name,
                 "bytes": file.stat().st_size,

@@ -21,3 +21,7 @@ class MissingModelError(RuntimeError):
 
 class UnsupportedVersionError(CorpusFormatError):
     """The data was written by a newer version of this software; upgrade to read it."""
+
+
+class UnsuitableModelError(ValueError):
+    """The spaCy model gives no parts of speech or no lemmas; another one has to be chosen."""

@@ -99,6 +99,9 @@ def _map_in_pool(
             f"use fewer than {n_processes} processes"
         ) from error
     finally:
+        # A worker that ends while it sends a result leaves half of it in the pipe. Its reader here
+        # waits for the rest as long as somebody could still write, and so could this process.
+        executor._result_queue._writer.close()  # type: ignore[attr-defined]  # noqa: SLF001
         held_end.close()
         executor.shutdown(cancel_futures=True)
         watched_end.close()

@@ -65,7 +65,7 @@ def make_corpus(
     run: RunDirectory, settings: TrainSettings, articles: ArticleStore, n_processes: int
 ) -> Corpus:
     """The corpus of a run, made once: bigrams and vocabulary come from its training part alone."""
-    if (run.corpus_path / "header.json").exists():
+    if run.has_corpus:
         return Corpus.load(run.corpus_path)
 
     def is_training(document_id: str) -> bool:

@@ -32,12 +32,13 @@ def exit_code_of(error: Exception) -> int | None:
         EmptyVocabularyError,
         MissingModelError,
         StoreLockedError,
+        UnsuitableModelError,
     )
     from corpora.worker_pool import WorkerDiedError  # noqa: PLC0415
     from models import ModelFormatError  # noqa: PLC0415
 
     codes: dict[tuple[type[Exception], ...], int] = {
-        (MissingModelError, WorkerDiedError): FAILED,
+        (MissingModelError, UnsuitableModelError, WorkerDiedError): FAILED,
         (CorpusFormatError, ModelFormatError, EmptyVocabularyError): BAD_DATA,
         (FileNotFoundError, IsADirectoryError, NotADirectoryError): BAD_DATA,
         (StoreLockedError,): TRY_AGAIN,

@@ -71,6 +71,11 @@ class RunDirectory:
         return self.path / "checkpoints" / "latest.npz"
 
     @property
+    def has_corpus(self) -> bool:
+        """Whether the bags of words are complete."""
+        return (self.corpus_path / "header.json").exists()
+
+    @property
     def exists(self) -> bool:
         """Whether a run was begun here."""
         return (self.path / "provenance.json").exists()
@@ -166,9 +171,9 @@ class RunDirectory:
 def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirectory, TrainSettings]:
     """The run to go on with or to begin, and the settings it has or will have.
 
-    A named run that exists goes on with its own settings; `given`, what the command line said, may
-    repeat them but not differ. Without a name the run is called after model and topics, with a
-    number if there is one of other settings already.
+    A named run that exists goes on with its own settings; once it has a corpus, `given`, what the
+    command line said, may repeat them but not differ. Without a name the run is called after model
+    and topics, with a number if there is one of other settings already.
 
     Raises
     ------
@@ -180,6 +185,10 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
         run = RunDirectory(root / settings.run)
         if run.exists:
             begun = run.settings()
+            if not run.has_corpus:
+                # Nothing hangs on its settings yet: pruning that left no word can be mended.
+                asked = {name: getattr(settings, name) for name in (*given, *NOT_IDENTITY)}
+                return run, replace(begun, **asked)
             for name in given:
                 value = getattr(_decided_as(begun, settings), name)
                 if name not in NOT_IDENTITY and getattr(begun, name) != value:

@@ -212,7 +212,7 @@ def _checked(each: Field[Any], value: Any, where: str) -> Any:
     kind = value_type(each)
     if value is None and each.default is None:
         return None
-    accepted = (int, float) if kind is float else (kind,)
+    accepted = (int,) if kind is int else (int, float)  # TOML may say alpha = 0.1
     if isinstance(value, bool) or not isinstance(value, (*accepted, str)):
         raise UsageError(f"{where} must be {_A[kind]}, found {value!r}")
     try:

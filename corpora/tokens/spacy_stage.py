@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.articles.article import without_headings
-from corpora.errors import MissingModelError
+from corpora.errors import MissingModelError, UnsuitableModelError
 from corpora.tokens.settings import normalized
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ def find_model(name: str) -> str:
 
 def model_directory(name: str) -> Path | None:
     """The directory with the model's meta.json, or None; found without importing the package."""
-    package = importlib.util.find_spec(name) if name.isidentifier() else None
+    try:
+        package = importlib.util.find_spec(name) if name.isidentifier() else None
+    except ValueError:  # a module that was not imported from a package, such as __main__
+        package = None
     directory = Path(package.origin).parent if package and package.origin else Path(name)
     return directory if (directory / "meta.json").is_file() else None
 
@@ -73,7 +76,7 @@ def load_model(name: str) -> Language:
     ------
     MissingModelError
         If it is not installed.
-    ValueError
+    UnsuitableModelError
         If it gives no parts of speech or no lemmas.
     """
     import spacy  # noqa: PLC0415 - half a second that only the text stage should take
@@ -86,7 +89,7 @@ def load_model(name: str) -> Language:
     probe = nlp("Wikipedia")
     for attribute, what in (("POS", "parts of speech"), ("LEMMA", "lemmas")):
         if not probe.has_annotation(attribute):
-            raise ValueError(
+            raise UnsuitableModelError(
                 f"the spaCy model {name} gives no {what}; choose one with a tagger and a lemmatizer"
             )
     return nlp

@@ -348,6 +348,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise ValueError(f"{name} must be finite and not negative, found {value}")
         effective_n_jobs(self.n_jobs)
         prior_vector(self.alpha, self.n_topics, "alpha")
+        if isinstance(self.eta, str) and self.eta == "asymmetric":
+            raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')
         if isinstance(self.eta, str) or np.ndim(self.eta) == 0:
             prior_vector(self.eta, 1, "eta")
 

@@ -58,7 +58,7 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
             logger.info("run %s is done: nothing left to train", run.path.name)
             return _report(run)
         n_threads = effective_n_jobs(settings.threads)
-        if not run.exists:
+        if not run.has_corpus:
             settings = _begin(run, settings)
         seconds = dict(run.provenance().get("seconds", {}))
         started = time.monotonic()

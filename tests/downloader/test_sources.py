@@ -90,10 +90,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="corpora.worker_pool waits forever if a worker ends while it sends a large result",
-)
 @pytest.mark.parametrize(
     "end",
     [

@@ -10,6 +10,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -181,6 +182,14 @@ def test_pruning_that_leaves_nothing_names_the_threshold(tiny: Path) -> None:
     assert "no_below = 1000" in error
     error = failed(3, "train", *TINY, "--no-above", 0.01, cwd=tiny)
     assert "no_above = 0.01" in error
+
+
+def test_pruning_that_left_nothing_can_be_mended_in_the_same_run(tiny: Path) -> None:
+    failed(3, "train", *TINY, "--run", "mended", "--no-below", 1000, cwd=tiny)
+    outcome = call("train", "--run", "mended", "--no-below", 2, "--json", cwd=tiny)
+    assert outcome.code == 0, outcome.err
+    settings = tomllib.loads((tiny / "runs/mended/settings.toml").read_text())["train"]
+    assert (settings["no_below"], settings["topics"]) == (2, 3)
 
 
 def test_articles_that_are_no_store(tmp_path: Path) -> None:
