@@ -61,23 +61,18 @@ def decide_documents(settings: TrainSettings, articles: ArticleStore) -> TrainSe
     return replace(settings, documents=documents)
 
 
-def make_corpus(
-    run: RunDirectory, settings: TrainSettings, articles: ArticleStore, n_processes: int
-) -> Corpus:
-    """The corpus of a run, made once: bigrams and vocabulary come from its training part alone."""
-    if run.has_corpus:
-        return Corpus.load(run.corpus_path)
+def make_corpus(run: RunDirectory, settings: TrainSettings, tokens: TokenStore) -> Corpus:
+    """The corpus of a run: bigrams and vocabulary come from its training part alone."""
 
     def is_training(document_id: str) -> bool:
         return part_of(document_id, settings.validation, settings.test) == "train"
 
-    blocks: Iterable[TokenBlock] = tokens_of(articles, text_settings(settings), n_processes)
     logger.info("counting words")
-    bigrams = learn_bigrams(blocks, is_training, settings)
+    bigrams = learn_bigrams(tokens, is_training, settings)
     bigrams.save(run.bigrams_path)
     run.record(run.bigrams_path)
     pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
-    corpus = build_corpus((bigrams.join(block) for block in blocks), is_training, pruning)
+    corpus = build_corpus((bigrams.join(block) for block in tokens), is_training, pruning)
     corpus.save(run.corpus_path)
     return corpus
 

@@ -20,11 +20,12 @@ LINE_EVERY = 15.0
 class Progress:
     """How far one stage is. Use as a context manager and call `update`."""
 
-    def __init__(self, stage: str, total: float | None, unit: str) -> None:
+    def __init__(self, stage: str, total: float | None, unit: str, initial: float = 0) -> None:
         self._stage, self._unit = stage, unit
         self._quiet = not logger.isEnabledFor(logging.INFO)
         self._bar = tqdm(
             total=total,
+            initial=initial,
             desc=stage,
             unit=f" {unit}",
             unit_scale=True,
@@ -32,7 +33,7 @@ class Progress:
             file=sys.stderr,
             disable=self._quiet or not sys.stderr.isatty(),
         )
-        self._n, self._total, self._note = 0.0, total, ""
+        self._n, self._initial, self._total, self._note = initial, initial, total, ""
         self._started = time.monotonic()
         self._next_line = self._started + LINE_EVERY
 
@@ -65,6 +66,7 @@ class Progress:
                 prefix=self._stage,
                 unit=f" {self._unit}",
                 unit_scale=True,
+                initial=self._initial,
                 postfix=self._note or None,
                 bar_format=None
                 if self._total is None

@@ -26,7 +26,7 @@ from models.lda.variational import (
     add_expected_counts,
     infer_doc_topic,
     infer_documents,
-    starting_dirichlet,
+    noisy_start,
     weigh_words,
 )
 from models.parallel import effective_n_jobs, for_blocks
@@ -409,7 +409,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _update(self, counts: sparse.csr_array, total_documents: int) -> tuple[int, float]:
         """E-step and M-step of one batch (S, V); returns its E-step iterations and ρ."""
         state, n_docs = self.state_, counts.shape[0]
-        doc_topic_dirichlet = starting_dirichlet(counts, state.alpha)
+        rng = np.random.default_rng([state.seed, 2, state.n_batches])
+        doc_topic_dirichlet = noisy_start(counts, state.alpha, rng)
         expected = self._e_step(counts, doc_topic_dirichlet)
         step_size = float((self.learning_offset + 1.0 + state.n_batches) ** -self.learning_decay)
         self._m_step(expected, step_size, total_documents / n_docs)

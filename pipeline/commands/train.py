@@ -16,7 +16,13 @@ from models import EarlyStopping, OnlineLDA, SavedModel, load_model, save_model,
 from models.parallel import effective_n_jobs
 from pipeline.checkpoint import Checkpoint
 from pipeline.commands.download import download
-from pipeline.documents import decide_documents, learn_bigrams, make_corpus, text_settings
+from pipeline.documents import (
+    decide_documents,
+    learn_bigrams,
+    make_corpus,
+    text_settings,
+    tokens_of,
+)
 from pipeline.errors import Interrupted, UsageError
 from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.progress import Progress
@@ -58,12 +64,11 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
             logger.info("run %s is done: nothing left to train", run.path.name)
             return _report(run)
         n_threads = effective_n_jobs(settings.threads)
-        if not run.has_corpus:
+        if run.has_corpus:
+            corpus = Corpus.load(run.corpus_path)
+        else:
             settings = _begin(run, settings)
-        seconds = dict(run.provenance().get("seconds", {}))
-        started = time.monotonic()
-        corpus = make_corpus(run, settings, ArticleStore(settings.articles), n_threads)
-        seconds.setdefault("corpus", time.monotonic() - started)
+            corpus = _count(run, settings, n_threads)
         parts = split(corpus, settings.validation, settings.test)
         logger.info(
             "%s documents to train on, %s to validate, %s to test; %s words, %s tokens",
@@ -73,13 +78,12 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
         )
         run.update_provenance(
             {
-                "seconds": seconds,
                 "corpus": {
                     "documents": corpus.n_docs,
                     "words": corpus.n_words,
                     "tokens": corpus.n_tokens,
                     "hash": corpus.content_hash,
-                },
+                }
             }
         )
         estimator, checkpoint = _learn(run, settings, corpus, parts, n_threads)
@@ -146,6 +150,18 @@ def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
     return settings
 
 
+def _count(run: RunDirectory, settings: TrainSettings, n_processes: int) -> Corpus:
+    """Articles to bags of words, with the time that it took in the provenance."""
+    started = time.monotonic()
+    articles = ArticleStore(settings.articles)
+    tokens = tokens_of(articles, text_settings(settings), n_processes)
+    tokenized = time.monotonic()
+    corpus = make_corpus(run, settings, tokens)
+    seconds = {"text": tokenized - started, "counting": time.monotonic() - tokenized}
+    run.update_provenance({"seconds": seconds})
+    return corpus
+
+
 def _estimator(settings: TrainSettings, n_threads: int) -> OnlineLDA:
     return OnlineLDA(
         settings.topics,
@@ -179,15 +195,14 @@ def _learn(
     looks = settings.early_stopping != "none" and parts.validation.n_tokens > 0
 
     deferred, saved, resumed_from = Deferred(), time.monotonic(), checkpoint.state
+    reached = resumed_from.n_documents if resumed_from else 0
     with (
         signals_handled_by(deferred),
-        Progress("training", settings.max_passes * n_docs, "documents") as progress,
+        Progress("training", settings.max_passes * n_docs, "documents", reached) as progress,
     ):
         if checkpoint.stopped and checkpoint.state is not None:
             estimator.resume(parts.train.counts, checkpoint.state)
             return estimator, checkpoint
-        progress.update(resumed_from.n_documents if resumed_from else 0)
-        reached = resumed_from.n_documents if resumed_from else 0
         clock = time.perf_counter()
         for step in estimator.iterate(parts.train.counts, state=resumed_from):
             checkpoint.seconds += time.perf_counter() - clock
@@ -263,7 +278,7 @@ def _finish(
     )
     table = format_topics(topic_rows(model, TOP_WORDS))
     atomic_write_text(run.path / "topics.txt", table + "\n")
-    seconds = {**run.provenance()["seconds"], "training": checkpoint.seconds}
+    seconds = {**run.provenance().get("seconds", {}), "training": checkpoint.seconds}
     run.finish({"seconds": seconds, "documents_seen": estimator.state_.n_documents})
     save_model(run.model_path, model)
 
@@ -277,7 +292,7 @@ def _report(run: RunDirectory) -> dict[str, Any]:
         "run": run.path.name,
         "path": str(run.path),
         "seed": provenance["seed"],
-        "seconds": provenance["seconds"],
+        "seconds": provenance.get("seconds", {}),
         "validation": metrics[-1] if metrics else None,
         "topics": topic_rows(model, TOP_WORDS),
     }

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import OnlineLDA, OnlineLDAState
 from models.lda.bound import document_bound, topic_bound
-from models.lda.variational import infer_doc_topic
+from models.lda.variational import infer_doc_topic, noisy_start, starting_dirichlet
 from tests.oracles import online_vb
 from tests.oracles.simulated import block_topics, simulated_documents
 
@@ -32,6 +32,15 @@ def elog_of(topic_word_dirichlet):
 
 
 # --- against the naive oracle ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def even_start(monkeypatch):
+    """Documents start without noise, as the oracles' do."""
+    monkeypatch.setattr(
+        "models.lda.online_lda.noisy_start",
+        lambda counts, alpha, _: starting_dirichlet(counts, alpha),
+    )
 
 
 def state_of(topic_word_dirichlet, alpha, eta, frozen=()):
@@ -89,6 +98,7 @@ def against_the_oracle(offset, decay, *, n_steps, frozen=(), rate=0.25, eta=0.01
     return worst, least_scale
 
 
+@pytest.mark.usefixtures("even_start")
 @pytest.mark.parametrize(
     ("offset", "decay"),
     [(10.0, 0.7), (0.0, 0.7), (10.0, 0.05), (0.0, 0.05), (0.0, 0.0), (0.0, 1.0), (10.0, 0.0)],
@@ -98,6 +108,7 @@ def test_lazy_lambda_is_the_dense_one(offset, decay):
     assert worst < 1e-8
 
 
+@pytest.mark.usefixtures("even_start")
 def test_scale_is_renormalised_before_it_underflows():
     """With κ = 0.05 the scale falls by 0.1 to 0.2 a step: 1e-50 comes soon, 1e-308 would follow."""
     worst, least_scale = against_the_oracle(0.0, 0.05, n_steps=400)
@@ -105,12 +116,14 @@ def test_scale_is_renormalised_before_it_underflows():
     assert worst < 1e-8
 
 
+@pytest.mark.usefixtures("even_start")
 @pytest.mark.parametrize("frozen", [[0, 5], list(range(11))])
 def test_frozen_words_are_the_dense_ones(frozen):
     worst, _ = against_the_oracle(1.0, 0.6, n_steps=40, frozen=frozen)
     assert worst < 1e-8
 
 
+@pytest.mark.usefixtures("even_start")
 @pytest.mark.parametrize("eta", [20.0, 1.0])
 def test_prior_above_the_starting_point(eta):
     """Then λ - eta is negative at first."""
@@ -295,6 +308,7 @@ def test_every_pass_has_an_order_of_its_own():
     assert any((seen[0] != batch).any() for batch in (seen[2], seen[4]))
 
 
+@pytest.mark.usefixtures("even_start")
 def test_in_one_batch_the_order_of_documents_does_not_matter():
     counts = random_counts()
     order = np.random.default_rng(1).permutation(60)
@@ -377,6 +391,7 @@ def test_batch_bound_never_falls(seed, settings):
     assert scores[-1] > scores[0] + 10
 
 
+@pytest.mark.usefixtures("even_start")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("alpha", [0.02, 0.1, 2.0])
 def test_neither_half_of_a_batch_step_lowers_the_bound(seed, alpha):
@@ -683,3 +698,22 @@ def test_what_is_no_matrix_of_counts(counts):
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def test_noise_of_the_start_is_new_in_each_batch_and_even_on_average():
+    counts = sparse.csr_array(np.array([[3, 0, 5], [0, 0, 0]]))
+    alpha = np.array([0.1, 0.4])
+    starts = [noisy_start(counts, alpha, np.random.default_rng(n)) for n in range(4000)]
+    assert min(start.min() for start in starts) > 0
+    # A Gamma(2, 1/2) draw has variance 1/2: 5 standard errors of the mean of 4,000.
+    ratio = np.mean(starts, axis=0) / starting_dirichlet(counts, alpha)
+    assert_allclose(ratio, 1.0, atol=5 * np.sqrt(0.5 / 4000))
+
+    seen = []
+    model = OnlineLDA(2, alpha=alpha, n_passes=3, random_state=0)
+    kept = model._e_step
+    model._e_step = lambda batch, start: seen.append(start.copy()) or kept(batch, start)
+    model.fit(counts)
+    assert len(seen) == 3
+    assert not np.isclose(seen[0], seen[1]).any()
+    assert not np.isclose(seen[1], seen[2]).any()

@@ -192,7 +192,7 @@ BUDGET_4_LAMBDA = [
 def one_step(cap, monkeypatch, frozen=()):
     """λ and γ after the step, from both starting points of the original."""
     gamma = GAMMA0.copy()  # mutated by the E-step
-    monkeypatch.setattr("models.lda.online_lda.starting_dirichlet", lambda *_: gamma)
+    monkeypatch.setattr("models.lda.online_lda.noisy_start", lambda *_: gamma)
     excess = np.ascontiguousarray(LAMBDA0.T) - ETA
     state = OnlineLDAState(
         excess=excess,
