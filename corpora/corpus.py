@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from corpora.errors import CorpusFormatError, UnsupportedVersionError
+from corpora.errors import CorpusFormatError, EmptyVocabularyError, UnsupportedVersionError
 from corpora.files import atomic_write, atomic_write_text, remove_partial_files, sha256_of
 from corpora.tokens.block import BREAK
 from corpora.vocabulary import Pruning, prune
@@ -253,6 +253,11 @@ def build_corpus(
         columns = [index.setdefault(word, len(index)) for word in block.words]
         counted.add(block, columns, len(index))
     training = np.array([learn_from(doc_id) for doc_id in counted.doc_ids], dtype=bool)
+    if counted.doc_ids and not training.any():
+        raise EmptyVocabularyError(
+            f"none of the {len(training)} documents is one to train on: add articles, or make the "
+            "validation and test shares smaller"
+        )
     frequency = counted.document_frequency(training, len(index))
     seen = np.flatnonzero(frequency)
     words = list(index)

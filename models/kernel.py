@@ -24,9 +24,11 @@ def kernel(function: F) -> F:
     Kernels run without the GIL, so that blocks of work can be given to a thread pool. Each is a
     sequential function: the partition into blocks, not the number of threads, decides the result.
     """
-    return cast(
-        "F", numba.njit(cache=True, nogil=True, fastmath=FAST_MATH, error_model="numpy")(function)
-    )
+    options: Any = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy"}
+    try:
+        return cast("F", numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # no folder that a cache could be written to
+        return cast("F", numba.njit(**options)(function))
 
 
 class _CompileAnnouncer(event.Listener):

@@ -23,7 +23,7 @@ def seed_from(random_state: Any) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**32, dtype=np.uint64))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise ValueError(f"the seed must not be negative, found {random_state}")
+        if not 0 <= random_state < 2**63:
+            raise ValueError(f"the seed must be from 0 to 2**63 - 1, found {random_state}")
         return int(random_state)
     raise ValueError(f"random_state must be a number or a numpy generator, found {random_state!r}")

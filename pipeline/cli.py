@@ -19,6 +19,7 @@ from pipeline.settings import (
     InferSettings,
     TopicsSettings,
     TrainSettings,
+    asked_for,
     resolve,
 )
 from pipeline.version import software_version
@@ -138,11 +139,11 @@ def _run_download(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[
 
 
 def _run_train(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
-    settings = resolve(TrainSettings, "train", given)
+    asked = asked_for(TrainSettings, "train", given)
     from pipeline.commands.train import print_training, train  # noqa: PLC0415
 
     arguments.printer = print_training
-    return train(settings, {name: getattr(settings, name) for name in given})
+    return train(TrainSettings(**asked), asked)
 
 
 def _run_evaluate(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from corpora import ArticleStore, TokenBlock
     from pipeline.runs import RunDirectory
@@ -67,12 +67,19 @@ def make_corpus(run: RunDirectory, settings: TrainSettings, tokens: TokenStore) 
     def is_training(document_id: str) -> bool:
         return part_of(document_id, settings.validation, settings.test) == "train"
 
-    logger.info("counting words")
-    bigrams = learn_bigrams(tokens, is_training, settings)
+    def passing(progress: Progress) -> Iterator[TokenBlock]:
+        for block in tokens:
+            yield block
+            progress.update(block.n_docs)
+
+    with Progress("bigrams", None, "documents") as progress:
+        bigrams = learn_bigrams(passing(progress), is_training, settings)
     bigrams.save(run.bigrams_path)
     run.record(run.bigrams_path)
     pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
-    corpus = build_corpus((bigrams.join(block) for block in tokens), is_training, pruning)
+    with Progress("counts", None, "documents") as progress:
+        joined = (bigrams.join(block) for block in passing(progress))
+        corpus = build_corpus(joined, is_training, pruning)
     corpus.save(run.corpus_path)
     return corpus
 

@@ -14,6 +14,7 @@ lock               held by the process that trains
 from __future__ import annotations
 
 import json
+import os
 import platform
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from typing import Any
 
 import tomli_w
 
+from corpora import ArticleStore
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import atomic_write_text, sha256_of
 from pipeline.errors import UsageError
@@ -104,6 +106,14 @@ class RunDirectory:
         except UsageError as error:
             raise CorpusFormatError(str(error)) from error
 
+    def articles_changed(self) -> bool:
+        """Whether the store holds other articles by now than when the run was begun."""
+        known = self.provenance().get("articles", {})
+        store = ArticleStore(known.get("store", ""))
+        if not store.exists:
+            return False
+        return bool([entry.sha256 for entry in store.entries] != known.get("shards"))
+
     def record(self, path: Path) -> None:
         """Note a text file of the run in the provenance, for `verified` to know it again."""
         known = self.provenance().get("sha256", {})
@@ -162,6 +172,16 @@ class RunDirectory:
         """Close the provenance with what came out."""
         self.update_provenance({**entries, "finished": _now()})
 
+    def metrics(self) -> list[dict[str, Any]]:
+        """The looks at validation that `write_metrics` wrote; none if there were none."""
+        path = self.path / "metrics.jsonl"
+        try:
+            return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        except FileNotFoundError:
+            return []
+        except ValueError as error:
+            raise CorpusFormatError(f"{path}: not JSON lines: {error}") from error
+
     def write_metrics(self, metrics: list[dict[str, Any]]) -> None:
         """All looks at validation so far, one JSON object a line."""
         text = "".join(json.dumps(line) + "\n" for line in metrics)
@@ -171,16 +191,20 @@ class RunDirectory:
 def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirectory, TrainSettings]:
     """The run to go on with or to begin, and the settings it has or will have.
 
-    A named run that exists goes on with its own settings; once it has a corpus, `given`, what the
-    command line said, may repeat them but not differ. Without a name the run is called after model
+    A named run that exists goes on with its own settings; once it has a corpus, `given`, what was
+    asked for, may repeat them but not differ. Without a name the run is called after model
     and topics, with a number if there is one of other settings already.
+
+    A run that was finished on other articles than its store holds by now is not taken for it.
 
     Raises
     ------
     UsageError
-        If the command line asks for other settings than the run was begun with.
+        If other settings are asked for than the run was begun with.
     """
     root = Path(settings.runs)
+    if settings.articles:
+        settings = replace(settings, articles=os.path.normpath(settings.articles))
     if settings.run:
         run = RunDirectory(root / settings.run)
         if run.exists:
@@ -209,7 +233,8 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
             return run, named
         begun = run.settings()
         same = _decided_as(begun, named)
-        if _identity(begun) == _identity(same):
+        done_with_others = run.model_path.exists() and run.articles_changed()
+        if _identity(begun) == _identity(same) and not done_with_others:
             return run, same
         number += 1
 

@@ -131,7 +131,18 @@ def resolve(
     environment: Mapping[str, str] | None = None,
     settings_file: Path | None = None,
 ) -> S:
-    """Settings of one command, each from the first of its sources that names it.
+    """Settings of one command: what was asked for, and the defaults for the rest."""
+    return kind(**asked_for(kind, section, given, environment, settings_file))
+
+
+def asked_for(
+    kind: type[Any],
+    section: str,
+    given: Mapping[str, Any],
+    environment: Mapping[str, str] | None = None,
+    settings_file: Path | None = None,
+) -> dict[str, Any]:
+    """The settings that some source names, each from the first of its sources that does.
 
     Parameters
     ----------
@@ -151,7 +162,7 @@ def resolve(
         If a source names a setting that there is not, or gives it a value it cannot have.
     """
     values: dict[str, Any] = {}
-    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    known = {each.name: each for each in fields(kind)}
     path = Path(SETTINGS_FILE) if settings_file is None else settings_file
     for name, value in read_table(path, section).items():
         key = name.replace("-", "_")
@@ -166,7 +177,7 @@ def resolve(
     for name, value in given.items():
         if name in known:
             values[name] = _checked(known[name], value, "--" + name.replace("_", "-"))
-    return kind(**values)
+    return values
 
 
 def read_table(path: Path, section: str) -> dict[str, Any]:

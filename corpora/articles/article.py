@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-
-HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1$", re.MULTILINE)
-"""A heading line in `Article.text`: `== History ==`, as MediaWiki's plain-text extracts have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +36,30 @@ class Article:
 
         Deeper headings stay inside the text of their section. Sections without text are left out.
         """
-        sections: list[tuple[str, str]] = []
-        heading, start = "", 0
-        for match in HEADING.finditer(self.text):
-            if len(match[1]) == 2:
-                sections.append((heading, self.text[start : match.start()].strip()))
-                heading, start = match[2], match.end()
-        sections.append((heading, self.text[start:].strip()))
-        return [(heading, text) for heading, text in sections if text]
+        sections: list[tuple[str, list[str]]] = [("", [])]
+        for line in self.text.split("\n"):
+            level, title = heading_of(line)
+            if level == 2:
+                sections.append((title, []))
+            else:
+                sections[-1][1].append(line)
+        texts = [(title, "\n".join(lines).strip()) for title, lines in sections]
+        return [(title, text) for title, text in texts if text]
+
+
+def heading_of(line: str) -> tuple[int, str]:
+    """Level and title of a heading line; level 0 if the line is none.
+
+    Headings are as MediaWiki's plain-text extracts have them: `== History ==`, levels 2 to 6.
+    """
+    line = line.strip()
+    left, right = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))
+    level = min(left, right, 6)
+    title = line[level:-level].strip() if level >= 2 else ""
+    return (level, title) if title else (0, "")
 
 
 def without_headings(text: str) -> str:
     """`text` less its heading lines: a heading is a label, not a sentence."""
-    return HEADING.sub("", text)
+    lines = text.split("\n")
+    return "\n".join("" if heading_of(line)[0] else line for line in lines)

@@ -39,13 +39,12 @@ def read_chunks(
         while chunk := next_chunk(stream, path):
             yield chunk
             if progress_bytes is not None:
-                progress_bytes(file.tell())
+                progress_bytes(file.tell() if file.seekable() else 0)
 
 
 def decompressed(file: BufferedReader, path: str | os.PathLike[str]) -> BufferedIOBase:
     """The stream of what `file` holds, told by its first bytes."""
-    start = file.read(6)
-    file.seek(0)
+    start = file.peek(6)[:6]  # not read: a pipe cannot be rewound
     if start.startswith(b"BZh"):
         return bz2.open(file)
     if start.startswith(b"\x1f\x8b"):

@@ -52,12 +52,12 @@ def check_article(article: Article) -> None:
 
     Raises
     ------
-    ValueError
+    CorpusFormatError
         If a field has another type than `Article` says (a subclass counts as another type), an
         integer does not fit in 64 bits, or the article has over `LONGEST_ARTICLE` characters.
     """
     if fault := _fault_of(_record_of(article)):
-        raise ValueError(f"article {article.document_id!r} cannot be stored: {fault}")
+        raise CorpusFormatError(f"article {article.document_id!r} cannot be stored: {fault}")
 
 
 def pack_shard(articles: Sequence[Article]) -> bytes:

@@ -126,7 +126,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         at all K·V parameters after each batch.
     batch_size : int, optional
         S, documents a step. By default 1,000, or a twentieth of a corpus of fewer than 20,000
-        documents (but 100 at least), so that a pass over any corpus makes a good many steps.
+        documents (but 100 at least), so that a pass over any corpus makes a good many steps. It
+        is the most that `fit` takes: a pass is parted into batches of equal size.
     max_e_iterations : int
         The cap: most iterations of a document's fixed point.
     e_tolerance : float
@@ -213,8 +214,9 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.check_settings()
         counts = self._check_counts(X, reset=True)
         n_docs = counts.shape[0]
-        batch_size = self._batch_size(n_docs)
-        batches_per_pass = -(-n_docs // batch_size)
+        batches_per_pass = -(-n_docs // self._batch_size(n_docs))
+        # Of equal size: a short last batch would weigh its few documents as much as a full one.
+        first = np.arange(batches_per_pass + 1) * n_docs // batches_per_pass
         self._start(counts, state)
         order, order_pass = np.arange(0), -1
         while self.state_.n_batches < self.n_passes * batches_per_pass:
@@ -222,13 +224,13 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if n_passes != order_pass:
                 order = np.random.default_rng([self.state_.seed, 1, n_passes]).permutation(n_docs)
                 order_pass = n_passes
-            rows = order[batch * batch_size : (batch + 1) * batch_size]
+            rows = order[first[batch] : first[batch + 1]]
             # Sorted, so that a memory-mapped corpus is read forward.
             iterations, step_size = self._update(counts[np.sort(rows)], n_docs)
             yield OnlineLDAStep(
                 n_batches=self.state_.n_batches,
                 n_documents=self.state_.n_documents,
-                n_passes=n_passes + min(1.0, (batch + 1) * batch_size / n_docs),
+                n_passes=n_passes + float(first[batch + 1] / n_docs),
                 mean_iterations=iterations / len(rows),
                 step_size=step_size,
             )

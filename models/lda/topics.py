@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from models.lda.variational import infer_doc_topic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-    from scipy import sparse
 
 Floats = NDArray[np.float64]
 
@@ -82,15 +82,29 @@ class LDATopics:
 
     def transform(
         self,
-        counts: sparse.csr_array,
+        counts: Any,
         *,
         max_iterations: int = 200,
         tolerance: float = 1e-4,
         n_jobs: int | None = None,
     ) -> Floats:
-        """Topic proportions (D, K) of documents (D, V): the mean of the variational q(θ)."""
-        if counts.shape[1] != self.n_words:
-            raise ValueError(f"counts has {counts.shape[1]} words, the topics {self.n_words}")
+        """Topic proportions (D, K) of documents: the mean of the variational q(θ).
+
+        Parameters
+        ----------
+        counts : sparse or dense (D, V)
+            None negative; fractions are allowed.
+
+        Raises
+        ------
+        ValueError
+            If `counts` has another number of words, or a value that is no count.
+        """
+        counts = sparse.csr_array(counts)
+        if counts.ndim != 2 or counts.shape[1] != self.n_words:
+            raise ValueError(f"counts must be (n_docs, {self.n_words}), found {counts.shape}")
+        if not np.isfinite(counts.data).all() or (counts.data < 0).any():
+            raise ValueError("counts must be finite and not negative")
         dirichlet = infer_doc_topic(
             counts,
             np.ascontiguousarray(self.topic_word.T),

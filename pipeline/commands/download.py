@@ -14,6 +14,9 @@ from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from corpora import Article
     from pipeline.settings import DownloadSettings
 
 SHARD, SAMPLE_SHARD = 100, 10
@@ -49,19 +52,36 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
             progress.update(total - read)
             read = total
 
-        added = store.append(
-            read_source(
-                settings.source,
-                path,
-                limit=settings.limit,
-                language=settings.language,
-                n_processes=n_processes,
-                progress_bytes=progress_bytes,
-            )
+        articles = read_source(
+            settings.source,
+            path,
+            limit=settings.limit,
+            language=settings.language,
+            n_processes=n_processes,
+            progress_bytes=progress_bytes,
         )
-    return {"output": settings.output, "added": added, "articles": len(store)}
+        n_read = 0
+
+        def counted() -> Iterator[Article]:
+            nonlocal n_read
+            for article in articles:
+                n_read += 1
+                yield article
+
+        added = store.append(counted())
+    return {
+        "output": settings.output,
+        "added": added,
+        "already_there": n_read - added,
+        "articles": len(store),
+    }
 
 
 def print_download(result: dict[str, Any]) -> None:
     """One line for people."""
-    print(f"{result['output']}: {result['added']:,} articles added, {result['articles']:,} in all")
+    there = result["already_there"]
+    passed_over = f", {there:,} passed over as already there" if there else ""
+    print(
+        f"{result['output']}: {result['added']:,} articles added{passed_over}, "
+        f"{result['articles']:,} in all"
+    )

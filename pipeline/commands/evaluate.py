@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore, Corpus, article_of, split
+import numpy as np
+
+from corpora import ArticleStore, Corpus, article_of, part_of, split
 from evaluation import log_likelihood
 from models.parallel import effective_n_jobs
 from pipeline.commands.topics import finished_model
@@ -14,7 +17,9 @@ from pipeline.errors import UsageError
 from pipeline.runs import find_run
 
 if TYPE_CHECKING:
-    from pipeline.settings import EvaluateSettings
+    from pipeline.settings import EvaluateSettings, TrainSettings
+
+logger = logging.getLogger(__name__)
 
 
 def evaluate(settings: EvaluateSettings, run_name: str) -> dict[str, Any]:
@@ -31,9 +36,12 @@ def evaluate(settings: EvaluateSettings, run_name: str) -> dict[str, Any]:
         store = ArticleStore(settings.articles)
         corpus = count_with(run, trained, store, model.vocabulary, n_threads)
         source = settings.articles
+        corpus, n_left_out = held_out_of(corpus, Corpus.load(run.corpus_path), trained)
     else:
+        n_left_out = 0
         corpus = split(Corpus.load(run.corpus_path), trained.validation, trained.test).test
         source = f"the test part of run {run.path.name}"
+    logger.info("scoring %s documents", f"{corpus.n_docs:,}")
     estimate = log_likelihood(
         model.topics,
         corpus.counts,
@@ -46,13 +54,14 @@ def evaluate(settings: EvaluateSettings, run_name: str) -> dict[str, Any]:
     by_article = estimate.by_group([article_of(document) for document in corpus.doc_ids])
     if not by_article.n_documents:
         raise UsageError(
-            f"{source} has no document with a word of the model's vocabulary: give other "
-            "--articles, or train with a larger --test share"
+            f"{source} has no document that training did not see and that holds a word of the "
+            "model's vocabulary: give other --articles, or train with a larger --test share"
         )
     n_unknown = int(corpus.n_unknown.sum())
     return {
         "run": run.path.name,
         "scored": source,
+        "left_out": n_left_out,
         "method": estimate.method,
         "convention": estimate.convention,
         "direction": estimate.direction,
@@ -70,6 +79,20 @@ def evaluate(settings: EvaluateSettings, run_name: str) -> dict[str, Any]:
     }
 
 
+def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> tuple[Corpus, int]:
+    """The documents of other articles than the run learned from, and how many were left out.
+
+    What the run learned from, or stopped by, is no held-out document, whichever store it is in.
+    """
+    used = {
+        article_of(document)
+        for document in own.doc_ids
+        if part_of(document, trained.validation, trained.test) != "test"
+    }
+    held_out = np.array([article_of(document) not in used for document in corpus.doc_ids], bool)
+    return corpus.rows(held_out), int((~held_out).sum())
+
+
 def print_evaluation(result: dict[str, Any]) -> None:
     """A few lines for people."""
     error = result["perplexity_standard_error"]
@@ -79,6 +102,8 @@ def print_evaluation(result: dict[str, Any]) -> None:
         if result["articles"] == result["documents"]
         else f"{result['documents']:,} sections of {result['articles']:,} articles"
     )
+    if result["left_out"]:
+        print(f"left out: {result['left_out']:,} documents that the run was trained with")
     print(
         f"{result['method']} ({result['direction']}) on {documents}, {result['scored']}\n"
         f"held-out perplexity {result['perplexity']:.1f}{spread}\n"

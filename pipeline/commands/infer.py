@@ -71,6 +71,7 @@ def print_inference(result: dict[str, Any]) -> None:
 
 def _read(file: str) -> str:
     try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorpusFormatError(f"{file}: not UTF-8 text: {error}") from error

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from corpora import ArticleStore, Corpus, Pruning, find_model, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from evaluation import log_likelihood
@@ -31,7 +33,6 @@ from pipeline.settings import DownloadSettings, TrainSettings, as_table
 from pipeline.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from corpora import Split
@@ -42,6 +43,7 @@ CHECKPOINT_SECONDS = 30.0
 LOOK_EVERY_DOCUMENTS = 25_000
 LOOK_EVERY_SECONDS = 5.0
 TOP_WORDS = 10
+DOCUMENTS_AT_ONCE = 1000
 
 
 def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +54,7 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
     settings : TrainSettings
         As resolved.
     given : dict
-        The part of them that was asked for on the command line.
+        The part of them that was asked for, on the command line, in the environment or the file.
     """
     run, settings = open_run(settings, given)
     _check(settings)
@@ -62,6 +64,8 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
             remove_partial_files(directory)
         if run.model_path.exists():
             logger.info("run %s is done: nothing left to train", run.path.name)
+            if run.articles_changed():
+                logger.warning("its articles have changed since: choose another --run to use them")
             return _report(run)
         n_threads = effective_n_jobs(settings.threads)
         if run.has_corpus:
@@ -101,7 +105,9 @@ def print_training(result: dict[str, Any]) -> None:
             f"validation perplexity {last['perplexity']:.1f} after {last['passes']:.1f} passes, "
             f"{last['seconds']:.1f} s of training"
         )
-    print(f"{result['path']}: held-out perplexity by `python -m pipeline evaluate {result['run']}`")
+    path = Path(result["path"])
+    name = path.name if path.parent == Path(TrainSettings.runs) else path
+    print(f"{path}: held-out perplexity by `python -m pipeline evaluate {name}`")
 
 
 def _check(settings: TrainSettings) -> None:
@@ -263,7 +269,14 @@ def _finish(
     parts: Split,
 ) -> None:
     n_tokens: NDArray[np.int64] = parts.train.counts.sum(axis=1)
-    prevalence = n_tokens @ estimator.transform(parts.train.counts) / n_tokens.sum()
+    with Progress("prevalence", parts.train.n_docs, "documents") as progress:
+        proportions = np.empty((parts.train.n_docs, settings.topics))
+        for start in range(0, parts.train.n_docs, DOCUMENTS_AT_ONCE):
+            block = parts.train.counts[start : start + DOCUMENTS_AT_ONCE]
+            proportions[start : start + block.shape[0]] = estimator.transform(block)
+            progress.update(block.shape[0])
+    # Not by BLAS, whose sums depend on the number of cores.
+    prevalence = (n_tokens[:, None] * proportions).sum(axis=0) / n_tokens.sum()
     model = SavedModel(
         topics=estimator.topics_,
         vocabulary=corpus.vocabulary,
@@ -286,8 +299,7 @@ def _finish(
 def _report(run: RunDirectory) -> dict[str, Any]:
     model = load_model(run.model_path)
     provenance = run.provenance()
-    corpus_hash = provenance["corpus"]["hash"]
-    metrics = Checkpoint.load(run.checkpoint_path, corpus_hash).metrics
+    metrics = run.metrics()
     return {
         "run": run.path.name,
         "path": str(run.path),

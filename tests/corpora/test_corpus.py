@@ -138,7 +138,7 @@ def test_the_number_of_blocks_is_of_no_account() -> None:
 
 
 def test_no_training_documents_leave_no_vocabulary() -> None:
-    with pytest.raises(EmptyVocabularyError, match="0 training documents"):
+    with pytest.raises(EmptyVocabularyError, match="none of the 1 documents is one to train on"):
         build_corpus(blocks_of([[["a"]]]), lambda _: False, ALL)
 
 

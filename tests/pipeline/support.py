@@ -76,7 +76,7 @@ def call(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> Outco
         inside(cwd),
         logging_restored(),
         mock.patch.dict(os.environ, clean | environment, clear=True),
-        mock.patch.object(sys, "stdin", io.StringIO(stdin)),
+        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
@@ -174,9 +174,11 @@ def made_up_texts(number: int, n_words: int = 40, seed: int = 0) -> list[str]:
     ]
 
 
-def write_jsonl(path: Path, number: int, n_words: int = 40, seed: int = 0) -> Path:
+def write_jsonl(
+    path: Path, number: int, n_words: int = 40, seed: int = 0, first_id: int = 1
+) -> Path:
     lines = [
-        json.dumps({"page_id": i + 1, "title": f"Article {i + 1}", "text": text})
+        json.dumps({"page_id": i + first_id, "title": f"Article {i + first_id}", "text": text})
         for i, text in enumerate(made_up_texts(number, n_words, seed))
     ]
     path.write_text("\n".join(lines) + "\n")

@@ -36,7 +36,12 @@ def test_download_of_the_sample(tmp_path: Path) -> None:
     outcome = succeeded(call("download", "--limit", 3, "--threads", 1, cwd=tmp_path))
     assert outcome.out == "articles: 3 articles added, 3 in all\n"
     outcome = succeeded(call("download", "--limit", 5, "--threads", 1, "--json", cwd=tmp_path))
-    assert outcome.result == {"output": "articles", "added": 2, "articles": 5}
+    assert outcome.result == {
+        "output": "articles",
+        "added": 2,
+        "already_there": 3,
+        "articles": 5,
+    }
     titles = [article.title for article in ArticleStore(tmp_path / "articles")]
     assert titles[:2] == ["Anarchism", "Autism"]
     assert len(titles) == 5
@@ -46,10 +51,11 @@ def test_download_of_json_lines(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "texts.jsonl", 7)
     argv = ("download", "--source", "jsonl", "--input", "texts.jsonl", "--output", "de")
     result = succeeded(call(*argv, "--language", "de", "--json", cwd=tmp_path)).result
-    assert result == {"output": "de", "added": 7, "articles": 7}
+    assert result == {"output": "de", "added": 7, "already_there": 0, "articles": 7}
     assert {article.language for article in ArticleStore(tmp_path / "de")} == {"de"}
     assert (
-        "0 articles added, 7 in all" in succeeded(call(*argv, "--language", "de", cwd=tmp_path)).out
+        "0 articles added, 7 passed over as already there, 7 in all"
+        in succeeded(call(*argv, "--language", "de", cwd=tmp_path)).out
     )
 
 
@@ -100,12 +106,21 @@ def test_evaluate_on_the_test_part(finished: Path, method: str) -> None:
 
 @pytest.mark.parametrize("method", ["completion", "variational-bound"])
 def test_evaluate_on_another_store(tiny: Path, method: str) -> None:
-    write_jsonl(tiny / "other.jsonl", 9, seed=1)
+    write_jsonl(tiny / "other.jsonl", 9, seed=1, first_id=1001)
     call("download", "--source", "jsonl", "--input", "other.jsonl", "--output", "other", cwd=tiny)
     argv = ("evaluate", "tiny", "--articles", "other", "--method", method, "--threads", 1)
     result = succeeded(call(*argv, "--json", cwd=tiny)).result
     assert (result["scored"], result["articles"], result["documents"]) == ("other", 9, 9)
     assert "9 articles, other" in succeeded(call(*argv, cwd=tiny)).out
+
+
+def test_what_a_run_was_trained_with_is_not_held_out(tiny: Path) -> None:
+    own = succeeded(call("evaluate", "tiny", "--json", cwd=tiny)).result
+    argv = ("evaluate", "tiny", "--articles", "articles", "--threads", 1)
+    result = succeeded(call(*argv, "--json", cwd=tiny)).result
+    assert result["left_out"] == 60 - own["documents"]
+    assert result["perplexity"] == own["perplexity"]
+    assert f"left out: {result['left_out']} documents" in succeeded(call(*argv, cwd=tiny)).out
 
 
 def test_evaluate_depends_on_its_seed_alone(tiny: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.pipeline.support import TINY, Outcome, arrays_of, call, files_of, flip
+from tests.pipeline.support import TINY, Outcome, arrays_of, call, files_of, flip, write_jsonl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,6 +90,22 @@ def test_runs_without_a_name_are_numbered(tiny: Path) -> None:
     assert trained(*TINY, "--topics", 2, cwd=tiny).result["run"] == "online-2"
 
 
+def test_articles_that_were_added_make_another_run(tiny: Path) -> None:
+    first = call("train", *TINY, "--json", cwd=tiny).result
+    write_jsonl(tiny / "more.jsonl", 10, seed=1, first_id=1001)
+    call("download", "--source", "jsonl", "--input", "more.jsonl", cwd=tiny)
+    assert "its articles have changed" in call("train", "--run", first["run"], cwd=tiny).err
+    assert call("train", *TINY, "--json", cwd=tiny).result["run"] == first["run"] + "-2"
+
+
+def test_a_file_or_variable_cannot_contradict_a_run_either(tiny: Path) -> None:
+    (tiny / "pipeline.toml").write_text("[train]\ntopics = 9\n")
+    assert "topics = 3" in call("train", "--run", "tiny", cwd=tiny).error
+    (tiny / "pipeline.toml").unlink()
+    outcome = call("train", "--run", "tiny", cwd=tiny, WIKITOPICS_TOPICS="9")
+    assert (outcome.code, "topics = 3" in outcome.error) == (2, True)
+
+
 def test_what_a_run_keeps_of_itself(tiny: Path) -> None:
     run = tiny / "runs/tiny"
     provenance = json.loads((run / "provenance.json").read_text())
@@ -99,7 +115,7 @@ def test_what_a_run_keeps_of_itself(tiny: Path) -> None:
     assert "CC BY-SA" in provenance["articles"]["attribution"]
     assert {"numpy", "numba", "spacy", "wikitopics"} <= provenance["versions"].keys()
     assert provenance["corpus"]["documents"] == 60
-    assert set(provenance["seconds"]) == {"corpus", "training"}
+    assert set(provenance["seconds"]) == {"text", "counting", "training"}
     metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     passes = [line["passes"] for line in metrics]
     assert passes == sorted(passes)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpora.articles.article import HEADING
+from corpora.articles.article import without_headings
 from corpora.articles.wikitext import FILE_NAMESPACES, main_text
 from tests.shared_data import shared_file
 
@@ -269,7 +269,7 @@ def test_real_articles_agree_with_a_full_parser():
         if len(wikitext) > 40_000 or len(text) < 500:
             continue
         oracle = Counter(re.findall(r"\w+", mwparserfromhell.parse(wikitext).strip_code()))
-        words = Counter(re.findall(r"\w+", HEADING.sub("", text)))
+        words = Counter(re.findall(r"\w+", without_headings(text)))
         assert (words - oracle).total() <= 0.03 * words.total(), path.name
         checked += 1
     assert checked > 20

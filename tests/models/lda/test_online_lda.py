@@ -269,10 +269,21 @@ def test_fit_is_iterate_to_the_end():
     fitted = fitted_lambda(counts, batch_size=25, n_passes=2)
     assert (fitted.topic_word_dirichlet_ == stepped.topic_word_dirichlet_).all()
     assert [s.n_batches for s in steps] == [1, 2, 3, 4, 5, 6]
-    assert [s.n_documents for s in steps] == [25, 50, 60, 85, 110, 120]
-    assert_allclose([s.n_passes for s in steps], [25 / 60, 50 / 60, 1, 1 + 25 / 60, 1 + 50 / 60, 2])
+    assert [s.n_documents for s in steps] == [20, 40, 60, 80, 100, 120]
+    assert_allclose([s.n_passes for s in steps], [1 / 3, 2 / 3, 1, 4 / 3, 5 / 3, 2])
     assert_allclose([s.step_size for s in steps], [(11.0 + t) ** -0.7 for t in range(6)])
     assert all(1 <= s.mean_iterations <= 20 for s in steps)
+
+
+@pytest.mark.parametrize("n_docs", [61, 101, 99])
+def test_batches_of_a_pass_are_of_equal_size(n_docs):
+    counts = np.ones((n_docs, 5), dtype=int)
+    model = OnlineLDA(3, batch_size=20, n_passes=2, random_state=0)
+    seen = [0, *(step.n_documents for step in model.iterate(counts))]
+    sizes = np.diff(seen)
+    assert sizes.max() <= 20
+    assert sizes.max() - sizes.min() <= 1
+    assert sizes.sum() == 2 * n_docs
 
 
 def test_fit_starts_afresh():

@@ -113,7 +113,7 @@ def test_transform_of_a_document_is_the_same_bits_in_any_company():
 
 @pytest.mark.parametrize("n_words", [1, 7, 9, 5000])
 def test_transform_refuses_other_vocabularies(n_words):
-    with pytest.raises(ValueError, match=f"{n_words} words"):
+    with pytest.raises(ValueError, match=rf"found \(2, {n_words}\)"):
         topics().transform(sparse.csr_array(np.ones((2, n_words), dtype=int)))
 
 
@@ -152,3 +152,20 @@ def test_from_gensim(alpha):
     ours = LDATopics.from_gensim(theirs)
     assert_allclose(ours.topic_word, theirs.get_topics(), rtol=1e-5)
     assert_allclose(ours.alpha, theirs.alpha, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [sparse.csc_array, sparse.coo_array, np.asarray, sparse.csr_array])
+def test_transform_takes_any_matrix(kind):
+    model = topics()
+    counts = np.random.default_rng(0).poisson(1.0, size=(5, model.n_words))
+    expected = model.transform(sparse.csr_array(counts))
+    assert (model.transform(kind(counts)) == expected).all()
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_transform_refuses_what_is_no_count(bad):
+    model = topics()
+    counts = np.ones((2, model.n_words))
+    counts[1, 0] = bad
+    with pytest.raises(ValueError, match="finite and not negative"):
+        model.transform(counts)
