@@ -91,7 +91,9 @@ class TrainSettings:
     )
     max_passes: int = setting(100, "most passes over the corpus", metavar="N")
     early_stopping: str = setting(
-        "documents", "when to look at validation", choices=("documents", "time", "none")
+        "documents",
+        "when to look at validation; time: as the clock says, so not repeatable",
+        choices=("documents", "time", "none"),
     )
 
 
