@@ -115,6 +115,9 @@ class _Expected:
 class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """LDA by online variational Bayes.
 
+    Differs from the original in one thing: each visit of a document starts its fixed point from
+    noise that is new and strong (see `noisy_start`), which makes better topics.
+
     Parameters
     ----------
     n_topics : int
