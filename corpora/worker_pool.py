@@ -27,6 +27,12 @@ class WorkerDiedError(RuntimeError):
     """A worker process ended without an answer, most often because the system ran out of memory."""
 
 
+def available_cores() -> int:
+    """Cores that this process may use."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return usable or 1
+
+
 def ordered_map(
     function: Callable[[Item], Result],
     items: Iterable[Item],

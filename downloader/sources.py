@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.articles.json_lines import read_json_lines
-from corpora.articles.mediawiki_xml import page_to_article, read_pages
+from corpora.articles.mediawiki_xml import read_pages
+from corpora.articles.page import page_to_article
 from corpora.worker_pool import ordered_map
 
 if TYPE_CHECKING:

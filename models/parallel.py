@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpora.worker_pool import available_cores
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,8 +29,7 @@ def effective_n_jobs(n_jobs: int | None) -> int:
         raise TypeError(f"n_jobs must be an integer or None, found {n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs = 0 has no meaning: give a number of threads, or -1 for all cores")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return int(n_jobs) if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def for_blocks(

@@ -3,62 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers.expat import ErrorString
 
-from corpora.articles.article import Article
 from corpora.articles.compressed import read_chunks
-from corpora.articles.wikitext import CATEGORY_NAMESPACES, FILE_NAMESPACES, main_text
+from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site, page_to_article
 from corpora.errors import CorpusFormatError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-WIKIMEDIA_LICENSE = "CC BY-SA 4.0"
-WIKIMEDIA_ADDRESS = re.compile(
-    r"https?://([\w-]+\.)*(wikipedia|wiktionary|wikibooks|wikiquote|wikisource|wikiversity"
-    r"|wikivoyage|wikimedia)\.org/"
-)
-UNKNOWN_LANGUAGE = "und"
-
-REDIRECT = re.compile(
-    r"\s*#\s*(redirect|weiterleitung|redirection|redirección|rinvia|redirecionamento|doorverwijzing"
-    r"|omdirigering|omdiriger|ohjaus|patrz|przekieruj|перенаправление|перенаправлення|転送|重定向"
-    r"|넘겨주기|تحويل|הפניה)\s*:?\s*\[\[",
-    re.IGNORECASE,
-)
+    from corpora.articles.article import Article
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The wiki that an export is of, from the export's own head."""
-
-    language: str = UNKNOWN_LANGUAGE
-    article_path: str = ""
-    """What an article's title is appended to for its address; empty if the export does not say."""
-    license: str = ""
-    file_namespaces: frozenset[str] = FILE_NAMESPACES
-    category_namespaces: frozenset[str] = CATEGORY_NAMESPACES
-    other_namespaces: frozenset[str] = frozenset()
-    """Lower-case names of all namespaces but the main one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The latest revision of a page, not yet parsed."""
-
-    site: Site
-    page_id: int
-    revision_id: int
-    title: str
-    timestamp: str
-    wikitext: str
 
 
 def read_mediawiki_xml(
@@ -69,25 +28,6 @@ def read_mediawiki_xml(
         article = page_to_article(page)
         if article is not None:
             yield article
-
-
-def page_to_article(page: Page) -> Article | None:
-    """Parse a page; None if it has no main text. Almost all of the time of reading goes here."""
-    site = page.site
-    text = main_text(page.wikitext, site.file_namespaces, site.category_namespaces)
-    if not text:
-        return None
-    name = quote(page.title.replace(" ", "_"), safe="/:;@$!*(),~'")
-    return Article(
-        page_id=page.page_id,
-        revision_id=page.revision_id,
-        title=page.title,
-        url=site.article_path + name if site.article_path else "",
-        timestamp=page.timestamp,
-        language=site.language,
-        license=site.license,
-        text=text,
-    )
 
 
 def read_pages(
@@ -181,22 +121,15 @@ def site_of(root: Element) -> Site:
     language = root.get(LANGUAGE, "")
     if info is None:
         return Site(language=language or UNKNOWN_LANGUAGE)
-    database = child_text(info, "dbname")
-    if not language or database == "simplewiki":  # whose xml:lang is enwiki's, "en"
-        language = database.removesuffix("wiki").replace("_", "-")
-    names = {
-        (element.get("key", ""), (element.text or "").lower())
-        for element in info.iterfind("{*}namespaces/{*}namespace")
-        if element.text
-    }
-    base = child_text(info, "base")
-    return Site(
-        language=language or UNKNOWN_LANGUAGE,
-        article_path=re.sub(r"[^/=]*$", "", base),
-        license=WIKIMEDIA_LICENSE if WIKIMEDIA_ADDRESS.match(base) else "",
-        file_namespaces=FILE_NAMESPACES | {name for key, name in names if key in ("-2", "6")},
-        category_namespaces=CATEGORY_NAMESPACES | {name for key, name in names if key == "14"},
-        other_namespaces=frozenset(name for key, name in names if key != "0"),
+    return Site.described(
+        language,
+        child_text(info, "dbname"),
+        re.sub(r"[^/=]*$", "", child_text(info, "base")),
+        (
+            (int(element.get("key", "")), element.text or "")
+            for element in info.iterfind("{*}namespaces/{*}namespace")
+            if re.fullmatch(r"-?\d{1,9}", element.get("key", ""))
+        ),
     )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora import ArticleStore
+from corpora.worker_pool import available_cores
 from downloader.sources import read_source, sample_path
-from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
@@ -40,7 +40,8 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
         raise UsageError(f"--limit must be at least 1, found {settings.limit}")
     if not Path(path).exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    n_processes = effective_n_jobs(settings.threads)
+    threads = settings.threads
+    n_processes = threads if threads > 0 else max(1, available_cores() + 1 + threads)
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)
     size = Path(path).stat().st_size if Path(path).is_file() else None

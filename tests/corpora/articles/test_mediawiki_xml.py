@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from corpora import errors
-from corpora.articles.mediawiki_xml import page_to_article, read_mediawiki_xml, read_pages
+from corpora.articles.mediawiki_xml import read_mediawiki_xml, read_pages
+from corpora.articles.page import page_to_article
 
 SITEINFO = """<siteinfo><sitename>Wikipedia</sitename><dbname>skwiki</dbname>
 <base>https://sk.wikipedia.org/wiki/Hlavn%C3%A1_str%C3%A1nka</base><namespaces>

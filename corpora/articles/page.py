@@ -1,0 +1,114 @@
+"""A page as a wiki gives it, with the wiki it is of, and the article that comes of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from corpora.articles.article import Article
+from corpora.articles.wikitext import CATEGORY_NAMESPACES, FILE_NAMESPACES, main_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WIKIMEDIA_LICENSE = "CC BY-SA 4.0"
+WIKIMEDIA_ADDRESS = re.compile(
+    r"https?://([\w-]+\.)*(wikipedia|wiktionary|wikibooks|wikiquote|wikisource|wikiversity"
+    r"|wikivoyage|wikimedia)\.org/"
+)
+UNKNOWN_LANGUAGE = "und"
+
+REDIRECT = re.compile(
+    r"\s*#\s*(redirect|weiterleitung|redirection|redirección|rinvia|redirecionamento|doorverwijzing"
+    r"|omdirigering|omdiriger|ohjaus|patrz|przekieruj|перенаправление|перенаправлення|転送|重定向"
+    r"|넘겨주기|تحويل|הפניה)\s*:?\s*\[\[",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A wiki, as it describes itself: in the head of an export, or in answer to a question."""
+
+    language: str = UNKNOWN_LANGUAGE
+    article_path: str = ""
+    """What an article's title is appended to for its address; empty if the wiki does not say."""
+    license: str = ""
+    file_namespaces: frozenset[str] = FILE_NAMESPACES
+    category_namespaces: frozenset[str] = CATEGORY_NAMESPACES
+    other_namespaces: frozenset[str] = frozenset()
+    """Lower-case names of all namespaces but the main one."""
+
+    @classmethod
+    def described(
+        cls,
+        language: str,
+        database: str,
+        article_path: str,
+        namespaces: Iterable[tuple[int, str]],
+        own_license: str = "",
+    ) -> Site:
+        """The wiki of these particulars, each empty if it is not known.
+
+        Parameters
+        ----------
+        language : str
+            Code of the language that it says it is in.
+        database : str
+            Name of its database, such as `enwiki`.
+        article_path : str
+            See above.
+        namespaces : pairs of number and name
+            Names and aliases of its namespaces.
+        own_license : str
+            What it says of its licence; for wikis of Wikimedia it is known.
+        """
+        if not language or database == "simplewiki":  # which says "en", as enwiki does
+            language = database.removesuffix("wiki").replace("_", "-")
+        names = [(number, name.lower()) for number, name in namespaces if name]
+        return cls(
+            language=language or UNKNOWN_LANGUAGE,
+            article_path=article_path,
+            license=WIKIMEDIA_LICENSE if WIKIMEDIA_ADDRESS.match(article_path) else own_license,
+            file_namespaces=FILE_NAMESPACES.union(n for i, n in names if i in (-2, 6)),
+            category_namespaces=CATEGORY_NAMESPACES.union(n for i, n in names if i == 14),
+            other_namespaces=frozenset(name for number, name in names if number != 0),
+        )
+
+    def address_of(self, title: str) -> str:
+        """The address of an article; empty if the wiki's own is not known."""
+        if not self.article_path:
+            return ""
+        return self.article_path + quote(title.replace(" ", "_"), safe="/:;@$!*(),~'")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The latest revision of a page, not yet parsed."""
+
+    site: Site
+    page_id: int
+    revision_id: int
+    title: str
+    timestamp: str
+    wikitext: str
+
+
+def page_to_article(page: Page) -> Article | None:
+    """Parse a page; None if it has no main text. Almost all of the time of reading goes here."""
+    site = page.site
+    text = main_text(page.wikitext, site.file_namespaces, site.category_namespaces)
+    if not text:
+        return None
+    return Article(
+        page_id=page.page_id,
+        revision_id=page.revision_id,
+        title=page.title,
+        url=site.address_of(page.title),
+        timestamp=page.timestamp,
+        language=site.language,
+        license=site.license,
+        text=text,
+    )
