@@ -1,11 +1,14 @@
 """Articles → tokens → bags of words: stores, readers, the text stage, formats and splits."""
 
 from corpora.articles.article import Article
+from corpora.articles.export import export_articles
 from corpora.articles.store import ArticleStore
+from corpora.articles.writer import ArticleWriter
 from corpora.corpus import Corpus, build_corpus
 from corpora.errors import (
     CorpusFormatError,
     EmptyVocabularyError,
+    MissingExtraError,
     MissingModelError,
     StoreLockedError,
     UnsuitableModelError,
@@ -23,10 +26,12 @@ from corpora.vocabulary import Pruning
 __all__ = [
     "Article",
     "ArticleStore",
+    "ArticleWriter",
     "Bigrams",
     "Corpus",
     "CorpusFormatError",
     "EmptyVocabularyError",
+    "MissingExtraError",
     "MissingModelError",
     "Pruning",
     "Split",
@@ -38,6 +43,7 @@ __all__ = [
     "UnsupportedVersionError",
     "article_of",
     "build_corpus",
+    "export_articles",
     "find_model",
     "load_model",
     "part_of",

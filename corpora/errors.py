@@ -25,3 +25,7 @@ class UnsupportedVersionError(CorpusFormatError):
 
 class UnsuitableModelError(ValueError):
     """The spaCy model gives no parts of speech or no lemmas; another one has to be chosen."""
+
+
+class MissingExtraError(RuntimeError):
+    """An optional package is not installed; the message holds the install command."""

@@ -39,6 +39,9 @@ LARGEST_PICKLE = 2**27
 LONGEST_ARTICLE = 2**24
 """Characters in all of an article's fields; at four bytes each, half of `LARGEST_PICKLE`."""
 
+LEVEL = 4
+"""Of compression: takes less than half the time of gzip's usual 6 for 4 % more bytes."""
+
 INSTRUCTIONS = (
     *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "BINGET", "LONG_BINGET"),
     *("EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_LIST", "APPEND", "APPENDS", "TUPLE2"),
@@ -70,7 +73,7 @@ def pack_shard(articles: Sequence[Article]) -> bytes:
     """
     keys = [(article.language, article.page_id) for article in articles]
     packed = io.BytesIO()
-    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=packed, mtime=0) as stream:
+    with gzip.GzipFile("", "wb", compresslevel=LEVEL, fileobj=packed, mtime=0) as stream:
         stream.write(_pickled({"format": FORMAT, "version": VERSION, "keys": keys}))
         for article in articles:
             check_article(article)

@@ -1,70 +1,54 @@
 """The article store: a directory of compressed shards and a checksummed list of them.
 
-    DIR/manifest.jsonl         a header line, then one line for each shard
+    DIR/manifest.jsonl         what is stored, see `corpora.articles.manifest`
     DIR/shards/000001.pkl.gz   see `corpora.articles.shard`
+    DIR/ATTRIBUTION            whose text it is, see `corpora.articles.attribution`
+    DIR/keys.sqlite            for the writer; may be deleted, see `corpora.articles.key_index`
     DIR/lock                   held by the one process that writes
 
-A shard is stored when its line is in the manifest. The line is appended and fsynced after the shard
-file has been, so at any moment, whatever is killed or runs full, the store is what its complete
-lines say. A last line without its newline is an append that was cut short: readers pass over it and
-the next writer replaces it, as it does a shard file that has no line.
-
-Each line carries a check, the first 16 hexadecimal digits of
-
-    SHA-256(check of the line before + this line's JSON without its check)
-
-so a changed, dropped or reordered line is noticed; the check before the first shard is empty.
+Readers need the first two only.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from dataclasses import asdict, dataclass
+from array import array
+from collections import defaultdict
+from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.articles.shard import check_article, pack_shard, read_articles, read_keys
-from corpora.errors import CorpusFormatError, UnsupportedVersionError
+import numpy as np
+
+from corpora.articles import attribution, key_index
+from corpora.articles.attribution import read_attribution
+from corpora.articles.manifest import HEADER, ShardEntry, read_manifest
+from corpora.articles.shard import read_articles
+from corpora.articles.shard_file import FOLDER, shard_path, stored_bytes, stored_keys
+from corpora.articles.writer import ArticleWriter
+from corpora.errors import CorpusFormatError
 from corpora.files import (
-    atomic_write,
     atomic_write_text,
     remove_partial_files,
-    sha256_of,
     sync_directory,
 )
 from corpora.lock import writer_lock
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
 
     from corpora.articles.article import Article
-
-FORMAT = "wikitopics article store"
-VERSION = 1
-HEADER = json.dumps({"format": FORMAT, "version": VERSION}).encode()
-
-
-@dataclass(frozen=True, slots=True)
-class ShardEntry:
-    """One line of the manifest, less its check."""
-
-    shard: str
-    """File name, `000001.pkl.gz` for the first shard and so on without a gap."""
-    articles: int
-    bytes: int
-    """Size of the file."""
-    sha256: str
-    """SHA-256 of the file in hexadecimal."""
+    from corpora.articles.manifest import Tail
 
 
 class ArticleStore:
     """Articles on disk, in the order in which they were appended; each (language, page_id) once.
 
-    One process at a time may append; any number may read meanwhile, and see what was stored when
+    One process at a time may write; any number may read meanwhile, and see what was stored when
     they began. Reading and writing hold one shard in memory at a time. Making an `ArticleStore`
-    does not touch the disk: the first `append` makes the directory.
+    does not touch the disk: the first `append` or `writer` makes the directory.
 
     Parameters
     ----------
@@ -94,21 +78,26 @@ class ArticleStore:
     @property
     def entries(self) -> tuple[ShardEntry, ...]:
         """The shards that are stored at this moment, in order."""
-        return self._read_manifest().entries
+        return tuple(entry for entry, _ in self._lines())
 
     def __len__(self) -> int:
-        return sum(entry.articles for entry in self.entries)
+        return sum(entry.articles for entry, _ in self._lines())
 
     def __iter__(self) -> Iterator[Article]:
         return chain.from_iterable(map(self.read_shard, self.entries))
 
     def keys(self) -> set[tuple[str, int]]:
         """(language, page_id) of every stored article."""
-        return {
-            key
-            for entry in self.entries
-            for key in read_keys(self._shard_bytes(entry), str(self._shard_path(entry)))
-        }
+        return {key for entry in self.entries for key in stored_keys(self.path, entry)}
+
+    def sites(self) -> set[tuple[str, str]]:
+        """(language, address of the site) of the wikis that articles are from, as ATTRIBUTION says.
+
+        An address is `https://en.wikipedia.org`. Articles that name no URL have none.
+        """
+        known = read_attribution(self.path / attribution.FILE)
+        sources = known.sources if known else ()
+        return {(source.language, source.site) for source in sources if source.site}
 
     def read_shard(self, entry: ShardEntry) -> Iterator[Article]:
         """The articles of one shard, once its SHA-256 has been found to be the one in the manifest.
@@ -118,33 +107,35 @@ class ArticleStore:
         CorpusFormatError
             If the shard is missing or is not the one that was stored.
         """
-        return read_articles(self._shard_bytes(entry), str(self._shard_path(entry)))
+        data = stored_bytes(self.path, entry)
+        return read_articles(data, str(shard_path(self.path, entry)))
 
     def verify(self) -> None:
         """Check every line of the manifest, every shard and every article.
+
+        Holds one shard in memory, and sixteen bytes for each article.
 
         Raises
         ------
         CorpusFormatError
             At the first fault; also if an article is stored twice.
         """
-        shard_of: dict[tuple[str, int], str] = {}
+        ids_of: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
         for entry in self.entries:
             n_articles = 0
             for article in self.read_shard(entry):
                 n_articles += 1
-                key = article.language, article.page_id
-                if key in shard_of:
-                    raise CorpusFormatError(
-                        f"{self.path}: article {article.document_id} is stored twice, in shard"
-                        f" {shard_of[key]} and in shard {entry.shard}"
-                    )
-                shard_of[key] = entry.shard
+                ids_of[article.language].append(article.page_id)
             if n_articles != entry.articles:
                 raise CorpusFormatError(
-                    f"{self._shard_path(entry)}: expected {entry.articles} articles as the manifest"
-                    f" says, found {n_articles}"
+                    f"{shard_path(self.path, entry)}: expected {entry.articles} articles as the"
+                    f" manifest says, found {n_articles}"
                 )
+        for language, ids in ids_of.items():
+            ordered = np.sort(np.frombuffer(ids, dtype=np.int64))
+            twice = ordered[1:][ordered[1:] == ordered[:-1]]
+            if len(twice):
+                self._report_twice(language, int(twice[0]))
 
     def append(self, articles: Iterable[Article]) -> int:
         """Store those of `articles` that are not stored yet, and return how many that were.
@@ -155,74 +146,71 @@ class ArticleStore:
 
         Raises
         ------
-        StoreLockedError
-            If another process is appending; nothing is then written or consumed.
-        CorpusFormatError
-            If `path` is a directory of something else, or a damaged store; no article is then
-            written.
+        StoreLockedError, CorpusFormatError, OSError
+            As `writer` does.
         ValueError
             If an article cannot be stored, see `corpora.articles.shard.check_article`.
+        """
+        with self.writer() as writer:
+            for article in articles:
+                writer.add(article)
+                if writer.n_pending >= self.shard_size:
+                    writer.commit()
+        return writer.n_added
+
+    @contextmanager
+    def writer(self) -> Iterator[ArticleWriter]:
+        """Hold the store for writing; leaving the block commits what waits, also on an error.
+
+        The store is made if there is none. Opening takes a moment however many articles there are,
+        unless `keys.sqlite` was deleted.
+
+        Raises
+        ------
+        StoreLockedError
+            If another process is writing; nothing is then written.
+        CorpusFormatError
+            If `path` is a directory of something else, or a damaged store; no article is then
+            written. Of a large store only the newest shards are read, see `verify`.
         OSError
             If the disk is full, for instance. What was committed before is intact, and a later
-            `append` goes on from there.
+            writer goes on from there.
         """
         self._refuse_other_directories()
         self.path.mkdir(parents=True, exist_ok=True)
         with writer_lock(self.path):
-            manifest = self._prepare_for_writing()
-            known = self.keys()
-            n_before = len(known)
-            gathered: list[Article] = []
+            self._prepare_for_writing()
+            writer = ArticleWriter(self.path, self._manifest_path, self.shard_size)
             try:
-                for article in articles:
-                    check_article(article)
-                    key = article.language, article.page_id
-                    if key in known:
-                        continue
-                    known.add(key)
-                    gathered.append(article)
-                    if len(gathered) >= self.shard_size:
-                        manifest = self._commit(manifest, gathered)
-                        gathered = []
+                yield writer
             finally:
-                # From the disk, because an interrupt may have come between the commit and here.
-                if gathered:
-                    self._commit(self._read_manifest(), gathered)
-            return len(known) - n_before
+                writer.close()
 
     @property
     def _manifest_path(self) -> Path:
         return self.path / "manifest.jsonl"
 
-    def _shard_path(self, entry: ShardEntry) -> Path:
-        return self.path / "shards" / entry.shard
-
-    def _shard_bytes(self, entry: ShardEntry) -> bytes:
-        """The bytes of a shard file, which are those that the manifest says."""
-        path = self._shard_path(entry)
+    def _lines(self) -> Iterator[tuple[ShardEntry, Tail]]:
         try:
-            data = path.read_bytes()
-        except FileNotFoundError as error:
-            raise CorpusFormatError(f"{path}: the shard is missing") from error
-        for what, expected, found in (
-            ("bytes", entry.bytes, len(data)),
-            ("SHA-256", entry.sha256, sha256_of(data)),
-        ):
-            if found != expected:
-                raise CorpusFormatError(
-                    f"{path}: the shard is damaged: expected {what} {expected}, found {found}"
-                )
-        return data
-
-    def _read_manifest(self) -> _Manifest:
-        try:
-            data = self._manifest_path.read_bytes()
+            yield from read_manifest(self._manifest_path)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise CorpusFormatError(
                 f"no article store at {self.path}: make one with"
                 f" `python -m pipeline download --output {self.path}`"
             ) from error
-        return _parse_manifest(data, str(self._manifest_path))
+
+    def _report_twice(self, language: str, page_id: int) -> None:
+        """Raise the error of an article that is stored twice, with the shards that hold it."""
+        shards = [
+            entry.shard
+            for entry in self.entries
+            for key in stored_keys(self.path, entry)
+            if key == (language, page_id)
+        ]
+        raise CorpusFormatError(
+            f"{self.path}: article {language}:{page_id} is stored twice, in shard {shards[0]} and"
+            f" in shard {shards[1]}"
+        )
 
     def _refuse_other_directories(self) -> None:
         """Never mix a store into a directory that holds something else."""
@@ -231,16 +219,25 @@ class ArticleStore:
         if not self.path.is_dir():
             raise CorpusFormatError(f"{self.path} is a file; an article store is a directory")
         for item in self.path.iterdir():
-            # A first writer that was killed at once leaves its lock and its unfinished manifest.
-            if item.name != "lock" and not item.name.startswith(f".{self._manifest_path.name}."):
+            if not self._is_left_by_a_writer(item):
                 raise CorpusFormatError(
                     f"{self.path} holds {item.name} but no {self._manifest_path.name}, so it is not"
                     " an article store; name a new or an empty directory"
                 )
 
-    def _prepare_for_writing(self) -> _Manifest:
+    def _is_left_by_a_writer(self, item: Path) -> bool:
+        """Whether a writer or downloader that was killed early may have left it."""
+        own = {"lock", attribution.FILE, *(key_index.FILE + end for end in key_index.BESIDE)}
+        written_to = (self._manifest_path.name, attribution.FILE)
+        return (
+            item.name in own
+            or (item.name == "download" and item.is_dir())
+            or any(item.name.startswith(f".{name}.") for name in written_to)
+        )
+
+    def _prepare_for_writing(self) -> None:
         """Make the store if there is none, and clear away what a killed writer left."""
-        shards = self.path / "shards"
+        shards = self.path / FOLDER
         if not self.exists:
             atomic_write_text(self._manifest_path, HEADER.decode() + "\n")
             sync_directory(self.path.parent)
@@ -248,95 +245,3 @@ class ArticleStore:
         sync_directory(self.path)
         remove_partial_files(self.path)
         remove_partial_files(shards)
-        return self._read_manifest()
-
-    def _commit(self, manifest: _Manifest, articles: list[Article]) -> _Manifest:
-        """Store `articles` as the next shard; does nothing if they already are the last one."""
-        data = pack_shard(articles)
-        entry = ShardEntry(
-            shard=_shard_name(len(manifest.entries)),
-            articles=len(articles),
-            bytes=len(data),
-            sha256=sha256_of(data),
-        )
-        if manifest.entries and manifest.entries[-1].sha256 == entry.sha256:
-            return manifest
-        line, check = _entry_line(entry, manifest.check)
-        with atomic_write(self._shard_path(entry)) as stream:
-            stream.write(data)
-        with self._manifest_path.open("r+b") as stream:
-            stream.truncate(manifest.size)  # less a line that was cut short
-            stream.seek(manifest.size)
-            stream.write(line + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        return _Manifest((*manifest.entries, entry), check, manifest.size + len(line) + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Manifest:
-    entries: tuple[ShardEntry, ...]
-    check: str
-    """Check of the last entry."""
-    size: int
-    """Bytes of the complete lines."""
-
-
-def _shard_name(index: int) -> str:
-    return f"{index + 1:06}.pkl.gz"
-
-
-def _entry_line(entry: ShardEntry, check_before: str) -> tuple[bytes, str]:
-    """The entry's line, without its newline, and its check."""
-    fields = asdict(entry)
-    check = sha256_of((check_before + json.dumps(fields)).encode())[:16]
-    return json.dumps(fields | {"check": check}).encode(), check
-
-
-def _parse_manifest(data: bytes, name: str) -> _Manifest:
-    *complete, tail = data.split(b"\n")
-    header, *lines = complete or [b""]
-    _check_header(header, name)
-    entries: list[ShardEntry] = []
-    check = ""
-    for number, line in enumerate(lines, start=2):
-        parsed = _parse_entry(line, len(entries), check)
-        if parsed is None:
-            raise CorpusFormatError(
-                f"{name}, line {number}: this line or the one before it was changed or dropped"
-            )
-        entry, check = parsed
-        entries.append(entry)
-    if _parse_entry(tail[:-1], len(entries), check) is not None:
-        # Not an append that was cut short: all of the line is there, and then something else.
-        raise CorpusFormatError(f"{name}, line {len(entries) + 2}: its newline was changed")
-    return _Manifest(tuple(entries), check, len(data) - len(tail))
-
-
-def _check_header(line: bytes, name: str) -> None:
-    if line == HEADER:
-        return
-    try:
-        version = json.loads(line)["version"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        version = None
-    if isinstance(version, int) and version > VERSION and FORMAT.encode() in line:
-        raise UnsupportedVersionError(
-            f"{name} was written by a newer wikitopics; upgrade to read it"
-        )
-    raise CorpusFormatError(f"{name}, line 1: this is not the manifest of an article store")
-
-
-def _parse_entry(line: bytes, index: int, check_before: str) -> tuple[ShardEntry, str] | None:
-    """Entry number `index` and its check, or None if that is not what `line` is, byte for byte."""
-    try:
-        *values, _ = json.loads(line).values()
-    except (ValueError, AttributeError, RecursionError):
-        return None
-    if [type(value) for value in values] != [str, int, int, str]:
-        return None
-    entry = ShardEntry(*values)
-    expected, check = _entry_line(entry, check_before)
-    if line != expected or entry.shard != _shard_name(index) or entry.articles < 1:
-        return None
-    return entry, check

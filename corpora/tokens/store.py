@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from corpora.articles.article import Article
-    from corpora.articles.store import ArticleStore, ShardEntry
+    from corpora.articles.manifest import ShardEntry
+    from corpora.articles.store import ArticleStore
 
 RULES_VERSION = 1
 """Counts up whenever the same text and settings come to other tokens than before."""

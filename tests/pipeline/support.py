@@ -222,9 +222,12 @@ def flip(path: Path, position: int, bit: int = 0) -> None:
 
 
 def files_of(directory: Path) -> dict[str, bytes]:
-    """All files and what they hold; locks, which name the last process, are left out."""
+    """All files and what they hold.
+
+    Left out are locks, which name the last process, and what a download tells of itself.
+    """
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and path.name != "lock"
+        if path.is_file() and path.name != "lock" and path.parent.name != "download"
     }

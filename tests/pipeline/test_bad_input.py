@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from corpora import Article, ArticleStore, writer_lock
-from corpora.articles.store import HEADER, ShardEntry, _entry_line
+from corpora.articles.manifest import HEADER, ShardEntry, entry_line
 from corpora.files import sha256_of
 from tests.pipeline.support import (
     TINY,
@@ -257,7 +257,7 @@ def test_a_hostile_shard_is_refused_and_not_run(tmp_path: Path, threads: int) ->
         data = gzip.compress(hostile)
         entry = ShardEntry("000001.pkl.gz", 1, len(data), sha256_of(data))
         (tmp_path / "articles/shards/000001.pkl.gz").write_bytes(data)
-        line, _ = _entry_line(entry, "")
+        line, _ = entry_line(entry, "")
         (tmp_path / "articles/manifest.jsonl").write_bytes(HEADER + b"\n" + line + b"\n")
         argv = ("train", "--articles", "articles", "--threads", threads)
         error = failed(3, *argv, cwd=tmp_path)

@@ -20,9 +20,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.articles import store as store_module
 from corpora.articles.article import Article
+from corpora.articles.manifest import HEADER, entry_line
 from corpora.articles.store import ArticleStore
+from corpora.articles.writer import ArticleWriter
 from corpora.errors import CorpusFormatError, StoreLockedError, UnsupportedVersionError
 
 if TYPE_CHECKING:
@@ -55,10 +56,11 @@ def stored(path: Path, n_articles: int = 7, shard_size: int = 3) -> ArticleStore
 
 
 def files_of(path: Path) -> dict[str, bytes]:
+    """All files less the lock and the index, which is derived from the others."""
     return {
         str(file.relative_to(path)): file.read_bytes()
         for file in path.rglob("*")
-        if file.is_file() and file.name != "lock"
+        if file.is_file() and file.name != "lock" and not file.name.startswith("keys.sqlite")
     }
 
 
@@ -119,6 +121,7 @@ def test_the_same_appends_give_the_same_files(tmp_path: Path) -> None:
 def test_what_is_on_disk(tmp_path: Path) -> None:
     store = stored(tmp_path, 4)
     assert set(files_of(store.path)) == {
+        "ATTRIBUTION",
         "manifest.jsonl",
         "shards/000001.pkl.gz",
         "shards/000002.pkl.gz",
@@ -226,7 +229,7 @@ def test_an_empty_directory_and_one_of_a_writer_killed_at_once_are_taken(tmp_pat
     (tmp_path / "lock").write_text("123\n")
     (tmp_path / ".manifest.jsonl.0badcafe.partial").write_text('{"form')
     assert store.append(some(0, 3)) == 3
-    assert set(files_of(tmp_path)) == {"manifest.jsonl", "shards/000001.pkl.gz"}
+    assert set(files_of(tmp_path)) == {"ATTRIBUTION", "manifest.jsonl", "shards/000001.pkl.gz"}
 
 
 # Damage is noticed
@@ -326,9 +329,9 @@ def test_a_line_and_shard_of_another_store_are_noticed(tmp_path: Path) -> None:
 
 def rewrite_manifest(store: ArticleStore, *changes: dict[str, Any]) -> None:
     """A manifest whose checks are in order, as a hostile or a mistaken writer would make it."""
-    lines, check = [store_module.HEADER], ""
+    lines, check = [HEADER], ""
     for entry, change in zip(store.entries, changes, strict=True):
-        line, check = store_module._entry_line(replace(entry, **change), check)
+        line, check = entry_line(replace(entry, **change), check)
         lines.append(line)
     (store.path / "manifest.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
 
@@ -447,7 +450,7 @@ def test_an_interrupt_inside_a_commit_neither_loses_nor_doubles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     store = ArticleStore(tmp_path / "store", shard_size=3)
-    commit, fsync = store._commit, os.fsync
+    store_shard, fsync = ArticleWriter._store, os.fsync
     interrupts = iter([False, True, False, False])
 
     def interrupt_once() -> None:
@@ -457,7 +460,7 @@ def test_an_interrupt_inside_a_commit_neither_loses_nor_doubles(
     def interrupted_commit(*arguments: Any) -> Any:
         if step == "before":
             interrupt_once()
-        result = commit(*arguments)
+        result = store_shard(*arguments)
         if step == "after":
             interrupt_once()
         return result
@@ -470,7 +473,7 @@ def test_an_interrupt_inside_a_commit_neither_loses_nor_doubles(
         ):
             interrupt_once()
 
-    monkeypatch.setattr(store, "_commit", interrupted_commit)
+    monkeypatch.setattr(ArticleWriter, "_store", interrupted_commit)
     monkeypatch.setattr(os, "fsync", interrupted_fsync)
     with pytest.raises(KeyboardInterrupt):
         store.append(some(0, 20))

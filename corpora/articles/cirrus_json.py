@@ -1,0 +1,417 @@
+"""Articles from Wikimedia's search-index dumps: pairs of lines, as Elasticsearch loads them.
+
+    {"index": {"_id": "12", "_index": "enwiki_content"}}
+    {"title": …, "namespace": 0, "wiki": "enwiki", "version": …, "source_text": …, "text": …, …}
+
+The first line of a pair, the action, names the page; the second is the document of that page.
+
+Which text
+----------
+A document holds the page twice. `source_text` is its wikitext. `text` is what the search engine
+finds in the rendered page: tables, captions, hatnotes and citation marks are left out there, but so
+are all headings and line breaks, while reference lists and external links stay in. Where the
+References begin can then no longer be told, so the main text is taken from `source_text`, by the
+rules that all sources share. `text` is for documents without `source_text`, and for those who
+prefer speed to rigour.
+
+Reading is in two steps, so that the second can be done by several processes: `read_records` splits
+a file into pairs, `read_document` parses one; almost all of the time goes there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from corpora.articles.article import Article
+from corpora.articles.compressed import read_chunks
+from corpora.articles.json_lines import string, whole_number
+from corpora.articles.main_sections import CUT, INVISIBLE, tidy
+from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site, page_to_article
+from corpora.errors import CorpusFormatError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+TextField = Literal["auto", "wikitext", "extracted"]
+"""Which field the text comes from; "auto" is wikitext where there is some, else extracted text."""
+
+MAX_LINE_BYTES = 1 << 25
+"""A page has at most 2 MiB of wikitext, thrice that if JSON escapes it, and other fields beside."""
+MAX_ACTION_BYTES = 1 << 12
+MAX_COMMAS = 1 << 21
+"""In a document. They bound the number of its values, and so the memory that parsing takes."""
+MAX_RATIO = 100
+"""Bytes that come of one compressed byte. Real dumps have 5 to 10; a bomb has thousands."""
+UNCHECKED_BYTES = 1 << 26
+"""Before so many bytes have been read the ratio says little."""
+
+WIKI_NAME = re.compile(
+    r"(?P<code>simple|[a-z]{2,3}(?:_[a-z]{1,20}){0,3})"
+    r"(?P<family>wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)"
+)
+SPECIAL_HOSTS = {
+    "be_x_oldwiki": "be-tarask.wikipedia.org",
+    "commonswiki": "commons.wikimedia.org",
+    "incubatorwiki": "incubator.wikimedia.org",
+    "mediawikiwiki": "www.mediawiki.org",
+    "metawiki": "meta.wikimedia.org",
+    "outreachwiki": "outreach.wikimedia.org",
+    "sourceswiki": "wikisource.org",
+    "specieswiki": "species.wikimedia.org",
+    "wikidatawiki": "www.wikidata.org",
+}
+"""Hosts that do not follow from the name of the wiki's database."""
+
+LONE_ACTION = re.compile(rb'\s*\{\s*"(?:index|create|update|delete)"\s*:\s*\{')
+FILE_LINK = re.compile(
+    r"\[\[[^\[\]|:\n<>{}#]{1,40}:(?=[^\[\]|:\n<>{}]{1,250}\."
+    r"(?:jpe?g|png|svg|gif|webp|tiff?|xcf|og[agv]|opus|webm|mp3|wav|flac|mid|pdf|djvu)\s*[|\]])",
+    re.IGNORECASE,
+)
+CATEGORY_LINE = re.compile(
+    r"^\[\[[^\[\]|:\n<>{}#]{1,40}:(?P<name>[^\[\]|\n<>{}#]{1,255}+)"
+    r"(?=(?:\|[^\[\]\n]{0,255}+)?\]\][^\S\n]*+$)",
+    re.MULTILINE,
+)
+INLINE_HEADING = re.compile(r"(?<= )(={2,6}) ?([^=\n]{1,200}?) ?\1(?= |$)")
+INLINE_TABLE = re.compile(r" (?=\{\||\|\})")
+TEX_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
+DISPLAYED_FORMULA = re.compile(r"\{\\(?:displaystyle|textstyle)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class CirrusRecord:
+    """One pair of lines, its document not yet parsed."""
+
+    place: str
+    """File and line of the document, for errors."""
+    page_id: int | None
+    """What the action names the page by; None if that is no number."""
+    wiki: str
+    """The wiki that the action names; empty if it names none."""
+    document: bytes
+    whole: bool
+    """False if the file ends in the middle of the line, or just before its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A document that gives no article, and why."""
+
+    reason: Literal["other namespace", "redirect", "not wikitext", "no text"]
+    page: str
+    """Title of the page, or its number if it has none."""
+
+
+def read_records(
+    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
+) -> Iterator[CirrusRecord]:
+    """Split a search-index dump, plain or .bz2, .gz or .xz, into its pairs of lines.
+
+    Memory is bounded by the longest line, and lines by `MAX_LINE_BYTES`. `progress_bytes` is told
+    how many bytes of the file itself have been read.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If the file is no such dump, is damaged or ends too early, or grows beyond reason when it is
+        decompressed. The records before have been yielded by then.
+    """
+    number = 0
+    action: tuple[int | None, str] | None = None
+    lines = read_lines(path, progress_bytes)
+    while True:
+        try:
+            line, whole = next(lines, (None, True))
+        except CorpusFormatError as error:
+            raise CorpusFormatError(f"{error} (after line {number})") from error
+        if line is None:
+            break
+        number += 1
+        if line.isspace() or not line:
+            continue
+        if action is not None and len(line) < MAX_ACTION_BYTES and LONE_ACTION.match(line):
+            raise CorpusFormatError(
+                f"{path}, line {number}: expected the document of the action before it, found"
+                " another action; the file is damaged: download it again"
+            )
+        if action is not None:
+            yield CirrusRecord(f"{path}, line {number}", *action, line, whole)
+            action = None
+        else:
+            action = parse_action(line, whole, f"{path}, line {number}")
+    if action is not None:
+        raise CorpusFormatError(
+            f"{path}, line {number}: the file ends after an action, before its document; it is"
+            " incomplete: download it again"
+        )
+
+
+def record_to_article(record: CirrusRecord, text: TextField = "auto") -> Article | None:
+    """The article of a record; None if there is none. See `read_document`."""
+    found = read_document(record, text)
+    return found if isinstance(found, Article) else None
+
+
+def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | PassedOver:
+    """Parse the document of a record.
+
+    Raises
+    ------
+    CorpusFormatError
+        If it is not a document of such a dump; the message names the file and the line.
+    """
+    try:
+        return article_of(parse_document(record), record, text)
+    except (ValueError, RecursionError) as error:
+        end = "" if record.whole else "; the file ends here, incomplete: download it again"
+        raise CorpusFormatError(f"{record.place}: {error}{end}") from error
+
+
+# The file
+
+
+def read_lines(
+    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
+) -> Iterator[tuple[bytes, bool]]:
+    """The lines of a file without their ends, each with whether its end is there."""
+    unfinished = bytearray()
+    for chunk in read_checked_chunks(path, progress_bytes):
+        first, *rest = chunk.split(b"\n")
+        unfinished += first
+        for part in rest:
+            yield bytes(unfinished), True
+            unfinished = bytearray(part)
+        if len(unfinished) > MAX_LINE_BYTES:
+            raise CorpusFormatError(
+                f"{path}: a line is longer than {MAX_LINE_BYTES >> 20} MiB, as none of a"
+                " search-index dump is"
+            )
+    if unfinished:
+        yield bytes(unfinished), False
+
+
+def read_checked_chunks(
+    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
+) -> Iterator[bytes]:
+    """The content of a file, as long as it is in proportion to the file."""
+    n_read = n_given = 0
+
+    def note(n_bytes: int) -> None:
+        nonlocal n_read
+        n_read = n_bytes
+        if progress_bytes is not None:
+            progress_bytes(n_bytes)
+
+    for chunk in read_chunks(path, note):
+        n_given += len(chunk)
+        # Of a pipe it is not known how much has been read: that is given as 0.
+        if n_given > UNCHECKED_BYTES and n_read and n_given > MAX_RATIO * n_read:
+            raise CorpusFormatError(
+                f"{path}: {n_read:,} bytes hold more than {n_given:,}: this is a decompression"
+                " bomb, not a search-index dump"
+            )
+        yield chunk
+
+
+def parse_action(line: bytes, whole: bool, place: str) -> tuple[int | None, str]:
+    """The page's number, if that is one, and the wiki that an action names."""
+    fields: Any = None
+    if len(line) < MAX_ACTION_BYTES:
+        try:
+            fields = json.loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            fields = None
+    target = None
+    if isinstance(fields, dict) and len(fields) == 1:
+        target = fields.get("index", fields.get("create"))
+    if not isinstance(target, dict):
+        what = "is this a search-index dump? If so, the file is damaged: download it again"
+        if not whole:
+            what = "the file ends in the middle of it; it is incomplete: download it again"
+        raise CorpusFormatError(
+            f'{place}: expected an action such as {{"index": {{"_id": "12"}}}}, found'
+            f" {line[:40].decode(errors='replace')!r}; {what}"
+        )
+    index = target.get("_index")
+    wiki = re.match(r"[a-z_]{1,40}?(?=_(?:content|general)(?![a-z]))", str(index)[:60])
+    try:
+        return whole_number(target, "_id"), wiki[0] if wiki else ""
+    except ValueError:
+        return None, wiki[0] if wiki else ""
+
+
+# A document
+
+
+def parse_document(record: CirrusRecord) -> dict[str, object]:
+    """The fields of a document; ValueError says what is wrong with it."""
+    if record.document.count(b",") > MAX_COMMAS:
+        raise ValueError(f"more than {MAX_COMMAS} values, as no document has")
+    try:
+        fields = json.loads(record.document.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not valid UTF-8 (byte {error.start})") from error
+    except RecursionError as error:
+        raise ValueError("not valid JSON (nested too deeply)") from error
+    except ValueError as error:
+        raise ValueError(f"not valid JSON ({error})") from error
+    if not isinstance(fields, dict):
+        raise ValueError(f"expected an object, found {type(fields).__name__}")  # noqa: TRY004
+    return fields
+
+
+def article_of(
+    fields: dict[str, object], record: CirrusRecord, text: TextField
+) -> Article | PassedOver:
+    """The article that a document holds; ValueError says what is wrong with it."""
+    page_id = record.page_id if record.page_id is not None else whole_number(fields, "page_id")
+    if page_id is None or page_id < 1:
+        raise ValueError(f"no page id: expected a number from 1 on, found {page_id}")
+    title = string(fields, "title")
+    name = title or str(page_id)
+    source = fields.get("source_text")
+    if fields.get("namespace", 0) != 0:
+        return PassedOver("other namespace", name)
+    if fields.get("page_type") == "redirect" or REDIRECT.match(str(source or "")):
+        return PassedOver("redirect", name)
+    if fields.get("content_model", "wikitext") != "wikitext":
+        return PassedOver("not wikitext", name)
+    page = Page(
+        site=site_of(string(fields, "wiki") or record.wiki, string(fields, "language")),
+        page_id=page_id,
+        revision_id=whole_number(fields, "version") or 0,
+        title=title,
+        timestamp=iso_timestamp(fields.get("timestamp")),
+        wikitext="",
+    )
+    article = None
+    if title and source and text != "extracted":
+        wikitext = usual_wikitext(string(fields, "source_text"), fields)
+        article = page_to_article(replace(page, wikitext=wikitext))
+    elif title and text != "wikitext":
+        extracted = extracted_text(string(fields, "text"), string(fields, "opening_text"))
+        article = with_text(page, extracted) if extracted else None
+    return article or PassedOver("no text", name)
+
+
+def with_text(page: Page, text: str) -> Article:
+    """The article of a page whose main text is at hand."""
+    return Article(
+        page_id=page.page_id,
+        revision_id=page.revision_id,
+        title=page.title,
+        url=page.site.address_of(page.title),
+        timestamp=page.timestamp,
+        language=page.site.language,
+        license=page.site.license,
+        text=text,
+    )
+
+
+@lru_cache(maxsize=256)
+def site_of(wiki: str, language: str) -> Site:
+    """The wiki of this database name: `enwiki`, `simplewiki`, `zh_min_nanwiki`, `dewiktionary`.
+
+    Its language follows from its name, for a document of `simplewiki` says `en`; where it does not,
+    from what the document says. Its address is empty if the name is none of Wikimedia's.
+    """
+    match = WIKI_NAME.fullmatch(wiki)
+    host = SPECIAL_HOSTS.get(wiki, "")
+    if match and not host:
+        family = match["family"]
+        domain = "wikipedia" if family == "wiki" else family
+        host = f"{match['code'].replace('_', '-')}.{domain}.org"
+    if match:
+        language = match["code"].replace("_", "-")
+    return Site.described(
+        language or UNKNOWN_LANGUAGE, "", f"https://{host}/wiki/" if host else "", ()
+    )
+
+
+def iso_timestamp(value: object) -> str:
+    """A point in time as ISO 8601 in UTC; empty if `value` is none."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{14}", value):  # MediaWiki's own form
+        value = f"{value[:8]}T{value[8:]}Z"
+    try:
+        if isinstance(value, int) and not isinstance(value, bool):  # Elasticsearch: milliseconds
+            time = datetime.fromtimestamp(value // 1000, UTC)
+        elif isinstance(value, str):
+            time = datetime.fromisoformat(value)
+        else:
+            return ""
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=UTC)
+        return time.astimezone(UTC).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+# Texts
+
+
+def usual_wikitext(wikitext: str, fields: dict[str, object]) -> str:
+    """Wikitext in which files and categories go by their English names, which every wiki knows.
+
+    A dump's head lists the namespaces of its wiki; here they have to be inferred. What ends as the
+    names of pictures and sounds do is a file; a link that stands alone in its line and names one of
+    the page's categories puts the page there.
+    """
+    if "\n" not in wikitext and INLINE_HEADING.search(wikitext):
+        # Line breaks that became spaces: without them no section could be told.
+        wikitext = INLINE_TABLE.sub("\n", INLINE_HEADING.sub(r"\n\1 \2 \1\n", wikitext))
+    wikitext = FILE_LINK.sub("[[File:", wikitext)
+    listed = fields.get("category")
+    categories = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else ()
+
+    def in_english(link: re.Match[str]) -> str:
+        name = " ".join(link["name"].replace("_", " ").split())
+        known = name in categories or name[:1].upper() + name[1:] in categories
+        return f"[[Category:{name}" if known else link[0]
+
+    return CATEGORY_LINE.sub(in_english, wikitext) if categories else wikitext
+
+
+def extracted_text(text: str, opening: str) -> str:
+    """The search engine's text, less what is no main text beyond doubt.
+
+    Formulas (which are there in TeX), marks such as [citation needed] and invisible characters go.
+    The lead becomes a paragraph of its own. Reference lists and external links stay: they follow
+    the last sentence without any mark.
+    """
+    text, opening = tidy(without_formulas(text)), tidy(without_formulas(opening))
+    if opening and text.startswith(opening):
+        text = f"{opening}\n\n{text[len(opening) :].strip()}".strip()
+    return text
+
+
+def without_formulas(text: str) -> str:
+    """`text` with a cut where a formula was."""
+    text = INVISIBLE.sub("", text.replace("\r", "\n").replace("\t", " "))
+    kept: list[str] = []
+    position = 0
+    while match := DISPLAYED_FORMULA.search(text, position):
+        end = end_of_braces(text, match.start())
+        if end is None:
+            break
+        kept.append(text[position : match.start()])
+        position = end
+    return CUT.join([*kept, text[position:]])
+
+
+def end_of_braces(text: str, start: int) -> int | None:
+    """Where the braces that open at `start` are closed; None if never."""
+    depth = 0
+    for match in TEX_BRACES.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0 and match[0] == "}":
+            return match.end()
+    return None

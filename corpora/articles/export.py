@@ -1,0 +1,184 @@
+"""All articles of a store in one file: JSON Lines or Parquet."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import fcntl
+import gzip
+import json
+import lzma
+import os
+from contextlib import contextmanager, suppress
+from glob import escape
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from corpora.articles import attribution
+from corpora.articles.attribution import read_attribution
+from corpora.articles.shard import FIELDS
+from corpora.errors import MissingExtraError
+from corpora.files import TEMPORARY_SUFFIX, atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from corpora.articles.article import Article
+    from corpora.articles.store import ArticleStore
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".parquet")
+
+ROWS, CHARACTERS = 1000, 2**24
+"""A row group of Parquet ends with the article that brings it to one of these."""
+
+LICENSE_NOTE = (
+    "Each row names the licence of its text (license), the page that it is of (url, title) and its"
+    " revision (revision_id); the history of that page lists the authors. Of a page of a wiki the"
+    " main text alone was kept. Whoever passes text on under CC BY-SA names the article, its"
+    " contributors and the licence, says what was changed, and keeps the licence."
+)
+
+
+def export_articles(store: ArticleStore, path: str | os.PathLike[str]) -> int:
+    """Write every article that is stored at this moment to the file `path`; returns how many.
+
+    The file appears whole or not at all, in place of a former one. One shard or row group is in
+    memory at a time. The order is that of the store.
+
+    `.jsonl`, plain or compressed (`.gz`, `.bz2`, `.xz`), holds one JSON object a line with all
+    fields of `Article`. `read_json_lines` reads back equal articles, as long as their text is such
+    as it lets through: not empty, in Unicode's normal form NFC, with line ends of one character.
+    `.parquet` holds a column for each field; the licence note and the store's ATTRIBUTION are in
+    the metadata of its schema. In either, half a surrogate pair becomes a question mark.
+
+    Parameters
+    ----------
+    store
+        What to export.
+    path
+        Its name says in which format.
+
+    Raises
+    ------
+    ValueError
+        If the name of the file ends otherwise, or the file would be inside the store.
+    MissingExtraError
+        If Parquet is asked for and pyarrow is not installed.
+    CorpusFormatError
+        If the store is damaged, or is none.
+    OSError
+        If the file cannot be written.
+    """
+    target = Path(path)
+    if not target.name.lower().endswith(ENDINGS):
+        raise ValueError(
+            f"cannot tell from its name in which format to write {target}: it must end in"
+            f" {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        )
+    inside = store.path.resolve()
+    if inside in target.resolve().parents:
+        raise ValueError(f"{target} would be inside the article store: name a file elsewhere")
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
+    writing = _write_parquet if target.name.lower().endswith(".parquet") else _write_json_lines
+    if writing is _write_parquet:
+        _pyarrow()  # before anything is touched
+    entries = store.entries
+    articles = (article for entry in entries for article in store.read_shard(entry))
+    with _sole_partial_file(target) as stream:
+        return writing(articles, stream, store, target.name.lower())
+
+
+def _write_json_lines(
+    articles: Iterable[Article], stream: IO[bytes], store: ArticleStore, name: str
+) -> int:
+    del store
+    n_articles = 0
+    with _compressing(stream, name) as lines:
+        for article in articles:
+            fields = {field: getattr(article, field) for field in FIELDS}
+            line = json.dumps(fields, ensure_ascii=False) + "\n"
+            lines.write(line.encode(errors="replace"))
+            n_articles += 1
+    return n_articles
+
+
+@contextmanager
+def _compressing(stream: IO[bytes], name: str) -> Iterator[IO[bytes] | Any]:
+    """What writes to `stream`, compressed as `name` says; `stream` itself stays open."""
+    if name.endswith(".gz"):
+        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as compressed:
+            yield compressed
+    elif name.endswith(".bz2"):
+        with bz2.BZ2File(stream, "wb") as compressed:
+            yield compressed
+    elif name.endswith(".xz"):
+        with lzma.LZMAFile(stream, "wb") as compressed:
+            yield compressed
+    else:
+        yield stream
+
+
+def _write_parquet(
+    articles: Iterable[Article], stream: IO[bytes], store: ArticleStore, name: str
+) -> int:
+    del name
+    arrow, parquet = _pyarrow()
+    types = {int: arrow.int64(), str: arrow.string()}
+    known = read_attribution(store.path / attribution.FILE)
+    schema = arrow.schema(
+        [arrow.field(field, types[kind], nullable=False) for field, kind in FIELDS.items()],
+        metadata={"license_note": LICENSE_NOTE, "attribution": known.text() if known else ""},
+    )
+    n_articles = 0
+    with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+        for group in _row_groups(articles):
+            columns = {field: [_plain(getattr(a, field)) for a in group] for field in FIELDS}
+            writer.write_table(arrow.Table.from_pydict(columns, schema))
+            n_articles += len(group)
+    return n_articles
+
+
+def _row_groups(articles: Iterable[Article]) -> Iterator[list[Article]]:
+    """The articles in groups of bounded size."""
+    group: list[Article] = []
+    n_characters = 0
+    for article in articles:
+        group.append(article)
+        n_characters += len(article.text)
+        if len(group) >= ROWS or n_characters >= CHARACTERS:
+            yield group
+            group, n_characters = [], 0
+    if group:
+        yield group
+
+
+def _plain(value: str | int) -> str | int:
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise MissingExtraError(
+            "Parquet needs pyarrow, which is not installed: pip install 'wikitopics[parquet]'"
+        ) from error
+
+
+@contextmanager
+def _sole_partial_file(target: Path) -> Iterator[IO[bytes]]:
+    """`atomic_write`, less the files that exports to `target` left when they were killed.
+
+    An export that is under way holds a lock on its file, so that no other one deletes it.
+    """
+    for partial in target.parent.glob(f".{escape(target.name)}.*{TEMPORARY_SUFFIX}"):
+        with suppress(OSError), partial.open("rb") as left:  # it may be in use, or someone else's
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            partial.unlink()
+    with atomic_write(target) as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield stream

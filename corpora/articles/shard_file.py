@@ -1,0 +1,59 @@
+"""The file of a shard, which holds what the manifest says or is refused."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from corpora.articles.shard import read_keys
+from corpora.errors import CorpusFormatError
+from corpora.files import sha256_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from corpora.articles.manifest import ShardEntry
+
+FOLDER = "shards"
+
+
+def shard_path(store: Path, entry: ShardEntry) -> Path:
+    """Where the store in the directory `store` keeps the shard."""
+    return store / FOLDER / entry.shard
+
+
+def stored_bytes(store: Path, entry: ShardEntry) -> bytes:
+    """The bytes of a shard file, which are those that the manifest says.
+
+    Raises
+    ------
+    CorpusFormatError
+        If the shard is missing or is not the one that was stored.
+    """
+    path = shard_path(store, entry)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise CorpusFormatError(f"{path}: the shard is missing") from error
+    for what, expected, found in (
+        ("bytes", entry.bytes, len(data)),
+        ("SHA-256", entry.sha256, sha256_of(data)),
+    ):
+        if found != expected:
+            raise CorpusFormatError(
+                f"{path}: the shard is damaged: expected {what} {expected}, found {found}"
+            )
+    return data
+
+
+def stored_keys(store: Path, entry: ShardEntry) -> list[tuple[str, int]]:
+    """(language, page_id) of each article of a shard; raises what `stored_bytes` does."""
+    return read_keys(stored_bytes(store, entry), str(shard_path(store, entry)))
+
+
+def has_expected_size(store: Path, entry: ShardEntry) -> bool:
+    """Whether the file is there with as many bytes as the manifest says; does not read it."""
+    try:
+        return os.stat(f"{store}/{FOLDER}/{entry.shard}").st_size == entry.bytes  # noqa: PTH116 - fast
+    except FileNotFoundError:
+        return False
