@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
+
+from corpora.articles.inline_templates import show_templates
+from corpora.articles.main_sections import CUT, INVISIBLE, joined, tidy, without_apparatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,45 +33,6 @@ FILE_NAMESPACES = frozenset(NAMESPACES_OF_FILES.split())
 languages with the older aliases that a dump's siteinfo does not list."""
 CATEGORY_NAMESPACES = frozenset(NAMESPACES_OF_CATEGORIES.split())
 
-TITLES_OF_APPARATUS = """
-references, reference, reference list, notes, note, footnotes, footnote, endnotes, citations
-sources, bibliography, general bibliography, works cited, cited works, cited sources
-cited references, literature cited, references cited, general references, general sources
-general and cited references, general and cited sources, explanatory notes, explanatory footnotes
-external links, external link, external sources, web links, related links, see also
-further reading, additional reading, suggested reading, recommended reading
-
-einzelnachweise, einzelnachweis, weblinks, weblink, literatur, siehe auch, anmerkungen, anmerkung
-quellen, fußnoten, belege, nachweise
-
-références, voir aussi, liens externes, lien externe, bibliographie, annexes, articles connexes
-article connexe, notes et références
-
-referencias, véase también, enlaces externos, enlace externo, bibliografía, notas, fuentes
-bibliografía adicional, lecturas adicionales
-
-bibliografia, voci correlate, altri progetti, collegamenti esterni, riferimenti, fonti
-
-referências, ver também, ligações externas, ligação externa, leitura adicional
-leitura complementar, fontes
-
-referenties, zie ook, externe links, externe link, externe koppelingen, bronnen, bron, noten
-voetnoten, literatuur
-"""
-APPARATUS = frozenset(re.split(r"\s*[,\n]\s*", TITLES_OF_APPARATUS.strip()))
-"""Titles, in lower case, of the top-level sections that are not main text: in English, German,
-French, Spanish, Italian, Portuguese and Dutch."""
-
-APPARATUS_JOINT = re.compile(r"\s*(?:[,/&;]|\b(?:and|und|et|y|e|en|of|or)\b)\s*")
-"""`Notes and references` is apparatus because `notes` and `references` are."""
-
-CUT = "\x1f"
-"""Stands where something was cut, so that what it leaves behind, `( , )`, can be told from text.
-
-This control character is white space to `str.strip` and to regular expressions."""
-
-SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
-INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\xad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
 MAGIC_WORD = re.compile(r"__[^\W\da-z]+?__")
 
 OPAQUE = re.compile(
@@ -78,7 +41,6 @@ OPAQUE = re.compile(
     r"|mapframe|maplink|indicator|includeonly|style|script)(?:\s[^<>]*)?/?>)",
     re.IGNORECASE,
 )
-BRACES = re.compile(r"(?P<open>\{\{(?:\{(?!\{))?)|\}\}(?:\}(?!\}))?")
 TABLE = re.compile(
     rf"(?P<open>^[ {CUT}:*#;]*\{{\||<table\b[^<>]*>)|^[ {CUT}]*\|\}}|</table\s*>",
     re.MULTILINE | re.IGNORECASE,
@@ -92,12 +54,15 @@ TAG = re.compile(r"</?[a-z][a-z0-9]*(?:[\s/][^<>]*)?>", re.IGNORECASE)
 
 TABLE_REMNANT = re.compile(r"[\s:]*(?:\||\{\||!.*(?:!!|\|)|-{4,}\s*$)")
 LIST_MARK = re.compile(r"^\s*[*#:;]+")
-WORD = re.compile(r"[^\W_]")
 QUOTES = re.compile(r"'{2,}")
 
 # Possessive quantifiers (`*+`) never give back what they took, so that a failure is final.
 LINK = re.compile(
     r"\[\[(?P<target>[^\[\]|\n]*+)(?:\|(?P<label>(?:[^\[\]]|\[(?!\[)|\](?!\]))*+))?+\]\]"
+)
+PICTURE = re.compile(
+    r"^[^:]+:.*\.(?:jpe?g|png|svg|gif|tiff?|webp|og[agv]|webm|djvu|mp3|wav|flac|stl)\s*$",
+    re.IGNORECASE,
 )
 EXTERNAL_LINK = re.compile(
     r"\[(?:(?:https?|ftp|irc|news)://|//|mailto:)[^\s\[\]]*+[^\S\n]*+"
@@ -105,15 +70,6 @@ EXTERNAL_LINK = re.compile(
     re.IGNORECASE,
 )
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>\[\]\"]*[^\s<>\[\]\".,;:!?')]", re.IGNORECASE)
-
-CITATION_MARK = re.compile(
-    r"\[(?:\d{1,3}|(?:note|nb|n) \d{1,3}|citation needed|edit)\]", re.IGNORECASE
-)
-STRAY_MARK = re.compile(r"\{{2,}|\}{2,}|\[{2,}|\]{2,}|</?ref\b(?:[^<>\n]*>)?", re.IGNORECASE)
-EMPTY_BRACKETS = re.compile(rf"\([ ,;:/–—{CUT}-]*\)|\[{CUT}\]|\"{CUT}\"|“{CUT}”|«{CUT}»")
-AFTER_OPENING = re.compile(rf"(?<=[(\[]){CUT}[ ,;:{CUT}]*")
-BEFORE_CLOSING = re.compile(rf"[ ,;:]{{0,9}}{CUT}[ ,;:{CUT}]{{0,9}}(?=[)\]])")
-BEFORE_PUNCTUATION = re.compile(rf"[,;]?{CUT}(?=[,.;:!?](?!\w))")
 
 
 def main_text(
@@ -124,20 +80,20 @@ def main_text(
     """The main text of an article, in the form of `Article.text`; empty if there is none.
 
     Sections titled References, See also, External links and the like are dropped wherever they
-    stand on the top level, with their subsections; a body section after one of them stays. So do
-    headings without text below them go.
+    stand, with their subsections; a body section after one of them stays. So do headings without
+    text below them go. Of templates only the few of `inline_templates` leave their text.
 
     The namespaces are names in any case, with spaces or underscores. Anything may be passed as
     wikitext: malformed markup raises nothing, and takes no more than linear time.
     """
     text = INVISIBLE.sub("", wikitext.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " "))
     text = MAGIC_WORD.sub("", cut_opaque(text))
-    text = cut(text, pairs(BRACES, text))
+    text = show_templates(text)
     text = cut(text, pairs(TABLE, text))
     text = cut_links(text, link_pattern(file_namespaces | category_namespaces))
     text = TAG.sub("", LINE_TAG.sub("\n", show_links(text)))
-    blocks = [(level, tidy(block)) for level, block in main_blocks(text)]
-    return unicodedata.normalize("NFC", "\n\n".join(with_text_below(blocks)))
+    blocks = without_apparatus(blocks_of(text))
+    return joined((level, tidy(text if level else as_shown(text))) for level, text in blocks)
 
 
 def cut_opaque(text: str) -> str:
@@ -234,32 +190,69 @@ def link_pattern(namespaces: frozenset[str]) -> re.Pattern[str]:
 def show_links(text: str) -> str:
     """`text` with links as the labels they show, and without addresses."""
     text = LINK.sub(link_label, LINK.sub(link_label, text))  # one may stand in another
-    return URL.sub(CUT, EXTERNAL_LINK.sub(lambda link: link["label"] or CUT, text))
+    text = EXTERNAL_LINK.sub(lambda link: link["label"] or CUT, text)
+    return URL.sub(CUT, text) if "://" in text else text
 
 
 def link_label(link: re.Match[str]) -> str:
-    """What a link to another page shows."""
+    """What a link to another page shows; nothing if it is a picture, in whatever namespace."""
+    if link["label"] and PICTURE.search(link["target"]):
+        return CUT
     return link["label"] or link["target"].lstrip(":#")
 
 
-def main_blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Headings as (level, title) and paragraphs as (0, lines), less the sections of apparatus."""
+def blocks_of(text: str) -> Iterator[tuple[int, str]]:
+    """Headings as (level, title) as they show, and paragraphs as (0, lines of wikitext)."""
     paragraph: list[str] = []
-    skipping = False
     for line in text.split("\n"):
         level, title = heading_of(line)
         if (level or not line.strip()) and paragraph:
             yield 0, "\n".join(paragraph)
             paragraph = []
         if level:
-            if level == 2:
-                skipping = is_apparatus(title)
-            if not skipping:
-                yield level, title
-        elif not skipping and line.strip() and not TABLE_REMNANT.match(line):
+            yield level, as_shown(title)
+        elif line.strip() and not TABLE_REMNANT.match(line):
             paragraph.append(LIST_MARK.sub("", line))
     if paragraph:
         yield 0, "\n".join(paragraph)
+
+
+def as_shown(text: str) -> str:
+    """`text` without bold and italic, its entities decoded."""
+    if "''" in text:
+        text = "\n".join(without_quotes(line) for line in text.split("\n"))
+    return html.unescape(text)
+
+
+def without_quotes(line: str) -> str:
+    """`line` less the apostrophes that mark bold and italic, as MediaWiki tells them from others.
+
+    Of four, and of more than five, one is text. If bold and italic are both left open, so is one
+    of the three for bold: `''Iliad'''s` reads "Iliad's".
+    """
+    runs = list(QUOTES.finditer(line))
+    lengths = [len(run[0]) for run in runs]
+    texts = [int(length == 4 or length > 5) for length in lengths]
+    marks = [min(length - text, 5) for length, text in zip(lengths, texts, strict=True)]
+    n_italic = sum(mark in {2, 5} for mark in marks)
+    n_bold = sum(mark in {3, 5} for mark in marks)
+    if n_italic % 2 and n_bold % 2:
+        bold = [i for i, mark in enumerate(marks) if mark == 3]
+        if bold:
+            texts[min(bold, key=lambda i: before_apostrophe(line, runs[i].start() + texts[i]))] = 1
+    kept = [
+        "".join(pieces)
+        for pieces in zip(QUOTES.split(line), ["'" * n for n in texts] + [""], strict=True)
+    ]
+    return "".join(kept)
+
+
+def before_apostrophe(line: str, start: int) -> int:
+    """How well the apostrophe that starts there can be text: best, 0, after a single letter."""
+    before = line[max(start - 2, 0) : start]
+    if before.endswith(" "):
+        return 2
+    return 0 if len(before) == 2 and before[0] == " " else 1
 
 
 def heading_of(line: str) -> tuple[int, str]:
@@ -270,42 +263,3 @@ def heading_of(line: str) -> tuple[int, str]:
     level = min(left, right, 6)
     title = line[level:-level].strip("= " + CUT) if level else ""
     return (max(level, 2), title) if title else (0, "")
-
-
-def is_apparatus(title: str) -> bool:
-    """Whether a section of this title is something else than main text."""
-    plain = SPACES.sub(" ", QUOTES.sub("", html.unescape(title))).strip(" :.").lower()
-    return plain in APPARATUS or APPARATUS.issuperset(APPARATUS_JOINT.split(plain))
-
-
-def tidy(text: str) -> str:
-    """`text` as it reads: entities decoded, no bold or italic, no debris of cuts, plain spaces."""
-    text = SPACES.sub(cut_or_space, html.unescape(QUOTES.sub("", text)))
-    if CUT in text:
-        text = EMPTY_BRACKETS.sub(lambda match: CUT if CUT in match[0] else match[0], text)
-        text = SPACES.sub(cut_or_space, AFTER_OPENING.sub("", BEFORE_CLOSING.sub("", text)))
-        text = BEFORE_PUNCTUATION.sub("", text)
-    text = STRAY_MARK.sub(" ", INVISIBLE.sub("", CITATION_MARK.sub("", text.replace(CUT, " "))))
-    lines = (line.strip() for line in SPACES.sub(" ", text).split("\n"))
-    return "\n".join(line for line in lines if WORD.search(line))
-
-
-def cut_or_space(blanks: re.Match[str]) -> str:
-    """What stands for a run of white space and cuts."""
-    return CUT if CUT in blanks[0] else " "
-
-
-def with_text_below(blocks: list[tuple[int, str]]) -> list[str]:
-    """Paragraphs and heading lines, less the headings with nothing below them."""
-    kept: list[str] = []
-    below = 0  # level of what follows: a heading stays if that is text or a deeper heading
-    for level, text in reversed(blocks):
-        if not text:
-            continue
-        if level == 0:
-            kept.append(text)
-            below = 7
-        elif level < below:
-            kept.append(f"{'=' * level} {text} {'=' * level}")
-            below = level
-    return kept[::-1]

@@ -1,0 +1,232 @@
+"""The templates whose text stands in a sentence, or is a quotation: what their readers see of it.
+
+A wiki's templates are not in its articles' wikitext, so most of them go as a whole. A few are used
+so widely, and do so little, that their text can be had without: `{{lang|la|quid}}` shows "quid".
+Names are those of English Wikipedia, whose templates other wikis have copied.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from corpora.articles.main_sections import CUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BRACES = re.compile(r"(?P<open>\{\{(?:\{(?!\{))?)|\}\}(?:\}(?!\}))?")
+LINK_OR_BAR = re.compile(r"\[\[[^\[\]]*+\]\]|(?P<bar>\|)")
+DEEPEST = 8
+"""Templates in one another whose text is kept: each copies what is inside, so there is a limit."""
+
+SHOW_THE_FIRST = """
+nowrap nobr small smaller big large larger sub sup sc smallcaps small_caps em strong abbr tooltip
+vanchor visible_anchor linktext angbr angle_bracket not_a_typo as_written notatypo proper_name
+ill interlanguage_link illm flag flagcountry country okina_text keypress key_press kbd
+ipa_text native_phrase mono var transl. gloss single_quote nobold noitalic normal
+"""
+SHOW_THE_SECOND = "lang langx native_name script lang_unicode"
+SHOW_THE_LAST = "transl transliteration translit"
+QUOTATIONS = "quote blockquote quotation cquote bquote quotetext centered_pull_quote pull_quote"
+SHIPS = "hms uss hmas hmcs hmnzs ss mv rms sms usns uscgc"
+SIGNS = {
+    "snd": " – ", "spaced ndash": " – ", "spaced en dash": " – ", "ndash": "–", "mdash": "—",
+    "mdashb": "—", "nbsp": " ", "thinsp": " ", "'": "'", "'s": "'s", "' \"": "'\"", "\" '": "\"'",
+    "-'": "'", "!": "|", "=": "=", "zwj": "", "okina": "ʻ", "ayin": "ʿ", "hamza": "ʾ",
+}  # fmt: skip
+MONTHS = """
+January February March April May June July August September October November December
+"""
+MONTH = MONTHS.split()
+UNITS = {
+    "c": "°C", "f": "°F", "ft": "feet", "in": "inches", "yd": "yards", "mi": "miles",
+    "nmi": "nautical miles", "acre": "acres", "lb": "pounds", "oz": "ounces",
+    "sqmi": "square miles", "sqft": "square feet", "cuft": "cubic feet",
+    "km2": "km²", "m2": "m²", "m3": "m³", "km3": "km³", "sqkm": "km²",
+    "impgal": "gallons", "usgal": "gallons", "hp": "horsepower",
+}  # fmt: skip
+BETWEEN = {
+    "to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "x": " × ", "by": " by ",
+    "to(-)": " to ", "and(-)": " and ",
+}  # fmt: skip
+NUMBER = re.compile(r"[-+−]?[\d.,/⁄+]+")
+
+Arguments = dict[str, str]
+
+
+def show_templates(text: str) -> str:
+    """`text` with each template as the text it shows, or cut. Takes linear time on any input.
+
+    Braces that are never closed, or close nothing, stay.
+    """
+    levels: list[list[str]] = [[]]  # pieces of text in each template that is open
+    openers: list[str] = []
+    heights = [0]  # how deep the templates inside each nest whose text is kept
+    position = 0
+    for token in BRACES.finditer(text):
+        levels[-1].append(text[position : token.start()])
+        position = token.end()
+        if token["open"]:
+            openers.append(token[0])
+            levels.append([])
+            heights.append(0)
+        elif openers:
+            pieces, height = levels.pop(), heights.pop() + 1
+            shown = None
+            if openers.pop() == "{{" and height <= DEEPEST:
+                shown = text_of(pieces)
+            levels[-1].append(shown or CUT)
+            heights[-1] = max(heights[-1], height if shown else 0)
+        else:
+            levels[-1].append(token[0])
+    levels[-1].append(text[position:])
+    kept = levels[0]
+    for opener, pieces in zip(openers, levels[1:], strict=True):
+        kept.append(opener)
+        kept += pieces
+    return "".join(kept)
+
+
+def text_of(pieces: list[str]) -> str | None:
+    """What a template of this inside shows; None if that is not known."""
+    name = pieces[0].partition("|")[0].strip().lower().replace("_", " ")
+    if name in SIGNS:
+        return SIGNS[name]
+    if name.startswith("formatnum:"):
+        return "".join(pieces).partition(":")[2].partition("|")[0].strip()
+    show = TEXTS.get("lang-" if name.startswith("lang-") else name)
+    return show(name, arguments_of("".join(pieces))) if show else None
+
+
+def arguments_of(inside: str) -> Arguments:
+    """Arguments by name, which is a number for those without; bars in links part nothing."""
+    arguments: Arguments = {}
+    bars = [match.start() for match in LINK_OR_BAR.finditer(inside) if match["bar"]]
+    n_unnamed = 0
+    for start, end in zip(bars, [*bars[1:], len(inside)], strict=False):
+        name, equals, value = inside[start + 1 : end].partition("=")
+        if not equals:
+            n_unnamed += 1
+            name, value = str(n_unnamed), name
+        arguments[name.strip()] = value.strip()
+    return arguments
+
+
+def first(_: str, arguments: Arguments) -> str | None:
+    """The only text, or the one that is shown of two."""
+    return arguments.get("lt") or arguments.get("1") or arguments.get("text")
+
+
+def second(_: str, arguments: Arguments) -> str | None:
+    """The text after its language."""
+    return arguments.get("2") or arguments.get("text")
+
+
+def last(_: str, arguments: Arguments) -> str | None:
+    """The text after its language and the standard of its transliteration."""
+    return arguments.get("3") or arguments.get("2")
+
+
+def quotation(_: str, arguments: Arguments) -> str | None:
+    """A quotation, as a paragraph, with a line for who said it."""
+    text = arguments.get("text") or arguments.get("quote") or arguments.get("1")
+    if not text:
+        return None
+    by = [arguments.get(name, "") for name in ("author", "2", "sign", "title", "3", "source")]
+    line = ", ".join(part for part in by if part)
+    return f"\n\n{text}\n{'— ' + line if line else ''}\n\n"
+
+
+def japanese(_: str, arguments: Arguments) -> str | None:
+    """English (日本語, rōmaji)."""
+    original = ", ".join(arguments[name] for name in ("2", "3") if arguments.get(name))
+    english = arguments.get("1")
+    return f"{english} ({original})" if english and original else english or original
+
+
+def as_of(_: str, arguments: Arguments) -> str | None:
+    """As of May 2011."""
+    if alternative := arguments.get("alt"):
+        return alternative
+    if not (year := arguments.get("1")):
+        return None
+    month = arguments.get("2", "")
+    if month.isdecimal() and 1 <= int(month[:3]) <= 12:
+        month = MONTH[int(month[:3]) - 1]
+    beginning = "Since" if arguments.get("since") else "As of"
+    date = " ".join(part for part in (arguments.get("3"), month, year) if part)
+    return f"{beginning.lower() if arguments.get('lc') else beginning} {date}"
+
+
+def circa(_: str, arguments: Arguments) -> str | None:
+    """C. 600."""
+    years = [arguments[name] for name in ("1", "2") if arguments.get(name)]
+    return " – ".join(f"c. {year}" for year in years)
+
+
+def fraction(_: str, arguments: Arguments) -> str | None:
+    """1⁄2, or 3 1⁄2."""
+    parts = [arguments[name] for name in ("1", "2", "3") if arguments.get(name)]
+    if len(parts) == 1:
+        return f"1⁄{parts[0]}"
+    return " ".join(["", *parts[:-2]]).strip() + " " * (len(parts) > 2) + "⁄".join(parts[-2:])
+
+
+def measure(_: str, arguments: Arguments) -> str | None:
+    """160 acres: the measure given, without the one it is converted to."""
+    if "table" in arguments.get("disp", "") or not NUMBER.fullmatch(arguments.get("1", "")):
+        return None
+    shown, place = arguments["1"], 2
+    while (between := BETWEEN.get(arguments.get(str(place), ""))) and place < 9:
+        shown += between + arguments.get(str(place + 1), "")
+        place += 2
+    unit = arguments.get(str(place)) or arguments.get("u") or arguments.get("ul", "")
+    shown += f" {UNITS.get(unit.lower(), unit)}"
+    small, small_unit = arguments.get(str(place + 1), ""), arguments.get(str(place + 2), "")
+    if NUMBER.fullmatch(small) and small_unit.isalpha():  # 6 feet 2 inches
+        shown += f" {small} {UNITS.get(small_unit.lower(), small_unit)}"
+    return shown
+
+
+def ship(name: str, arguments: Arguments) -> str | None:
+    """HMS Victory."""
+    return f"{name.upper()} {arguments['1']}" if arguments.get("1") else None
+
+
+def any_ship(_: str, arguments: Arguments) -> str | None:
+    """HMS Victory, from its parts."""
+    return " ".join(arguments[name] for name in ("1", "2") if arguments.get(name))
+
+
+def value(_: str, arguments: Arguments) -> str | None:
+    """5 kg: a number, and its unit if that is given; not a power of ten, which is a formula."""
+    if "e" in arguments or not arguments.get("1"):
+        return None
+    unit = arguments.get("u") or arguments.get("ul", "")
+    return f"{arguments['1']} {unit}".strip()
+
+
+def named(
+    names: str, show: Callable[[str, Arguments], str | None]
+) -> dict[str, Callable[[str, Arguments], str | None]]:
+    """What shows the text of each of the templates."""
+    return {name.replace("_", " "): show for name in names.split()}
+
+
+TEXTS = {
+    **named(SHOW_THE_FIRST, first),
+    **named("lang-", first),
+    **named(SHOW_THE_SECOND, second),
+    **named(SHOW_THE_LAST, last),
+    **named(QUOTATIONS, quotation),
+    **named("nihongo", japanese),
+    **named("as_of asof", as_of),
+    **named("circa c. ca.", circa),
+    **named("frac fraction sfrac", fraction),
+    **named("convert cvt", measure),
+    **named(SHIPS, ship),
+    **named("ship", any_ship),
+    **named("val", value),
+}
+"""What shows the text of a template, by its name in lower case."""
