@@ -51,9 +51,9 @@ def read_source(
 
     Parameters
     ----------
-    source : "sample", "dump" or "jsonl"
+    source : "sample", "dump", "jsonl" or "cirrus"
     path : str
-        The file, for dump and jsonl.
+        The file, for all but the sample.
     limit : int, optional
         At most so many articles.
     language : str
@@ -65,6 +65,10 @@ def read_source(
     """
     if source == "jsonl":
         articles = read_json_lines(path, language=language, progress_bytes=progress_bytes)
+    elif source == "cirrus":
+        from downloader.cirrus import read_cirrus  # noqa: PLC0415 - it brings the network along
+
+        articles = read_cirrus(path, progress_bytes, n_processes=n_processes)
     else:
         dump = sample_path() if source == "sample" else Path(path)
         pages = read_pages(dump, progress_bytes=progress_bytes)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 KIND = "wikitopics checkpoint"
 
+CHECKPOINT_SECONDS = 30.0
+
 
 @dataclass
 class Checkpoint:
@@ -29,6 +31,8 @@ class Checkpoint:
     """Spent training, validation not counted."""
     stopped: bool = False
     """Training has come to its end."""
+    shards: list[str] = field(default_factory=list)
+    """Of a store that is followed: SHA-256 of the shards that training has come to so far."""
 
     def save(self, path: Path) -> None:
         """Write it whole or not at all, in the place of the last one."""
@@ -38,13 +42,16 @@ class Checkpoint:
             "metrics": self.metrics,
             "seconds": self.seconds,
             "stopped": self.stopped,
+            "shards": self.shards,
         }
         arrays = {name: np.asarray(value) for name, value in vars(self.state).items()}
         write_arrays(path, KIND, header, arrays)
 
     @classmethod
-    def load(cls, path: Path, corpus_hash: str) -> Checkpoint:
+    def load(cls, path: Path, corpus_hash: str, stream_hash: str = "") -> Checkpoint:
         """The last checkpoint, or a fresh start if there is none.
+
+        One that was saved as `stream_hash`, while the corpus was not complete, will do too.
 
         Raises
         ------
@@ -54,7 +61,7 @@ class Checkpoint:
         if not path.exists():
             return cls(corpus_hash)
         header, arrays = read_arrays(path, KIND)
-        if header.get("corpus_hash") != corpus_hash:
+        if header.get("corpus_hash") not in (corpus_hash, stream_hash or corpus_hash):
             raise ModelFormatError(f"{path} belongs to another corpus: delete it to start anew")
         try:
             state = OnlineLDAState(
@@ -67,7 +74,15 @@ class Checkpoint:
                 n_batches=int(arrays["n_batches"]),
                 n_documents=int(arrays["n_documents"]),
                 seed=int(arrays["seed"]),
+                n_streamed=int(arrays.get("n_streamed", 0)),
             )
-            return cls(corpus_hash, state, header["metrics"], header["seconds"], header["stopped"])
+            return cls(
+                corpus_hash,
+                state,
+                header["metrics"],
+                header["seconds"],
+                header["stopped"],
+                header.get("shards", []),
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFormatError(f"{path}: not a usable checkpoint: {error!r}") from error

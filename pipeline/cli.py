@@ -10,7 +10,7 @@ import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import DONE, Interrupted, exit_code_of, message_of
+from pipeline.errors import DONE, Interrupted, UsageError, exit_code_of, message_of
 from pipeline.interrupts import raise_interrupted, signals_handled_by
 from pipeline.progress import ProgressSafeHandler
 from pipeline.settings import (
@@ -75,6 +75,10 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     command = _command(commands, "download", "articles into a store", DownloadSettings)
+    command.add_argument(
+        "input_argument", metavar="INPUT", nargs="?", help="the same as --input INPUT"
+    )
+    _add_download_actions(command)
     command.set_defaults(runner=_run_download)
     command = _command(commands, "train", "learn topics from a store of articles", TrainSettings)
     command.set_defaults(runner=_run_train)
@@ -93,7 +97,32 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "files"}
+_NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "files"} | {
+    "input_argument",
+    "action",
+    "export",
+}
+
+
+def _add_download_actions(parser: argparse.ArgumentParser) -> None:
+    """What `download` can do besides downloading."""
+    parser.set_defaults(action="download", export=None)
+    group = parser.add_argument_group("instead").add_mutually_exclusive_group()
+    for action, help_text in (
+        ("background", "download in a process of its own and return at once"),
+        ("status", "how far the download into --output is"),
+        ("stop", "end it; what it has is kept, and the same command goes on"),
+        ("follow", "show its log until it ends"),
+        ("verify", "check every shard of --output"),
+    ):
+        group.add_argument(
+            f"--{action}", dest="action", action="store_const", const=action, help=help_text
+        )
+    group.add_argument(
+        "--export",
+        metavar="FILE",
+        help="write --output as .jsonl, .jsonl.gz, .bz2, .xz or .parquet",
+    )
 
 
 def _command(
@@ -110,6 +139,14 @@ def _command(
     for each in fields(settings):
         default = each.default
         shown = "" if default is None or default == "" else f" (default: {default})"
+        if default is False:
+            parser.add_argument(
+                "--" + each.name.replace("_", "-"),
+                action="store_true",
+                default=argparse.SUPPRESS,
+                help=each.metadata["help"].replace("%", "%%"),
+            )
+            continue
         parser.add_argument(
             "--" + each.name.replace("_", "-"),
             default=argparse.SUPPRESS,
@@ -131,11 +168,18 @@ def _either(choices: tuple[str, ...] | None) -> str | None:
 
 
 def _run_download(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    if arguments.input_argument is not None:
+        if "input" in given:
+            raise UsageError("INPUT is given twice: leave --input out")
+        given = given | {"input": arguments.input_argument}
     settings = resolve(DownloadSettings, "download", given)
-    from pipeline.commands.download import download, print_download  # noqa: PLC0415
+    from pipeline.commands import download as command  # noqa: PLC0415
 
-    arguments.printer = print_download
-    return download(settings)
+    if arguments.export is not None:
+        arguments.printer = command.print_export
+        return command.export(settings, arguments.export)
+    run, arguments.printer = command.ACTIONS[arguments.action]
+    return run(settings)
 
 
 def _run_train(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:

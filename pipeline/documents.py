@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from corpora import ArticleStore, TokenBlock
+    from corpora.articles.manifest import ShardEntry
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
@@ -53,11 +54,11 @@ def learn_bigrams(
     )
 
 
-def decide_documents(settings: TrainSettings, articles: ArticleStore) -> TrainSettings:
-    """Settings with "auto" replaced by what it means for this store."""
+def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
+    """Settings with "auto" replaced by what it means for a store of so many articles."""
     if settings.documents != "auto":
         return settings
-    documents = "section" if len(articles) < FEW_ARTICLES else "article"
+    documents = "section" if n_articles < FEW_ARTICLES else "article"
     return replace(settings, documents=documents)
 
 
@@ -67,21 +68,38 @@ def make_corpus(run: RunDirectory, settings: TrainSettings, tokens: TokenStore) 
     def is_training(document_id: str) -> bool:
         return part_of(document_id, settings.validation, settings.test) == "train"
 
+    corpus = learn_words(run, settings, tokens, is_training)
+    corpus.save(run.corpus_path)
+    return corpus
+
+
+def learn_words(
+    run: RunDirectory,
+    settings: TrainSettings,
+    tokens: TokenStore,
+    learn_from: Callable[[str], bool],
+) -> Corpus:
+    """Learn the run's bigrams and the vocabulary, and count all of `tokens` with them.
+
+    Parameters
+    ----------
+    learn_from
+        Whether a document, by its id, is one to learn from.
+    """
+
     def passing(progress: Progress) -> Iterator[TokenBlock]:
         for block in tokens:
             yield block
             progress.update(block.n_docs)
 
     with Progress("bigrams", None, "documents") as progress:
-        bigrams = learn_bigrams(passing(progress), is_training, settings)
+        bigrams = learn_bigrams(passing(progress), learn_from, settings)
     bigrams.save(run.bigrams_path)
     run.record(run.bigrams_path)
     pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
     with Progress("counts", None, "documents") as progress:
         joined = (bigrams.join(block) for block in passing(progress))
-        corpus = build_corpus(joined, is_training, pruning)
-    corpus.save(run.corpus_path)
-    return corpus
+        return build_corpus(joined, learn_from, pruning)
 
 
 def count_with(
@@ -97,9 +115,27 @@ def count_with(
     return Corpus.from_blocks((bigrams.join(block) for block in blocks), vocabulary)
 
 
-def tokens_of(articles: ArticleStore, settings: TextSettings, n_processes: int) -> TokenStore:
-    """The tokens of every article, from the store's cache as far as they are there."""
+def token_store(
+    articles: ArticleStore, settings: TextSettings, entries: tuple[ShardEntry, ...] | None = None
+) -> TokenStore:
+    """The store's cache of tokens; of all its shards, or of `entries` alone."""
     tokens = TokenStore(articles, articles.path / "tokens", settings)
+    if entries is not None:
+        tokens.entries = entries
+    return tokens
+
+
+def tokens_of(
+    articles: ArticleStore,
+    settings: TextSettings,
+    n_processes: int,
+    entries: tuple[ShardEntry, ...] | None = None,
+) -> TokenStore:
+    """The tokens of every article, from the store's cache as far as they are there.
+
+    With `entries`, of the articles in these shards.
+    """
+    tokens = token_store(articles, settings, entries)
     missing = tokens.missing()
     if missing:
         total = sum(entry.articles for entry in missing)

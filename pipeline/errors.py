@@ -19,6 +19,14 @@ class Interrupted(KeyboardInterrupt):
         self.exit_code = 128 + signal_number
 
 
+class BackgroundError(RuntimeError):
+    """The process that was to download ended at once; the message and the exit code are its own."""
+
+    def __init__(self, message: str, exit_code: int = FAILED) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -26,18 +34,25 @@ def exit_code_of(error: Exception) -> int | None:
     """The exit code for an error that a caller can act on; None for one that is our mistake."""
     if isinstance(error, UsageError):
         return USAGE
+    if isinstance(error, BackgroundError):
+        return error.exit_code
     # Not at the top: they bring spaCy and numba along, which a mistyped option need not wait for.
     from corpora.errors import (  # noqa: PLC0415
         CorpusFormatError,
         EmptyVocabularyError,
+        MissingExtraError,
         MissingModelError,
         StoreLockedError,
         UnsuitableModelError,
     )
     from corpora.worker_pool import WorkerDiedError  # noqa: PLC0415
+    from downloader.errors import ContactError, DownloadError, TryLaterError  # noqa: PLC0415
     from models import ModelFormatError  # noqa: PLC0415
 
     codes: dict[tuple[type[Exception], ...], int] = {
+        (ContactError,): USAGE,
+        (TryLaterError,): TRY_AGAIN,
+        (DownloadError, MissingExtraError): FAILED,
         (MissingModelError, UnsuitableModelError, WorkerDiedError): FAILED,
         (CorpusFormatError, ModelFormatError, EmptyVocabularyError): BAD_DATA,
         (FileNotFoundError, IsADirectoryError, NotADirectoryError): BAD_DATA,

@@ -15,6 +15,8 @@ DELAY = 2.0
 """Seconds before a stage shows anything: short stages stay silent."""
 LINE_EVERY = 15.0
 """Seconds between two lines where stderr is no terminal."""
+WAITING_LINE_EVERY = 300.0
+"""The same while there is nothing to do."""
 
 
 class Progress:
@@ -35,7 +37,7 @@ class Progress:
         )
         self._n, self._initial, self._total, self._note = initial, initial, total, ""
         self._started = time.monotonic()
-        self._next_line = self._started + LINE_EVERY
+        self._next_line = self._next_waiting_line = self._started + LINE_EVERY
 
     def update(self, n: float, note: str | None = None) -> None:
         """Another `n` units are done; `note` is shown beside them."""
@@ -47,6 +49,16 @@ class Progress:
         now = time.monotonic()
         if self._bar.disable and now >= self._next_line:
             self._next_line = now + LINE_EVERY
+            logger.info("%s", self._line())
+
+    def wait(self, note: str) -> None:
+        """Nothing is to be done at this moment; `note` says what it waits for."""
+        self._note = note
+        now = time.monotonic()
+        if not self._bar.disable and now - self._started >= DELAY:
+            self._bar.set_postfix_str(note)
+        if self._bar.disable and now >= self._next_waiting_line:
+            self._next_waiting_line = now + WAITING_LINE_EVERY
             logger.info("%s", self._line())
 
     def __enter__(self) -> Self:

@@ -4,6 +4,7 @@ settings.toml      as resolved
 provenance.json    versions, seed, hashes, where the articles came from, what came out
 corpus/            the bags of words it learns from
 bigrams.tsv        the joined pairs
+vocabulary.txt     of a run that follows a download: its words, a line each
 metrics.jsonl      a line each time validation was looked at
 checkpoints/       what an interrupted run goes on from
 model.npz          the model, once it is done
@@ -20,16 +21,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from corpora import ArticleStore
+from corpora import ArticleStore, find_model
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import atomic_write_text, sha256_of
 from pipeline.errors import UsageError
 from pipeline.settings import TrainSettings, as_table, from_table, read_table
 from pipeline.version import software_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from corpora.articles.manifest import ShardEntry
 
 FORMAT = "wikitopics run"
 VERSION = 1
@@ -63,6 +69,11 @@ class RunDirectory:
         return self.path / "bigrams.tsv"
 
     @property
+    def vocabulary_path(self) -> Path:
+        """The words that are counted, where they are fixed before the corpus is complete."""
+        return self.path / "vocabulary.txt"
+
+    @property
     def model_path(self) -> Path:
         """The finished model."""
         return self.path / "model.npz"
@@ -76,6 +87,23 @@ class RunDirectory:
     def has_corpus(self) -> bool:
         """Whether the bags of words are complete."""
         return (self.corpus_path / "header.json").exists()
+
+    @property
+    def has_vocabulary(self) -> bool:
+        """Whether the words of a run that follows a download are fixed."""
+        return self.exists and self.vocabulary_path.name in self.provenance().get("sha256", {})
+
+    @property
+    def words_hash(self) -> str:
+        """What tells bigrams and vocabulary from others, once both are fixed."""
+        known = self.provenance()["sha256"]
+        files = (self.bigrams_path, self.vocabulary_path)
+        return sha256_of("".join(known[path.name] for path in files).encode())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether something hangs on the settings, so that they cannot be mended any more."""
+        return self.has_corpus or self.has_vocabulary
 
     @property
     def exists(self) -> bool:
@@ -157,7 +185,7 @@ class RunDirectory:
                 f"{self.path} was written by a newer wikitopics (run format {version}, this one "
                 f"reads {VERSION}): upgrade wikitopics to use it"
             )
-        if provenance.get("check", _check_of(provenance)) != _check_of(provenance):
+        if provenance.get("check") != _check_of(provenance):
             raise CorpusFormatError(f"{path} was changed: its check does not fit")
         return dict(provenance)
 
@@ -191,9 +219,10 @@ class RunDirectory:
 def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirectory, TrainSettings]:
     """The run to go on with or to begin, and the settings it has or will have.
 
-    A named run that exists goes on with its own settings; once it has a corpus, `given`, what was
-    asked for, may repeat them but not differ. Without a name the run is called after model
-    and topics, with a number if there is one of other settings already.
+    A named run that exists goes on with its own settings; once it has a corpus or, following a
+    download, its words, `given`, what was asked for, may repeat them but not differ. Without a name
+    the run is called after model and topics, with a number if there is one of other settings
+    already.
 
     A run that was finished on other articles than its store holds by now is not taken for it.
 
@@ -209,7 +238,7 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
         run = RunDirectory(root / settings.run)
         if run.exists:
             begun = run.settings()
-            if not run.has_corpus:
+            if not run.is_settled:
                 # Nothing hangs on its settings yet: pruning that left no word can be mended.
                 asked = {name: getattr(settings, name) for name in (*given, *NOT_IDENTITY)}
                 return run, replace(begun, **asked)
@@ -255,6 +284,24 @@ def find_run(runs: str, name: str) -> RunDirectory:
     there = sorted(each.parent.name for each in Path(runs).glob("*/provenance.json"))
     known = f"there are {', '.join(there)}" if there else "there are none yet"
     raise UsageError(f"no run {name!r} in {runs}: {known}; `python -m pipeline train` makes one")
+
+
+def about_articles(
+    settings: TrainSettings, entries: Iterable[ShardEntry], *, settled: bool
+) -> dict[str, Any]:
+    """For the provenance: what the run learns from; `settled` says that these are all."""
+    entries = tuple(entries)
+    return {
+        "articles": {
+            "store": settings.articles,
+            "number": sum(entry.articles for entry in entries),
+            "shards": [entry.sha256 for entry in entries],
+            "settled": settled,
+            "attribution": "Text by Wikipedia contributors, CC BY-SA; the store names the "
+            "revision of each article.",
+        },
+        "spacy_model": find_model(settings.spacy_model),
+    }
 
 
 def versions() -> dict[str, str]:

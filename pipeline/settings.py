@@ -33,11 +33,33 @@ def setting(
 class DownloadSettings:
     """`python -m pipeline download`."""
 
-    source: str = setting("sample", "where articles come from", choices=("sample", "dump", "jsonl"))
-    input: str = setting("", "file to read, for dump (.xml, .bz2, .gz) and jsonl", metavar="FILE")
+    source: str = setting(
+        "sample",
+        "where articles come from",
+        choices=("sample", "random", "titles", "category", "dump", "jsonl", "cirrus"),
+    )
+    input: str = setting(
+        "",
+        "file to read (dump, jsonl, titles, cirrus), address (cirrus) or name (category)",
+        metavar="INPUT",
+    )
     output: str = setting("articles", "article store to add to", metavar="DIR")
-    limit: int | None = setting(None, "read at most this many articles", metavar="N")
-    language: str = setting("en", "language of the articles of a jsonl file", metavar="CODE")
+    limit: int | None = setting(None, "at most this many articles", metavar="N")
+    language: str = setting("en", "which Wikipedia; language of a jsonl file", metavar="CODE")
+    api: str = setting("", "api.php of another wiki than Wikipedia", metavar="URL")
+    contact: str = setting(
+        "", "who you are, for the wiki's operators: e-mail address or web page", metavar="ADDRESS"
+    )
+    depth: int = setting(1, "levels of subcategories to follow", metavar="N")
+    text: str = setting(
+        "wikitext",
+        "what a live wiki is asked for: 50 pages a request, or each page rendered",
+        choices=("wikitext", "html"),
+    )
+    requests_per_minute: int = setting(200, "most requests a minute to a live wiki", metavar="N")
+    patience: float = setting(
+        60.0, "minutes without an answer after which a live download ends", metavar="X"
+    )
     threads: int = setting(-1, "processes that parse wikitext; -1: one a core", metavar="N")
 
 
@@ -52,6 +74,10 @@ class TrainSettings:
     topics: int = setting(25, "number of topics", metavar="K")
     seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
     threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
+    follow: bool = setting(False, "learn while a download fills the store, until it has ended")
+    follow_after: int = setting(
+        1000, "articles that bigrams and words are learned from when following", metavar="N"
+    )
 
     documents: str = setting(
         "auto",
@@ -217,14 +243,19 @@ def from_table(kind: type[S], table: Mapping[str, Any], where: str) -> S:
 
 
 def value_type(each: Field[Any]) -> type:
-    """int, float or str: what a setting's text is converted to."""
-    return {"int": int, "float": float, "str": str}[str(each.type).removesuffix(" | None")]
+    """int, float, bool or str: what a setting's text is converted to."""
+    kinds = {"int": int, "float": float, "bool": bool, "str": str}
+    return kinds[str(each.type).removesuffix(" | None")]
 
 
 def _checked(each: Field[Any], value: Any, where: str) -> Any:
     kind = value_type(each)
     if value is None and each.default is None:
         return None
+    if kind is bool:
+        if str(value).lower() not in ("true", "false"):
+            raise UsageError(f"{where} must be true or false, found {value!r}")
+        return str(value).lower() == "true"
     accepted = (int,) if kind is int else (int, float)  # TOML may say alpha = 0.1
     if isinstance(value, bool) or not isinstance(value, (*accepted, str)):
         raise UsageError(f"{where} must be {_A[kind]}, found {value!r}")

@@ -72,6 +72,8 @@ class OnlineLDAState:
     """Documents seen, counted once a pass."""
     seed: int
     """Fixes the order of the documents."""
+    n_streamed: int = 0
+    """Those of the batches that `partial_fit` took; `iterate` counts its passes from there."""
 
     @property
     def topic_word_dirichlet(self) -> Floats:
@@ -212,6 +214,7 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         `state`, of an earlier run on the same data with the same settings, is where training goes
         on, to the same bits as if it had not been interrupted. It is trained further in place.
+        After `partial_fit` on a stream it may be the stream's: `n_passes` over `X` then follow.
         """
         del y
         self.check_settings()
@@ -222,8 +225,9 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         first = np.arange(batches_per_pass + 1) * n_docs // batches_per_pass
         self._start(counts, state)
         order, order_pass = np.arange(0), -1
-        while self.state_.n_batches < self.n_passes * batches_per_pass:
-            n_passes, batch = divmod(self.state_.n_batches, batches_per_pass)
+        n_streamed = self.state_.n_streamed
+        while (done := self.state_.n_batches - n_streamed) < self.n_passes * batches_per_pass:
+            n_passes, batch = divmod(done, batches_per_pass)
             if n_passes != order_pass:
                 order = np.random.default_rng([self.state_.seed, 1, n_passes]).permutation(n_docs)
                 order_pass = n_passes
@@ -259,10 +263,15 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             batch = counts[start : start + batch_size]
             seen = self.state_.n_documents + batch.shape[0]
             self._update(batch, self.total_documents or seen)
+            self.state_.n_streamed += 1
         return self
 
-    def resume(self, X: Any, state: OnlineLDAState) -> Self:
-        """Become fitted by taking over the state of an earlier run on the same data `X`."""
+    def resume(self, X: Any, state: OnlineLDAState | None) -> Self:
+        """Become fitted by taking over the state of an earlier run on the same data `X`.
+
+        None is the state before the first step: `partial_fit` then goes on from where `fit` on `X`
+        would begin, with the words frozen that are the most frequent of `X`.
+        """
         self.check_settings()
         self._start(self._check_counts(X, reset=True), state)
         return self

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore
+from corpora import ArticleStore, CorpusFormatError
 from corpora.worker_pool import available_cores
 from downloader.sources import read_source, sample_path
+from pipeline.download_job import DownloadJob
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from corpora import Article
+    from pipeline.download_job import Status
     from pipeline.settings import DownloadSettings
 
 SHARD, SAMPLE_SHARD = 100, 10
 """Articles in a shard, which is the unit of work of the text stage."""
+
+NEEDS = {
+    "titles": "a file with a title a line",
+    "category": "the name of a category",
+    "dump": "the file to read",
+    "jsonl": "the file to read",
+    "cirrus": "the file to read, or the address of a directory of such files",
+}
 
 
 def download(settings: DownloadSettings) -> dict[str, Any]:
@@ -28,22 +41,105 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
 
     Given again after an interruption it goes on where it was, with the same result.
     """
-    if settings.source == "sample":
+    check(settings)
+    with DownloadJob(settings.output).held(settings) as status:
+        if is_live(settings):
+            result: dict[str, Any] = _live().download(settings, status)
+            return result
+        return _from_file(settings, status)
+
+
+def start_in_background(settings: DownloadSettings) -> dict[str, Any]:
+    """Download in a process of its own; returns as soon as it has begun."""
+    check(settings)
+    return DownloadJob(settings.output).start_in_background(settings)
+
+
+def verify(settings: DownloadSettings) -> dict[str, Any]:
+    """Check every shard of the store."""
+    store = ArticleStore(settings.output)
+    store.verify()
+    entries = store.entries
+    return {
+        "output": settings.output,
+        "articles": sum(entry.articles for entry in entries),
+        "shards": len(entries),
+        "bytes": sum(entry.bytes for entry in entries),
+    }
+
+
+def export(settings: DownloadSettings, path: str) -> dict[str, Any]:
+    """Write the articles of the store to one file."""
+    from corpora.articles.export import export_articles  # noqa: PLC0415
+
+    try:
+        n_articles = export_articles(ArticleStore(settings.output), path)
+    except CorpusFormatError:
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return {"output": settings.output, "file": path, "articles": n_articles}
+
+
+def check(settings: DownloadSettings) -> None:
+    """Find what cannot work before anything slow begins.
+
+    Raises
+    ------
+    UsageError, ContactError, FileNotFoundError
+        If a setting or the input cannot be used.
+    """
+    if settings.source in ("sample", "random"):
         if settings.input:
-            raise UsageError("--source sample brings its own file: leave --input out")
-        path = str(sample_path())
-    elif settings.input:
-        path = settings.input
-    else:
-        raise UsageError(f"--source {settings.source} needs the file to read: --input FILE")
+            raise UsageError(f"--source {settings.source} takes no input: leave --input out")
+    elif not settings.input:
+        raise UsageError(
+            f"--source {settings.source} needs {NEEDS[settings.source]}: --input INPUT"
+        )
     if settings.limit is not None and settings.limit < 1:
         raise UsageError(f"--limit must be at least 1, found {settings.limit}")
-    if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    threads = settings.threads
-    n_processes = threads if threads > 0 else max(1, available_cores() + 1 + threads)
+    if settings.depth < 0:
+        raise UsageError(f"--depth must not be negative, found {settings.depth}")
+    if not (settings.patience > 0 and math.isfinite(settings.patience)):
+        raise UsageError(f"--patience must be a positive number of minutes: {settings.patience}")
+    if settings.requests_per_minute < 1:
+        raise UsageError(f"--requests-per-minute must be positive: {settings.requests_per_minute}")
+    takes_file = settings.source in ("titles", "dump", "jsonl", "cirrus")
+    if takes_file and not is_address(settings.input) and not Path(settings.input).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), settings.input)
+    if is_live(settings):
+        _live().check(settings)
+
+
+def is_live(settings: DownloadSettings) -> bool:
+    """Whether the source is asked over the network."""
+    by_address = settings.source == "cirrus" and is_address(settings.input)
+    return by_address or settings.source in ("random", "titles", "category")
+
+
+def is_address(text: str) -> bool:
+    """Whether this is an address rather than a file."""
+    return re.match(r"https?://", text, re.IGNORECASE) is not None
+
+
+def n_processes_of(threads: int) -> int:
+    """The number of processes that the setting --threads means; -1 is one a core."""
+    return threads if threads > 0 else max(1, available_cores() + 1 + threads)
+
+
+def _live() -> ModuleType:
+    """What live sources need is imported for them alone."""
+    from pipeline import live_download  # noqa: PLC0415
+
+    return live_download
+
+
+def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
+    """Read a file, on as many cores as there are."""
+    path = str(sample_path()) if settings.source == "sample" else settings.input
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)
+    stored_before = len(store) if store.exists else 0
     size = Path(path).stat().st_size if Path(path).is_file() else None
     with Progress("articles", size, "B") as progress:
         read = 0
@@ -58,7 +154,7 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
             path,
             limit=settings.limit,
             language=settings.language,
-            n_processes=n_processes,
+            n_processes=n_processes_of(settings.threads),
             progress_bytes=progress_bytes,
         )
         n_read = 0
@@ -67,9 +163,12 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
             nonlocal n_read
             for article in articles:
                 n_read += 1
+                if n_read % SHARD == 0:
+                    status.update(n_read, bytes=read)
                 yield article
 
         added = store.append(counted())
+    status.update(n_read, articles=stored_before + added, bytes=read)
     return {
         "output": settings.output,
         "added": added,
@@ -79,10 +178,74 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
 
 
 def print_download(result: dict[str, Any]) -> None:
-    """One line for people."""
+    """One line for people, and one on what was passed over."""
     there = result["already_there"]
     passed_over = f", {there:,} passed over as already there" if there else ""
     print(
         f"{result['output']}: {result['added']:,} articles added{passed_over}, "
         f"{result['articles']:,} in all"
     )
+    if skipped := result.get("skipped"):
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.items()))
+        print(f"pages that are no articles: {reasons}")
+
+
+def print_started(result: dict[str, Any]) -> None:
+    """Where the process is and how to look at it."""
+    print(f"downloading into {result['output']} (process {result['pid']}, log {result['log']})")
+    print(f"python -m pipeline download --output {result['output']} --status | --follow | --stop")
+
+
+def print_status(result: dict[str, Any]) -> None:
+    """What is known of a download, a line each."""
+    from downloader.estimate import in_words  # noqa: PLC0415
+
+    if result.get("stopped") is False:
+        print("no download was running")
+    who = f" (process {result['pid']})" if result["pid"] else ""
+    print(f"{result['output']}: {result['state']}{who}")
+    if "added" not in result:
+        return
+    of = f" of {result['of']:,}" if result["of"] else ""
+    rate = f", {result['rate']:.1f} a second" if result["rate"] else ""
+    print(f"articles: {result['added']:,}{of} from {_named(result)}{rate}")
+    if result["requests"]:
+        print(f"requests: {result['requests']:,}, {result['bytes'] / 1e6:,.1f} MB")
+    if result["time_left"] is not None:
+        print(f"time left: about {in_words(result['time_left'])}")
+    if result["last_error"]:
+        print(f"last error: {result['last_error']['time']} {result['last_error']['what']}")
+    if result["waiting_until"]:
+        print(f"waiting until {result['waiting_until']}")
+    print(f"updated: {result['updated']}; log: {result['log']}")
+
+
+def print_verified(result: dict[str, Any]) -> None:
+    """One line: all is well, or an error would have been raised."""
+    print(
+        f"{result['output']}: {result['articles']:,} articles in {result['shards']:,} shards "
+        f"({result['bytes'] / 1e6:,.1f} MB), all as they were stored"
+    )
+
+
+def print_export(result: dict[str, Any]) -> None:
+    """One line."""
+    print(f"{result['file']}: {result['articles']:,} articles")
+
+
+def _named(result: dict[str, Any]) -> str:
+    return f"{result['source']} {result['input']}".strip()
+
+
+ACTIONS: dict[
+    str,
+    tuple[Callable[[DownloadSettings], dict[str, Any]], Callable[[dict[str, Any]], None]],
+] = {
+    "download": (download, print_download),
+    "background": (start_in_background, print_started),
+    "status": (lambda settings: DownloadJob(settings.output).status(), print_status),
+    "stop": (lambda settings: DownloadJob(settings.output).stop(), print_status),
+    "follow": (lambda settings: DownloadJob(settings.output).follow(), print_status),
+    "verify": (verify, print_verified),
+}
+"""What `download` does, and how the result is printed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +12,11 @@ import numpy as np
 
 from corpora import ArticleStore, Corpus, Pruning, find_model, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
-from evaluation import log_likelihood
-from models import EarlyStopping, OnlineLDA, SavedModel, load_model, save_model, seed_from
+from models import SavedModel, load_model, save_model, seed_from
 from models.parallel import effective_n_jobs
-from pipeline.checkpoint import Checkpoint
+from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.commands.download import download
+from pipeline.commands.follow import follow
 from pipeline.documents import (
     decide_documents,
     learn_bigrams,
@@ -27,21 +26,23 @@ from pipeline.documents import (
 )
 from pipeline.errors import Interrupted, UsageError
 from pipeline.interrupts import Deferred, signals_handled_by
+from pipeline.learning import LOOK_EVERY_DOCUMENTS, LOOK_EVERY_SECONDS, Looks, estimator_of
 from pipeline.progress import Progress
-from pipeline.runs import SAMPLE_STORE, RunDirectory, open_run, versions
+from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
 from pipeline.settings import DownloadSettings, TrainSettings, as_table
 from pipeline.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from corpora import Split
+    from models import OnlineLDA, OnlineLDAState
 
 logger = logging.getLogger(__name__)
 
-CHECKPOINT_SECONDS = 30.0
-LOOK_EVERY_DOCUMENTS = 25_000
-LOOK_EVERY_SECONDS = 5.0
 TOP_WORDS = 10
 DOCUMENTS_AT_ONCE = 1000
 
@@ -68,8 +69,10 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
                 logger.warning("its articles have changed since: choose another --run to use them")
             return _report(run)
         n_threads = effective_n_jobs(settings.threads)
-        if run.has_corpus:
+        if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
             corpus = Corpus.load(run.corpus_path)
+        elif settings.follow:
+            settings, corpus = follow(run, settings, n_threads)
         else:
             settings = _begin(run, settings)
             corpus = _count(run, settings, n_threads)
@@ -113,7 +116,7 @@ def print_training(result: dict[str, Any]) -> None:
 def _check(settings: TrainSettings) -> None:
     """Find what cannot work before anything slow begins."""
     try:
-        _estimator(settings, 1).check_settings()
+        estimator_of(settings, 1).check_settings()
         Pruning(settings.no_below, settings.no_above, settings.keep_n)
         learn_bigrams((), bool, settings)
         seed_from(settings.seed)
@@ -123,6 +126,10 @@ def _check(settings: TrainSettings) -> None:
         raise UsageError("--validation and --test are shares and must not be negative")
     if settings.validation + settings.test >= 1:
         raise UsageError("--validation and --test leave nothing to train on: lower one of them")
+    if settings.follow and not settings.articles:
+        raise UsageError("--follow needs the store that is being filled: --articles DIR")
+    if settings.follow_after < 1:
+        raise UsageError(f"--follow-after must be at least 1, found {settings.follow_after}")
     if settings.max_passes < 1:
         raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
     decided = settings.documents != "auto"
@@ -138,21 +145,9 @@ def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
         download(DownloadSettings(output=SAMPLE_STORE, threads=settings.threads))
         settings = replace(settings, articles=SAMPLE_STORE)
     store = ArticleStore(settings.articles)
-    settings = decide_documents(settings, store)
+    settings = decide_documents(settings, len(store))
     settings = replace(settings, seed=seed_from(settings.seed))
-    run.create(
-        settings,
-        {
-            "articles": {
-                "store": settings.articles,
-                "number": len(store),
-                "shards": [entry.sha256 for entry in store.entries],
-                "attribution": "Text by Wikipedia contributors, CC BY-SA; the store names the "
-                "revision of each article.",
-            },
-            "spacy_model": find_model(settings.spacy_model),
-        },
-    )
+    run.create(settings, about_articles(settings, store.entries, settled=True))
     return settings
 
 
@@ -168,40 +163,21 @@ def _count(run: RunDirectory, settings: TrainSettings, n_processes: int) -> Corp
     return corpus
 
 
-def _estimator(settings: TrainSettings, n_threads: int) -> OnlineLDA:
-    return OnlineLDA(
-        settings.topics,
-        alpha=_number_or_name(settings.alpha),
-        eta=_number_or_name(settings.eta),
-        batch_size=settings.batch_size,
-        max_e_iterations=settings.max_e_iterations,
-        e_tolerance=settings.e_tolerance,
-        learning_decay=settings.learning_decay,
-        learning_offset=settings.learning_offset,
-        n_passes=settings.max_passes,
-        word_budget=settings.word_budget,
-        random_state=settings.seed,
-        n_jobs=n_threads,
-    )
-
-
 def _learn(
     run: RunDirectory, settings: TrainSettings, corpus: Corpus, parts: Split, n_threads: int
 ) -> tuple[OnlineLDA, Checkpoint]:
     """Train until validation stops improving, keeping checkpoints and metrics."""
-    estimator = _estimator(settings, n_threads)
-    checkpoint = Checkpoint.load(run.checkpoint_path, corpus.content_hash)
+    estimator = estimator_of(settings, n_threads)
+    checkpoint = Checkpoint.load(
+        run.checkpoint_path, corpus.content_hash, run.words_hash if settings.follow else ""
+    )
     if checkpoint.state is not None:
         logger.info("going on after %s documents", f"{checkpoint.state.n_documents:,}")
     n_docs = parts.train.n_docs
-    by_time = settings.early_stopping == "time"
-    stopping = EarlyStopping(LOOK_EVERY_SECONDS if by_time else min(n_docs, LOOK_EVERY_DOCUMENTS))
-    for line in checkpoint.metrics:
-        stopping.record(line["seconds" if by_time else "documents"], line["log_likelihood"])
-    looks = settings.early_stopping != "none" and parts.validation.n_tokens > 0
-
-    deferred, saved, resumed_from = Deferred(), time.monotonic(), checkpoint.state
-    reached = resumed_from.n_documents if resumed_from else 0
+    every = min(n_docs, LOOK_EVERY_DOCUMENTS)
+    looks = Looks(run, checkpoint, settings, every, LOOK_EVERY_SECONDS, of_stream=False)
+    deferred, saved = Deferred(), time.monotonic()
+    reached = checkpoint.state.n_documents if checkpoint.state else 0
     with (
         signals_handled_by(deferred),
         Progress("training", settings.max_passes * n_docs, "documents", reached) as progress,
@@ -210,27 +186,23 @@ def _learn(
             estimator.resume(parts.train.counts, checkpoint.state)
             return estimator, checkpoint
         clock = time.perf_counter()
-        for step in estimator.iterate(parts.train.counts, state=resumed_from):
+        for n_documents, n_passes in _steps(
+            estimator, settings, parts.train.counts, checkpoint.state
+        ):
             checkpoint.seconds += time.perf_counter() - clock
-            position = checkpoint.seconds if by_time else step.n_documents
-            due = looks and stopping.due(position)
-            if due:
-                line = _look(estimator, parts.validation, n_threads)
-                line |= {
-                    "documents": step.n_documents,
-                    "passes": step.n_passes,
-                    "seconds": checkpoint.seconds,
-                }
-                checkpoint.metrics.append(line)
-                checkpoint.stopped = stopping.record(position, line["log_likelihood"])
-                run.write_metrics(checkpoint.metrics)
-            note = f"perplexity {checkpoint.metrics[-1]['perplexity']:.1f}" if due else None
-            progress.update(step.n_documents - reached, note)
-            reached = step.n_documents
+            note = None
+            if parts.validation.n_tokens and looks.due(n_documents):
+                counts = parts.validation.counts
+                checkpoint.stopped = looks.look(
+                    estimator, counts, n_documents, n_threads, passes=n_passes
+                )
+                note = f"perplexity {checkpoint.metrics[-1]['perplexity']:.1f}"
+            progress.update(n_documents - reached, note)
+            reached = n_documents
             checkpoint.state = estimator.state_
             if deferred.signal_number is not None:
                 checkpoint.save(run.checkpoint_path)
-                logger.info("checkpoint at %s documents", f"{step.n_documents:,}")
+                logger.info("checkpoint at %s documents", f"{n_documents:,}")
                 raise Interrupted(deferred.signal_number)
             if checkpoint.stopped:
                 break
@@ -245,19 +217,27 @@ def _learn(
     return estimator, checkpoint
 
 
-def _look(estimator: OnlineLDA, validation: Corpus, n_threads: int) -> dict[str, Any]:
-    """Completion of the validation documents; always the same halves, so that looks compare."""
-    estimate = log_likelihood(
-        estimator, validation.counts, "completion", n_samples=1, random_state=0, n_jobs=n_threads
-    )
-    error = estimate.perplexity_standard_error
-    return {
-        "log_likelihood": estimate.total,
-        "perplexity": estimate.perplexity,
-        # None for a single document: JSON has no NaN.
-        "perplexity_standard_error": None if math.isnan(error) else error,
-        "tokens": estimate.total_tokens,
-    }
+def _steps(
+    estimator: OnlineLDA,
+    settings: TrainSettings,
+    counts: sparse.csr_array,
+    state: OnlineLDAState | None,
+) -> Iterator[tuple[int, float]]:
+    """Documents seen and passes made, after each step of the training that is left to do.
+
+    Where a stream came before, it was the first pass, and its end counts as a step.
+    """
+    n_streamed = 0
+    if settings.follow and state is not None:
+        n_streamed = 1
+        estimator.resume(counts, state)
+        if state.n_documents == counts.shape[0]:
+            yield state.n_documents, 1.0
+        if settings.max_passes == n_streamed:
+            return
+        estimator.set_params(n_passes=settings.max_passes - n_streamed)
+    for step in estimator.iterate(counts, state=state):
+        yield step.n_documents, n_streamed + step.n_passes
 
 
 def _finish(
@@ -308,10 +288,3 @@ def _report(run: RunDirectory) -> dict[str, Any]:
         "validation": metrics[-1] if metrics else None,
         "topics": topic_rows(model, TOP_WORDS),
     }
-
-
-def _number_or_name(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text

@@ -1,0 +1,152 @@
+"""Connections whose answers end: after so many seconds and so many bytes, whatever the server does.
+
+The bounds sit below the HTTP parser, between it and the socket, where every byte of an answer
+passes: status line, interim answers, headers, chunk sizes, trailers, body, and the answers of a
+proxy. So no way of framing an answer gets around them, and no thread has to watch the clock: every
+single receive has what is left of the time as its timeout.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+if TYPE_CHECKING:
+    import socket
+
+    from _typeshed import WriteableBuffer
+    from urllib3 import PoolManager, ProxyManager
+
+
+class DeadlineError(TimeoutError):
+    """An answer took longer than it may in all."""
+
+
+class EndlessAnswerError(OSError):
+    """An answer has more bytes than it may have."""
+
+
+class Limits:
+    """What is left of the time and the bytes of the answer that is being received.
+
+    Parameters
+    ----------
+    read_timeout
+        Seconds without a byte after which an answer is given up.
+
+    Attributes
+    ----------
+    n_bytes
+        Bytes received ever.
+    too_large
+        Whether the answer had more bytes than it may have.
+    """
+
+    def __init__(self, read_timeout: float) -> None:
+        self.read_timeout = read_timeout
+        self.n_bytes = 0
+        self.too_large = False
+        self._ends = 0.0
+        self._bytes_left = 0
+
+    def start(self, seconds: float, n_bytes: int) -> None:
+        """Let the next answer have so many seconds from now and so many bytes."""
+        self.too_large = False
+        self._bytes_left = n_bytes
+        self.prolong(seconds)
+
+    def prolong(self, seconds: float) -> None:
+        """Let the answer go on for so many seconds from now."""
+        self._ends = time.monotonic() + seconds
+
+    @property
+    def too_late(self) -> bool:
+        """Whether the time of the answer is over."""
+        return time.monotonic() >= self._ends - 0.001
+
+    def timeout(self) -> float:
+        """How long the next receive may wait."""
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise DeadlineError("the answer took too long in all")
+        return min(left, self.read_timeout)
+
+    def received(self, n_bytes: int) -> None:
+        """Count bytes that have come."""
+        self.n_bytes += n_bytes
+        self._bytes_left -= n_bytes
+        if self._bytes_left < 0:
+            self.too_large = True
+            raise EndlessAnswerError("the answer is larger than it may be")
+
+
+class _BoundedStream(io.RawIOBase):
+    """What a socket receives, within limits."""
+
+    def __init__(self, stream: io.RawIOBase, sock: socket.socket, limits: Limits) -> None:
+        self._stream = stream
+        self._sock = sock
+        self._limits = limits
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        self._sock.settimeout(self._limits.timeout())
+        n_bytes = cast("int | None", self._stream.readinto(buffer))
+        self._limits.received(n_bytes or 0)
+        return n_bytes
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def _bounded_response(limits: Limits) -> type[http.client.HTTPResponse]:
+    class BoundedResponse(http.client.HTTPResponse):
+        def __init__(self, sock: socket.socket, *args: Any, **settings: Any) -> None:
+            super().__init__(sock, *args, **settings)
+            stream = _BoundedStream(self.fp.detach(), sock, limits)
+            self.fp = io.BufferedReader(stream, 2**16)
+
+    return BoundedResponse
+
+
+class BoundedAdapter(HTTPAdapter):
+    """Transport of a `requests.Session` that keeps to limits."""
+
+    def __init__(self, limits: Limits) -> None:
+        response = _bounded_response(limits)
+
+        class BoundedHTTPConnection(HTTPConnection):
+            response_class = response
+
+        class BoundedHTTPSConnection(HTTPSConnection):
+            response_class = response
+
+        class BoundedHTTPPool(HTTPConnectionPool):
+            ConnectionCls = BoundedHTTPConnection
+
+        class BoundedHTTPSPool(HTTPSConnectionPool):
+            ConnectionCls = BoundedHTTPSConnection
+
+        self._pools = {"http": BoundedHTTPPool, "https": BoundedHTTPSPool}
+        super().__init__(pool_connections=4, pool_maxsize=1)
+
+    def init_poolmanager(self, *args: Any, **settings: Any) -> None:
+        """Make the pools of direct connections ours."""
+        super().init_poolmanager(*args, **settings)
+        manager = cast("PoolManager", self.poolmanager)
+        manager.pool_classes_by_scheme = self._pools
+
+    def proxy_manager_for(self, proxy: str, **settings: Any) -> ProxyManager:
+        """Make the pools of connections through a proxy ours."""
+        manager = cast("ProxyManager", super().proxy_manager_for(proxy, **settings))
+        manager.pool_classes_by_scheme = self._pools
+        return manager

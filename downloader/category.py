@@ -1,0 +1,209 @@
+"""The articles of a category, and of the categories below it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from downloader.errors import RefusedError, UnusableAnswerError
+from downloader.live import (
+    BATCH_SIZE,
+    Batch,
+    PageReader,
+    TextForm,
+    check_named,
+    resumed,
+    saved_continuation,
+)
+from downloader.mediawiki_api import LARGEST_ID, check_page, malformed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from downloader.mediawiki_api import MediaWikiApi, QueryBatch
+
+LIST_SIZE = 500
+"""Members a request: the most that MediaWiki gives to those who are not bots."""
+MOST_CATEGORIES = 500_000
+"""A limit to what is kept in mind; whoever wants more of a wiki wants a dump."""
+
+
+class Category:
+    """The articles of a category and, breadth first, of its subcategories down to a depth.
+
+    Each category is gone through once, however many lead to it. What is listed is first only ids,
+    500 a request; texts are asked for of those articles alone that are not known yet.
+
+    Parameters
+    ----------
+    api
+        Of the wiki.
+    name : str
+        With or without `Category:`.
+    depth : int
+        0 is the category alone, 1 its subcategories too.
+    text : "wikitext" or "html"
+        What articles are made from.
+    batch_size : int
+        Pages a request.
+    """
+
+    def __init__(
+        self,
+        api: MediaWikiApi,
+        name: str,
+        depth: int = 0,
+        text: TextForm = "wikitext",
+        batch_size: int = BATCH_SIZE,
+    ) -> None:
+        if depth < 0:
+            raise ValueError(f"depth must be at least 0, not {depth}")
+        if not name.strip() or "|" in name:
+            raise ValueError(f"{name!r} is not the name of a category")
+        self.api = api
+        self.name = name.strip()
+        self.depth = depth
+        self.batch_size = batch_size
+        self.reader = PageReader(api, text)
+        self._found: tuple[str, int] | None = None
+
+    @property
+    def identity(self) -> dict[str, str | int]:
+        """Tells this source from others."""
+        return {
+            "source": "category",
+            "api": self.api.url,
+            "text": self.reader.text,
+            "category": self.name,
+            "depth": self.depth,
+        }
+
+    @property
+    def language(self) -> str:
+        """That of the wiki."""
+        return self.api.site().site.language
+
+    def total(self) -> int | None:
+        """Articles of the category itself; None if those of others count too."""
+        return self._look_up()[1] if self.depth == 0 else None
+
+    def batches(
+        self, cursor: dict[str, Any] | None, known: Callable[[int], bool]
+    ) -> Iterator[Batch]:
+        """Batches of articles; see `LiveSource`.
+
+        Raises
+        ------
+        RefusedError
+            If there is no such category.
+        """
+        cursor = self._sound(cursor) or {"queue": [[self._look_up()[0], 0]], "seen": []}
+        queue = deque((title, depth) for title, depth in cursor["queue"])
+        # The categories that were ever queued, in order; the queue is the end of it.
+        seen = dict.fromkeys([*cursor["seen"], *(title for title, _ in queue)])
+        while queue:
+            title, depth = queue[0]
+            params = {
+                "list": "categorymembers",
+                "cmtitle": title,
+                "cmtype": "page|subcat",
+                "cmprop": "ids|title",
+                "cmlimit": str(LIST_SIZE),
+            }
+            for answer in resumed(self.api, params, saved_continuation(cursor), check_members):
+                before = cursor
+                members = answer.answers.get("categorymembers", [])
+                for member in members:
+                    if member["ns"] == 14 and depth < self.depth and member["title"] not in seen:
+                        seen[member["title"]] = None
+                        queue.append((member["title"], depth + 1))
+                if len(seen) > MOST_CATEGORIES:
+                    raise UnusableAnswerError(
+                        f"there are more than {MOST_CATEGORIES} categories below {self.name!r};"
+                        " choose a smaller depth, or use a dump"
+                    )
+                if answer.continuation is None:
+                    queue.popleft()
+                cursor = {
+                    "queue": [list(entry) for entry in queue],
+                    "seen": list(seen)[: len(seen) - len(queue)],
+                    "continue": answer.continuation,
+                }
+                ids = [member["pageid"] for member in members if member["ns"] == 0]
+                yield from self._articles(ids, known, before, cursor)
+
+    def _articles(
+        self,
+        ids: list[int],
+        known: Callable[[int], bool],
+        before: dict[str, Any],
+        after: dict[str, Any],
+    ) -> Iterator[Batch]:
+        """The articles with these ids, less those that are known."""
+        wanted = [page_id for page_id in dict.fromkeys(ids) if not known(page_id)]
+        n_known = len(ids) - len(wanted)
+        for start in range(0, len(wanted), self.batch_size):
+            chunk = wanted[start : start + self.batch_size]
+            params = {"pageids": "|".join(map(str, chunk)), **self.reader.params}
+
+            def check(answer: QueryBatch, chunk: list[int] = chunk) -> None:
+                if {page.get("pageid") for page in answer.pages} != set(chunk):
+                    raise malformed("other pages than those that were asked for")
+                check_named(answer)
+
+            for answer in self.api.query(params, None, check):
+                yield from self.reader.batches(
+                    answer.pages, known, before, Batch([], before, finished=False)
+                )
+        yield Batch([], after, finished=not after["queue"], already_there=n_known)
+
+    def _look_up(self) -> tuple[str, int]:
+        """The category's full title, and how many pages it has; asked once."""
+        if self._found is not None:
+            return self._found
+        site = self.api.site().site
+        prefix, colon, _ = self.name.partition(":")
+        has_prefix = colon and prefix.strip().lower() in site.category_namespaces
+        title = self.name if has_prefix else f"Category:{self.name}"
+        params = {"titles": title, "prop": "info|categoryinfo"}
+        for answer in self.api.query(params, None, check_one_page):
+            page = answer.pages[0]
+            info = page.get("categoryinfo")
+            if page.get("ns") == 14 and (info or not page.get("missing")):
+                n_pages = info.get("pages") if isinstance(info, dict) else 0
+                self._found = page["title"], n_pages if isinstance(n_pages, int) else 0
+                return self._found
+        raise RefusedError(f"{self.api.url}: there is no category {self.name!r} in this wiki")
+
+    @staticmethod
+    def _sound(cursor: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The cursor, if it is one."""
+        if cursor is None:
+            return None
+        queue, seen = cursor.get("queue"), cursor.get("seen")
+        if not isinstance(queue, list) or not isinstance(seen, list):
+            return None
+        entries = all(
+            isinstance(entry, list) and [type(part) for part in entry] == [str, int]
+            for entry in queue
+        )
+        return cursor if entries and all(isinstance(title, str) for title in seen) else None
+
+
+def check_one_page(answer: QueryBatch) -> None:
+    """Raise `BadAnswer` if there is not one page in the answer, with a title."""
+    if answer.continuation is not None:
+        raise malformed("it goes on after all that was asked for")
+    if len(answer.pages) != 1 or not isinstance(answer.pages[0].get("title"), str):
+        raise malformed("other pages than the one that was asked for")
+
+
+def check_members(answer: QueryBatch) -> None:
+    """Raise `BadAnswer` if one of a category's members is malformed."""
+    members = answer.answers.get("categorymembers")
+    if members is None or len(members) > LIST_SIZE:
+        raise malformed("no list of members, or a longer one than was asked for")
+    for member in members:
+        check_page(member)
+        if not 1 <= member.get("pageid", 0) <= LARGEST_ID or "ns" not in member:
+            raise malformed("a member without an id")

@@ -1,0 +1,437 @@
+"""Articles from Wikimedia's search-index dumps: from files at hand, or from a server.
+
+A dump of a wiki is one file or some dozens, here called shards, in a folder of the server:
+
+    …/other/cirrus_search_index/20260816/index_name=enwiki_content/enwiki_content-20260816-00000.json.bz2
+    …/other/cirrussearch/20251229/enwiki-20251229-cirrussearch-content.json.gz    (until 2025)
+
+They are fetched and read one after the other, so that the disk holds one of them at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from selectolax.lexbor import LexborHTMLParser
+
+from corpora.articles.article import Article
+from corpora.articles.cirrus_json import PassedOver, read_document, read_records, site_of
+from corpora.errors import CorpusFormatError
+from corpora.worker_pool import ordered_map
+from downloader.errors import RefusedError, UnusableAnswerError
+from downloader.live import Batch
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+    from corpora.articles.cirrus_json import CirrusRecord, TextField
+    from downloader.http_client import Answer, PoliteClient
+
+logger = logging.getLogger(__name__)
+
+MAX_SHARD_BYTES = 8 << 30
+"""A larger shard is not fetched, unless that is asked for. Those of today have 0.6 GB; the one file
+that English Wikipedia's articles were in until 2025 had some 40 GB."""
+MAX_LISTING_BYTES = 1 << 23
+"""A folder of all wikis' indices has half a megabyte."""
+BATCH_ARTICLES = 200
+BATCH_CHARACTERS = 1 << 24
+BATCH_RECORDS = 5000
+"""A batch ends with the first of these; without the last, a shard of which all is known would let
+nothing be heard for minutes."""
+MAX_MALFORMED = 100
+"""If so many documents cannot be read and none before could, it is not for the documents."""
+
+SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.json\.(?:bz2|gz)")
+WIKI_OF_NAME = re.compile(
+    r"(?:index_name=)?([a-z][a-z_]*?)(?:_(?:content|general)(?![a-z])|-[0-9]{8}-)"
+)
+MAX_LISTED = 12
+
+
+def read_cirrus(
+    path: str | os.PathLike[str],
+    progress_bytes: Callable[[int], None] | None = None,
+    *,
+    text: TextField = "auto",
+    n_processes: int = 1,
+) -> Iterator[Article]:
+    """The articles of a search-index dump: a file, or all of a directory's in the order of names.
+
+    Parameters
+    ----------
+    path
+        A `.json` file, plain or compressed by bzip2, gzip or xz, or a directory of some.
+    progress_bytes
+        Told how many bytes of the files have been read so far.
+    text : "auto", "wikitext" or "extracted"
+        Where the text comes from, see `corpora.articles.cirrus_json`.
+    n_processes
+        Processes that parse; the articles are the same for any number.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        At the first line that is not what it should be, with the name of the file and the number of
+        the line. All articles before it have been yielded by then.
+    """
+    failure: list[CorpusFormatError] = []
+
+    def records() -> Iterator[CirrusRecord]:
+        before = 0
+        try:
+            for file in local_shards(Path(path)):
+                yield from read_records(file, progress_from(before, progress_bytes))
+                before += file.stat().st_size
+        except CorpusFormatError as error:
+            failure.append(error)  # and raised behind the articles that are still being parsed
+
+    for found in ordered_map(partial(read_document, text=text), records(), n_processes):
+        if isinstance(found, Article):
+            yield found
+    if failure:
+        raise failure[0]
+
+
+def local_shards(path: Path) -> list[Path]:
+    """The files of a dump at `path`."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(
+        file for file in path.iterdir() if re.search(r"\.json(?:\.(?:bz2|gz|xz))?$", file.name)
+    )
+    if not files:
+        raise CorpusFormatError(f"{path}: no .json, .json.bz2 or .json.gz file in this directory")
+    return files
+
+
+def progress_from(
+    start: int, progress_bytes: Callable[[int], None] | None
+) -> Callable[[int], None] | None:
+    """`progress_bytes` for a file that comes `start` bytes after the first."""
+    if progress_bytes is None:
+        return None
+    return lambda n_bytes: progress_bytes(start + n_bytes)
+
+
+def remote_shards(client: PoliteClient, url: str) -> list[str]:
+    """The addresses of the shards in a folder of a server, in the order of their names.
+
+    Only files directly in that folder are taken, and only such as have a plain name; whatever else
+    the listing links to is passed over. The address of a shard itself is a list of one.
+
+    Raises
+    ------
+    RefusedError
+        If there are no shards, for instance because the address is that of a folder above, or if
+        there are those of several wikis; the message says which folders or files to choose from.
+    DownloadError
+        If the server does not answer, or refuses.
+    """
+    name = shard_name(url)
+    if name:
+        return [url]
+    answer = client.get(folder_of(url), None, lambda answer: answer)
+    listing, links = folder_of(answer.url), links_of(answer)
+    names = sorted({name for link in links if (name := name_below(listing, link))})
+    shards = [name for name in names if SHARD_NAME.fullmatch(name)]
+    if not shards:
+        refuse_folder(listing, names)
+    kinds = {re.sub(r"\d{5,}", "", shard): shard for shard in shards}
+    if len(kinds) > 1:
+        raise RefusedError(
+            f"{listing} has the files of {len(kinds)} indices: give the address of one of them,"
+            f" such as {listing}{next(iter(kinds.values()))}; found {some(sorted(kinds.values()))}"
+        )
+    if "_SUCCESS" not in names and re.search(r"-\d{5}\.json\.\w+$", shards[0]):
+        logger.warning("%s has no _SUCCESS: the dump may not be complete yet", listing)
+    return [listing + quote(shard) for shard in shards]
+
+
+def shard_name(url: str) -> str:
+    """The file name of a shard's address; empty if it is not the address of a shard."""
+    name = unquote(urlsplit(url).path).rpartition("/")[2]
+    return name if SHARD_NAME.fullmatch(name) else ""
+
+
+def folder_of(url: str) -> str:
+    """The address of a folder, with the slash at its end that links in its listing build on."""
+    parts = urlsplit(url)
+    return parts._replace(path=parts.path.rstrip("/") + "/", query="", fragment="").geturl()
+
+
+def links_of(answer: Answer) -> list[str]:
+    """The links of a listing."""
+    if len(answer.body) > MAX_LISTING_BYTES:
+        raise UnusableAnswerError(f"{answer.url} is longer than the listing of any folder")
+    nodes = LexborHTMLParser(answer.body).css("a[href]")
+    return [node.attributes.get("href") or "" for node in nodes]
+
+
+def name_below(listing: str, link: str) -> str:
+    """The name of what a link leads to, if that is directly in the folder of the listing.
+
+    Folders keep the slash at their end. Empty for whatever leads elsewhere.
+    """
+    try:
+        target = urlsplit(urljoin(listing, link))
+        here = urlsplit(listing)
+    except ValueError:
+        return ""
+    folder, path = unquote(here.path), unquote(target.path)
+    if (target.scheme, target.netloc) != (here.scheme, here.netloc) or target.query:
+        return ""
+    name = path.removeprefix(folder)
+    inside = path.startswith(folder) and name.rstrip("/") not in ("", ".", "..")
+    return name if inside and re.fullmatch(r"[\w.=-]{1,200}/?", name, re.ASCII) else ""
+
+
+def refuse_folder(listing: str, names: list[str]) -> NoReturn:
+    """Say what there is in a folder without shards."""
+    folders = [name for name in names if name.endswith("/")]
+    folders = [name for name in folders if "_general" not in name] or folders
+    if not folders:
+        raise RefusedError(
+            f"{listing} has no .json.bz2 or .json.gz files: give the address of a folder such as"
+            " https://dumps.wikimedia.org/other/cirrus_search_index/DATE/index_name=enwiki_content/"
+        )
+    raise RefusedError(
+        f"{listing} has no .json.bz2 or .json.gz files, but folders: give the address of one of"
+        f" them, such as {listing}{folders[-1]}; found {some(folders)}"
+    )
+
+
+def some(names: list[str]) -> str:
+    """The first of the names, and how many there are beside them."""
+    more = len(names) - MAX_LISTED
+    return " ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+class CirrusShards:
+    """The shards of a dump on a server, as a source of batches.
+
+    Parameters
+    ----------
+    client
+        Which asks the server.
+    url
+        Address of the folder, or of one shard.
+    directory
+        In `cirrus` below it lies the shard that is being fetched or read. It is made when it is
+        needed, and stays when reading is interrupted: the next start goes on with it.
+    text
+        See `read_cirrus`.
+    n_processes
+        See `read_cirrus`.
+    max_shard_bytes
+        A larger shard is not fetched.
+    progress
+        Told how many bytes of the present shard have been fetched.
+    """
+
+    def __init__(
+        self,
+        client: PoliteClient,
+        url: str,
+        directory: str | os.PathLike[str],
+        text: TextField = "auto",
+        *,
+        n_processes: int = 1,
+        max_shard_bytes: int = MAX_SHARD_BYTES,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        if text not in ("auto", "wikitext", "extracted"):
+            raise ValueError(f"text has to be 'auto', 'wikitext' or 'extracted', not {text!r}")
+        self.client = client
+        self.url = url if shard_name(url) else folder_of(url)
+        self.directory = Path(directory) / "cirrus"
+        self.text = text
+        self.n_processes = n_processes
+        self.max_shard_bytes = max_shard_bytes
+        self.progress = progress
+        self._shards: list[str] | None = None
+
+    @property
+    def identity(self) -> dict[str, str | int]:
+        """The dump, and which text of it."""
+        return {"source": "cirrus", "url": unquote(self.url), "text": self.text}
+
+    @property
+    def language(self) -> str:
+        """That of the wiki that the addresses name; `und` if they name none."""
+        folder = unquote(self.url).rstrip("/").rpartition("/")[2]
+        match = WIKI_OF_NAME.match(folder) or WIKI_OF_NAME.match(shard_name(self.shards()[0]))
+        return site_of(match[1] if match else "", "").language
+
+    def total(self) -> int | None:
+        """Not known: a dump does not say how many articles are in it."""
+        return None
+
+    def shards(self) -> list[str]:
+        """The addresses of the shards; the server is asked once."""
+        if self._shards is None:
+            self._shards = remote_shards(self.client, self.url)
+        return self._shards
+
+    def batches(
+        self, cursor: dict[str, Any] | None, known: Callable[[int], bool]
+    ) -> Iterator[Batch]:
+        """The articles of all shards but those that the cursor says are done.
+
+        A shard that was begun is read again from its start; what is known is not parsed. The file
+        of a shard is deleted when its last batch has been taken.
+
+        Raises
+        ------
+        DownloadError
+            If the server does not give a shard.
+        CorpusFormatError
+            If a shard is damaged; its copy is deleted, so that the next start fetches it again.
+        OSError
+            If the disk has no room for a shard, of which some is always left free.
+        """
+        saved = (cursor or {}).get("done")
+        listed = saved if isinstance(saved, list) else []
+        done = [name for name in listed if isinstance(name, str)]
+        waiting = [url for url in self.shards() if shard_name(url) not in done]
+        if not waiting:
+            yield Batch([], {"done": done}, finished=True)
+        for url in waiting:
+            file = self._fetch(url)
+            try:
+                yield from self._read(file, url, {"done": done}, known)
+            except CorpusFormatError:
+                file.unlink(missing_ok=True)
+                raise
+            done = [*done, shard_name(url)]
+            try:
+                yield Batch([], {"done": done}, finished=url == waiting[-1])
+            finally:
+                file.unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Delete what an interrupted download has left."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _fetch(self, url: str) -> Path:
+        """The file of a shard, fetched if it is not there yet."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        # The same name at another address is another file.
+        origin = hashlib.sha256(unquote(url).encode()).hexdigest()[:12]
+        file = self.directory / f"{origin}-{shard_name(url)}"
+        for other in self.directory.iterdir():
+            if other.is_file() and not other.name.startswith(file.name):
+                other.unlink()  # of a dump that was given up
+        if not file.exists():
+            self.client.fetch_file(url, file, self.max_shard_bytes, self.progress)
+        return file
+
+    def _read(
+        self, file: Path, url: str, cursor: dict[str, Any], known: Callable[[int], bool]
+    ) -> Iterator[Batch]:
+        """The batches of one shard."""
+        gathered = Gathered(cursor)
+        here: bool | None = None  # whether the articles are of the language that `known` knows
+        failure: CorpusFormatError | None = None
+
+        def wanted() -> Iterator[CirrusRecord | None]:
+            nonlocal failure
+            try:
+                for number, record in enumerate(read_records(file), start=1):
+                    if here and record.page_id is not None and known(record.page_id):
+                        gathered.n_known += 1
+                    else:
+                        yield record
+                    if number % BATCH_RECORDS == 0:
+                        yield None
+            except CorpusFormatError as error:
+                failure = CorpusFormatError(
+                    f"{url}: {error} (its copy has been deleted: start again to fetch it anew)"
+                )
+
+        for found in ordered_map(partial(attempt, text=self.text), wanted(), self.n_processes):
+            if here is None and isinstance(found, Article):
+                here = found.language == self.language
+            gathered.add(found, url)
+            if found is None or gathered.is_enough:
+                yield gathered.batch()
+        yield gathered.batch()
+        if failure is not None:
+            raise failure
+
+
+class Gathered:
+    """What is to be the next batch."""
+
+    def __init__(self, cursor: dict[str, Any]) -> None:
+        self.cursor = cursor
+        self.n_malformed = 0
+        self.any_good = False
+        self._clear()
+
+    def _clear(self) -> None:
+        self.articles: list[Article] = []
+        self.skipped: dict[str, list[str]] = {}
+        self.n_characters = self.n_skipped = self.n_known = 0
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it is time for a batch."""
+        return (
+            len(self.articles) >= BATCH_ARTICLES
+            or self.n_characters >= BATCH_CHARACTERS
+            or self.n_skipped >= BATCH_RECORDS
+        )
+
+    def add(self, found: Article | PassedOver | CorpusFormatError | None, url: str) -> None:
+        """Gather what a record gave.
+
+        Raises
+        ------
+        CorpusFormatError
+            If hardly a document can be read, which is then no fault of the documents.
+        """
+        if isinstance(found, Article):
+            self.articles.append(found)
+            self.n_characters += len(found.text)
+        elif isinstance(found, PassedOver):
+            self._skip(found.reason, found.page)
+        elif found is not None:
+            level = logging.INFO if self.n_malformed else logging.WARNING
+            logger.log(level, "%s: passed over: %s", url, found)
+            self._skip("malformed", str(found))
+            self.n_malformed += 1
+            if self.n_malformed >= MAX_MALFORMED and not self.any_good:
+                raise CorpusFormatError(f"{url}: no document can be read, such as {found}")
+            return
+        self.any_good = self.any_good or found is not None
+
+    def _skip(self, reason: str, page: str) -> None:
+        self.skipped.setdefault(reason, []).append(page)
+        self.n_skipped += 1
+
+    def batch(self) -> Batch:
+        """What has been gathered; gathering begins anew."""
+        batch = Batch(self.articles, self.cursor, False, self.skipped, already_there=self.n_known)
+        self._clear()
+        return batch
+
+
+def attempt(
+    record: CirrusRecord | None, text: TextField
+) -> Article | PassedOver | CorpusFormatError | None:
+    """What a record gives, its fault if it has one, or None of None."""
+    try:
+        return None if record is None else read_document(record, text)
+    except CorpusFormatError as error:
+        return error

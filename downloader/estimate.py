@@ -1,0 +1,127 @@
+"""How long a live run is going to take, and whether a dump would be faster."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from corpora.articles.page import WIKIMEDIA_ADDRESS
+from downloader.live import BATCH_SIZE
+
+if TYPE_CHECKING:
+    from downloader.live import TextForm
+    from downloader.mediawiki_api import WikiInfo
+
+DUMP_BYTES = 3_200
+"""Of a dump, for each article in it: the English Wikipedia's `pages-articles` has about 22 GB, and
+about 7 million articles. The other pages in it are counted with them."""
+UNPACKED_BYTES = 4.3 * DUMP_BYTES
+"""What bzip2 makes of that: the same dump unpacks to about 95 GB."""
+RECEIVED_BYTES_A_SECOND = 5e6
+"""Downloading: dumps.wikimedia.org limits everyone to a few MB a second."""
+PARSED_BYTES_A_SECOND = 7.5e6
+"""Wikitext that `page_to_article` reads, measured on the built-in sample: 106 articles with 5.7 MB
+in 0.75 s, in one process. A live run parses at the same rate, between its requests."""
+SENT_BYTES = 1.3 * DUMP_BYTES
+"""By a live wiki for an article: gzip packs less than bzip2. The time that the wiki takes to find
+it shows in its first answer."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long things are going to take."""
+
+    n_articles: int
+    n_requests: int
+    seconds: float
+    """Of the live run."""
+    dump_seconds: float | None
+    """Of downloading and reading a dump instead; None if there is none to be had."""
+    dump_address: str
+
+    @property
+    def is_dump_faster(self) -> bool:
+        """Whether a dump is to be preferred."""
+        return self.dump_seconds is not None and self.dump_seconds < self.seconds
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        text = (
+            f"{self.n_articles:,} articles take {self.n_requests:,} requests,"
+            f" about {in_words(self.seconds)}"
+        )
+        if self.dump_seconds is None or not self.is_dump_faster:
+            return text
+        return (
+            f"{text}; a dump would take about {in_words(self.dump_seconds)}: download"
+            f" {self.dump_address} and give it to --source dump --input"
+        )
+
+
+def estimate(
+    info: WikiInfo,
+    n_articles: int,
+    text: TextForm = "wikitext",
+    *,
+    any_articles: bool = True,
+    per_minute: float = 200,
+    per_second: float = 4,
+    batch_size: int = BATCH_SIZE,
+    n_processes: int = 1,
+) -> Estimate:
+    """Estimate the time of a live run.
+
+    Parameters
+    ----------
+    info
+        What the wiki says of itself; how long it took to is the latency.
+    n_articles : int
+        How many are wanted.
+    text : "wikitext" or "html"
+        What they are made from; HTML takes a request for each.
+    any_articles : bool
+        Whether those of a dump would do; not if they are listed or of a category.
+    per_minute, per_second : float
+        The pace.
+    batch_size : int
+        Pages a request.
+    n_processes : int
+        That would read a dump.
+    """
+    n_lists = math.ceil(n_articles / batch_size)
+    n_requests = n_lists + (n_articles if text == "html" else 0)
+    pause = max(60 / per_minute, 1 / per_second)
+    articles_a_request = n_articles / max(1, n_requests)
+    receiving = articles_a_request * SENT_BYTES / RECEIVED_BYTES_A_SECOND
+    work = info.seconds + receiving + articles_a_request * UNPACKED_BYTES / PARSED_BYTES_A_SECOND
+    address = dump_address(info) if any_articles else ""
+    downloading = info.n_articles * DUMP_BYTES / RECEIVED_BYTES_A_SECOND
+    parsing = n_articles * UNPACKED_BYTES / PARSED_BYTES_A_SECOND / n_processes
+    return Estimate(
+        n_articles=n_articles,
+        n_requests=n_requests,
+        seconds=n_requests * max(pause, work),
+        dump_seconds=downloading + parsing if address else None,
+        dump_address=address,
+    )
+
+
+def dump_address(info: WikiInfo) -> str:
+    """Where the dump of a wiki of Wikimedia is; empty for other wikis."""
+    if not WIKIMEDIA_ADDRESS.match(info.site.article_path):
+        return ""
+    name = info.database
+    if not re.fullmatch(r"[a-z0-9_]{2,60}", name):
+        return ""
+    return f"https://dumps.wikimedia.org/{name}/latest/{name}-latest-pages-articles.xml.bz2"
+
+
+def in_words(seconds: float) -> str:
+    """A duration as one says it."""
+    for name, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{max(1, seconds):.0f} seconds"

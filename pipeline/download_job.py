@@ -1,0 +1,375 @@
+"""The download into one store, as other processes see it: who runs it, how far it is, what it says.
+
+DIR/download/lock           held by the process that downloads, with its pid
+DIR/download/status.json    how far it is, rewritten every few seconds
+DIR/download/log            what it logs; at a megabyte it becomes log.1, and so on up to log.3
+DIR/download/crawl-*.json   where each crawl goes on
+
+Whether a download is running is what the lock says, which the operating system frees with its
+holder: a pid alone could be anybody's after a crash.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import CorpusFormatError, StoreLockedError
+from corpora.files import atomic_write_text
+from corpora.lock import writer_lock
+from pipeline.errors import BackgroundError, UsageError, exit_code_of, message_of
+from pipeline.settings import DownloadSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOG_BYTES, LOG_FILES = 2**20, 3
+LOGGED = ("corpora", "downloader", "pipeline")
+SAVE_EVERY = 2.0
+"""Seconds between two writes of the status."""
+RATE_OVER = 300.0
+"""Seconds that the rate is taken over."""
+START_SECONDS, STOP_SECONDS = 30.0, 60.0
+"""How long a started process may take to begin, and a stopped one to commit what it has."""
+POLL_SECONDS = 0.1
+TAIL_LINES = 10
+
+
+class DownloadJob:
+    """The download into the store at `store`, whether one is running or not."""
+
+    def __init__(self, store: str | os.PathLike[str]) -> None:
+        self.store = Path(store)
+        self.directory = self.store / "download"
+        self.log_path = self.directory / "log"
+        self._status_path = self.directory / "status.json"
+        self._output_path = self.directory / "output"
+
+    def pid(self) -> int | None:
+        """The process that downloads, if one does."""
+        try:
+            descriptor = os.open(self.directory / "lock", os.O_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = os.pread(descriptor, 20, 0).strip()
+            return int(text) if text.isdigit() else 0
+        finally:
+            os.close(descriptor)
+        return None
+
+    @contextmanager
+    def held(self, settings: DownloadSettings) -> Iterator[Status]:
+        """Be the process that downloads: lock, status and log are its own within the block.
+
+        Raises
+        ------
+        StoreLockedError
+            If another process is downloading into this store.
+        """
+        self._refuse_other_directories()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(writer_lock(self.directory))
+            except StoreLockedError as error:
+                raise StoreLockedError(
+                    f"process {self.pid()} is downloading into {self.store}: `python -m pipeline "
+                    f"download --output {self.store} --status` tells how far it is, --stop ends it"
+                ) from error
+            log = stack.enter_context(_logging_to(self.log_path))
+            status = Status(self._status_path, settings)
+            log.handle(_record(logging.INFO, f"begun: {settings.source} {settings.input}".strip()))
+            try:
+                yield status
+            except BaseException as error:
+                log.handle(_record_of(error))
+                status.end(error)
+                raise
+            log.handle(_record(logging.INFO, f"done: {status.fields['added']:,} articles read"))
+            status.end(None)
+
+    def status(self) -> dict[str, Any]:
+        """What is known of the download that is running, or of the last one.
+
+        Its `state` is "running", "done", "interrupted", "failed", or "killed" if it ended without
+        a word.
+
+        Raises
+        ------
+        UsageError
+            If nothing was ever downloaded into this store.
+        CorpusFormatError
+            If the status file is damaged.
+        """
+        pid = self.pid()
+        try:
+            status = json.loads(self._status_path.read_text("utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            if pid is None:
+                raise UsageError(f"there has been no download into {self.store}") from None
+            status = {"state": "running"}
+        except ValueError as error:
+            raise CorpusFormatError(f"{self._status_path}: not JSON: {error}") from error
+        if not isinstance(status, dict):
+            raise CorpusFormatError(f"{self._status_path}: not a status")
+        if pid is None and status.get("state") == "running":
+            status |= {"state": "killed", "time_left": None, "waiting_until": None}
+        return status | {"output": str(self.store), "pid": pid, "log": str(self.log_path)}
+
+    def stop(self) -> dict[str, Any]:
+        """End the download that is running, and return what it came to.
+
+        It stores what it has and goes on from there when the same command is given again.
+
+        Raises
+        ------
+        TimeoutError
+            If it has not ended after `STOP_SECONDS`.
+        """
+        deadline = time.monotonic() + STOP_SECONDS
+        first = pid = self.pid()
+        if pid:
+            try:
+                os.kill(pid, signal.SIGTERM)
+            except ProcessLookupError:  # it has just ended by itself
+                pid = None
+        while pid is not None and self.pid() == first:
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    errno.ETIMEDOUT, f"process {pid} has not ended after {STOP_SECONDS:.0f} s"
+                )
+            time.sleep(POLL_SECONDS)
+        return self.status() | {"stopped": first is not None}
+
+    def follow(self) -> dict[str, Any]:
+        """Show the log on stderr as it grows, until the download ends."""
+        for line in self._log_lines():
+            print(line, end="", flush=True, file=sys.stderr)
+        return self.status()
+
+    def start_in_background(self, settings: DownloadSettings) -> dict[str, Any]:
+        """Start a process of its own that downloads, and return once it does or has failed.
+
+        Raises
+        ------
+        StoreLockedError
+            If a download is running.
+        BackgroundError
+            If the process ended at once; the message is its own.
+        """
+        self._refuse_other_directories()
+        if running := self.pid():
+            raise StoreLockedError(f"process {running} is downloading into {self.store} already")
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with self._output_path.open("wb") as output:
+            child = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                [sys.executable, "-m", "pipeline", "download", *as_options(settings)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while self.pid() != child.pid:
+            if child.poll() is not None:
+                break
+            if time.monotonic() > deadline:
+                child.kill()
+                raise BackgroundError(f"process {child.pid} did not begin; see {self._output_path}")
+            time.sleep(POLL_SECONDS / 5)
+        if child.returncode:
+            said = self._output_path.read_text("utf-8", errors="replace").strip()
+            last = said.splitlines()[-1] if said else f"it ended with code {child.returncode}"
+            raise BackgroundError(last.removeprefix("wikitopics: "), child.returncode)
+        child.returncode = 0  # it is not waited for
+        return {"output": str(self.store), "pid": child.pid, "log": str(self.log_path)}
+
+    def _refuse_other_directories(self) -> None:
+        """Do not make `download/` inside a directory that is something else."""
+        if not self.store.exists() or (self.store / "manifest.jsonl").exists():
+            return
+        if not self.store.is_dir():
+            raise CorpusFormatError(f"{self.store} is a file; an article store is a directory")
+        if not self.directory.exists() and any(self.store.iterdir()):
+            raise CorpusFormatError(
+                f"{self.store} holds other things and is not an article store; name a new or an "
+                "empty directory"
+            )
+
+    def _log_lines(self) -> Iterator[str]:
+        """The last lines of the log, and then each new one until nobody downloads any more."""
+        self.status()
+        while not self.log_path.exists():
+            if self.pid() is None:
+                return
+            time.sleep(POLL_SECONDS)
+        stream = self.log_path.open(encoding="utf-8", errors="replace")
+        try:
+            yield from stream.readlines()[-TAIL_LINES:]
+            while True:
+                running = self.pid() is not None
+                yield from stream
+                if not running:
+                    return
+                time.sleep(POLL_SECONDS)
+                if self._was_rotated(stream.fileno()):
+                    yield from stream
+                    stream.close()
+                    stream = self.log_path.open(encoding="utf-8", errors="replace")
+        finally:
+            stream.close()
+
+    def _was_rotated(self, descriptor: int) -> bool:
+        try:
+            return os.fstat(descriptor).st_ino != self.log_path.stat().st_ino
+        except FileNotFoundError:  # between two renames
+            return False
+
+
+class Status:
+    """What the process that downloads tells the others."""
+
+    def __init__(self, path: Path, settings: DownloadSettings) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._changed, self._ended = False, threading.Event()
+        self._seen: list[tuple[float, int]] = []
+        self.fields: dict[str, Any] = {
+            "state": "running",
+            "source": settings.source,
+            "input": settings.input,
+            "started": _now(),
+            "updated": _now(),
+            "articles": 0,
+            "added": 0,
+            "of": None,
+            "rate": None,
+            "time_left": None,
+            "waiting_until": None,
+            "requests": 0,
+            "bytes": 0,
+            "last_error": None,
+        }
+        self.save()
+        threading.Thread(target=self._keep_saving, daemon=True).start()
+
+    def update(self, added: int, **others: Any) -> None:
+        """`added` articles so far, and whatever else of the fields is new."""
+        now = time.monotonic()
+        self.fields |= {"added": added, "waiting_until": None, **others}
+        self._seen.append((now, added))
+        while len(self._seen) > 2 and self._seen[1][0] < now - RATE_OVER:
+            self._seen.pop(0)
+        (then, before) = self._seen[0]
+        if now > then:
+            self.fields["rate"] = rate = (added - before) / (now - then)
+            left = (self.fields["of"] or added) - added
+            self.fields["time_left"] = left / rate if rate and self.fields["of"] else None
+        self._changed = True
+
+    def trouble(self, reason: str, wait: float) -> None:
+        """A request failed; the next follows after `wait` seconds."""
+        until = datetime.fromtimestamp(time.time() + wait, UTC).isoformat(timespec="seconds")
+        self.fields |= {"last_error": {"time": _now(), "what": reason}, "waiting_until": until}
+        self._changed = True
+
+    def end(self, error: BaseException | None) -> None:
+        """Say how it ended."""
+        self.fields |= {"time_left": None, "waiting_until": None, "state": "done"}
+        if isinstance(error, KeyboardInterrupt):
+            self.fields["state"] = "interrupted"
+        elif error is not None:
+            what = message_of(error) if isinstance(error, Exception) else repr(error)
+            self.fields |= {"state": "failed", "last_error": {"time": _now(), "what": what}}
+        self._ended.set()
+        try:
+            self.save()
+        except OSError:
+            if error is None:
+                raise
+
+    def save(self) -> None:
+        """Write the status, whole."""
+        with self._lock:
+            self._changed = False
+            fields = self.fields | {"updated": _now()}
+            atomic_write_text(self._path, json.dumps(fields, ensure_ascii=False) + "\n")
+
+    def _keep_saving(self) -> None:
+        """Save what has changed now and then, also while the source lets us wait."""
+        while not self._ended.wait(SAVE_EVERY):
+            if self._changed:
+                # A full disk is for the one who stores articles to report.
+                with suppress(OSError):
+                    self.save()
+
+
+def as_options(settings: DownloadSettings) -> list[str]:
+    """The options that say the same as `settings`."""
+    options: list[str] = []
+    for each in fields(DownloadSettings):
+        value = asdict(settings)[each.name]
+        if value is not None:
+            options.append(f"--{each.name.replace('_', '-')}={value}")
+    return options
+
+
+class _QuietHandler(RotatingFileHandler):
+    """Says nothing when it cannot write: a full disk is for the one who stores to report."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name it has
+        """Let the record go."""
+
+
+@contextmanager
+def _logging_to(path: Path) -> Iterator[logging.Handler]:
+    """What is logged within the block goes to a rotating file too, with times, at every level."""
+    handler = _QuietHandler(
+        path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    loggers = [logging.getLogger(name) for name in LOGGED]
+    for each in loggers:
+        each.addHandler(handler)
+    try:
+        yield handler
+    finally:
+        for each in loggers:
+            each.removeHandler(handler)
+        handler.close()
+
+
+def _record_of(error: BaseException) -> logging.LogRecord:
+    """What the log says of how a download ended."""
+    if isinstance(error, KeyboardInterrupt):
+        return _record(logging.INFO, "interrupted; the same command goes on")
+    if isinstance(error, Exception) and exit_code_of(error) is not None:
+        return _record(logging.ERROR, message_of(error))
+    return _record(logging.ERROR, repr(error), error)
+
+
+def _record(level: int, text: str, error: BaseException | None = None) -> logging.LogRecord:
+    """A record for the log alone: the command line tells the terminal itself."""
+    info = (type(error), error, error.__traceback__) if error else None
+    return logging.LogRecord(__name__, level, __file__, 0, text, None, info)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

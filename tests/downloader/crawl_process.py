@@ -1,0 +1,87 @@
+"""A crawl as a process of its own, to be killed at any moment; see `main` for its arguments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora import ArticleStore
+from downloader.category import Category
+from downloader.crawl import crawl
+from downloader.errors import TryLaterError
+from downloader.http_client import PoliteClient, user_agent
+from downloader.mediawiki_api import MediaWikiApi
+from downloader.pace import Pace
+from downloader.random_pages import RandomPages
+from downloader.titles import Titles
+
+if TYPE_CHECKING:
+    from downloader.crawl import CrawlReport
+    from downloader.live import Batch, LiveSource, TextForm
+
+CONTACT = "wikitopics-tests@posteo.net"
+COMMAND = (sys.executable, "-m", "tests.downloader.crawl_process")
+
+
+def polite_api(url: str, pace: Path, per_minute: float, per_second: int) -> MediaWikiApi:
+    """An API behind a client with deadlines that suit tests."""
+    client = PoliteClient(
+        user_agent(CONTACT),
+        Pace(pace, per_minute, per_second),
+        patience=120,
+        deadline=60,
+        connect_timeout=5,
+        read_timeout=2.5,
+    )
+    return MediaWikiApi(client, url)
+
+
+def source_of(api: MediaWikiApi, name: str, what: str, text: TextForm, batch: int) -> LiveSource:
+    """A source by name."""
+    if name == "random":
+        return RandomPages(api, text, batch)
+    if name == "titles":
+        return Titles(api, what, text, batch)
+    category, _, depth = what.partition("@")
+    return Category(api, category, int(depth or 0), text, batch)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--source", default="random")
+    parser.add_argument("--what", default="", help="a file of titles, or a category@depth")
+    parser.add_argument("--text", default="wikitext")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--batch-size", type=int, default=50)
+    parser.add_argument("--shard-size", type=int, default=250)
+    parser.add_argument("--per-minute", type=float, default=6000)
+    parser.add_argument("--per-second", type=int, default=100)
+    options = parser.parse_args()
+    pace = options.directory / "pace"
+    options.directory.mkdir(exist_ok=True)
+    api = polite_api(options.url, pace, options.per_minute, options.per_second)
+    store = ArticleStore(options.directory / "articles", options.shard_size)
+    source = source_of(api, options.source, options.what, options.text, options.batch_size)
+
+    def show(report: CrawlReport, batch: Batch) -> None:
+        line = {"report": asdict(report), "skipped": batch.skipped}
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+
+    try:
+        report = crawl(store, source, options.directory / "state", options.limit, show)
+    except TryLaterError as error:
+        sys.stderr.write(f"{error}\n")
+        return 75
+    sys.stdout.write(json.dumps(asdict(report)) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

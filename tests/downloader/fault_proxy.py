@@ -1,0 +1,366 @@
+"""A proxy before a wiki that serves faults, and writes down every request.
+
+It runs as a thread (`FaultProxy`), or as a process of its own:
+
+    python -m tests.downloader.fault_proxy UPSTREAM PORT LOG --rate 0.3 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import random
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+FAULTS = (
+    "429",
+    "429 with Retry-After",
+    "503 with Retry-After",
+    "maxlag",
+    "ratelimited",
+    "HTML",
+    "truncated JSON",
+    "truncated gzip",
+    "reset before",
+    "reset inside",
+    "stall",
+    "length too long",
+    "length too short",
+    "latency",
+    "redirect",
+    "500",
+)
+MAXLAG = {
+    "error": {
+        "code": "maxlag",
+        "info": "Waiting for a database server: 7 seconds lagged.",
+        "lag": 7,
+    }
+}
+RATELIMITED = {"error": {"code": "ratelimited", "info": "You've exceeded your rate limit."}}
+REDIRECTED = "&was_redirected=1"
+Reply = tuple[int, dict[str, str], bytes]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is served how often, and how bad it is."""
+
+    rate: float = 0.0
+    """Of requests that meet a fault."""
+    faults: Sequence[str] = FAULTS
+    seed: int = 0
+    retry_after: int = 1
+    """Seconds, where a fault promises some."""
+    stall: float = 3.0
+    """Seconds of silence inside a body; the client is expected to go before."""
+    latency: float = 1.0
+    """Seconds before an answer that is late."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client asked for, and got."""
+
+    arrived: float
+    """Seconds of the monotonic clock, which all processes share."""
+    ended: float
+    """Just before the last bytes went out, or when the client was gone."""
+    path: str
+    params: dict[str, str]
+    headers: dict[str, str]
+    fault: str
+    retry_after: int | None
+
+
+class FaultProxy:
+    """The proxy as a thread of this process: `with FaultProxy(url, settings) as proxy: proxy.url`.
+
+    Parameters
+    ----------
+    upstream
+        Where requests go on to: scheme, host and port, and maybe a path.
+    settings
+        The faults; may be exchanged while it runs.
+    log
+        A file that gets every request as a line of JSON.
+    """
+
+    def __init__(
+        self,
+        upstream: str,
+        settings: Settings | None = None,
+        log: Path | None = None,
+        port: int = 0,
+    ) -> None:
+        self.upstream = urlsplit(upstream)
+        self.settings = settings or Settings()
+        self.log = log
+        self._requests: list[Request] = []
+        self._n_open = 0
+        self.next_faults: list[str] = []
+        """Served first, one a request; "" is none."""
+        self._random = random.Random(self.settings.seed)
+        self._lock = threading.Condition()
+        self._server = Server(("127.0.0.1", port), Handler)
+        self._server.proxy = self
+        serve = self._server.serve_forever
+        self._thread = threading.Thread(target=serve, args=(0.05,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Where the proxied API is."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}{self.upstream.path}"
+
+    def __enter__(self) -> FaultProxy:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def next_fault(self) -> str:
+        """The fault that the next request meets; empty for none."""
+        with self._lock:
+            if self.next_faults:
+                return self.next_faults.pop(0)
+            if self._random.random() >= self.settings.rate:
+                return ""
+            return self._random.choice(self.settings.faults)
+
+    @property
+    def requests(self) -> list[Request]:
+        """All requests in the order of their arrival, once those in flight have ended."""
+        with self._lock:
+            assert self._lock.wait_for(lambda: self._n_open == 0, 30)
+            return sorted(self._requests, key=lambda one: one.arrived)
+
+    def note_arrival(self) -> None:
+        """A request is in flight."""
+        with self._lock:
+            self._n_open += 1
+
+    def write_down(self, request: Request) -> None:
+        """Remember a request, which has ended."""
+        with self._lock:
+            self._requests.append(request)
+            self._n_open -= 1
+            self._lock.notify_all()
+            if self.log is not None:
+                with self.log.open("a") as file:
+                    file.write(json.dumps(asdict(request)) + "\n")
+
+    def ask_upstream(self, path: str, headers: Mapping[str, str]) -> Reply:
+        """The wiki's own answer."""
+        connection = http.client.HTTPConnection(self.upstream.netloc, timeout=120)
+        try:
+            names = ("User-Agent", "Accept-Encoding")
+            passed = {name: headers[name] for name in names if name in headers}
+            connection.request("GET", path.replace(REDIRECTED, ""), headers=passed)
+            answer = connection.getresponse()
+            body = answer.read()
+            kept = ("content-type", "content-encoding", "retry-after", "mediawiki-api-error")
+            return answer.status, {k: v for k, v in answer.getheaders() if k.lower() in kept}, body
+        finally:
+            connection.close()
+
+
+class Server(ThreadingHTTPServer):
+    """A thread for each connection."""
+
+    daemon_threads = True
+    proxy: FaultProxy
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that are gone; tests kill them."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection of a client."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    timeout = 120
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Nothing on stderr."""
+
+    def do_GET(self) -> None:
+        """Serve an answer, or a fault."""
+        arrived = time.monotonic()
+        self.ended = 0.0
+        proxy = cast("Server", self.server).proxy
+        proxy.note_arrival()
+        fault = proxy.next_fault()
+        promise = proxy.settings.retry_after if "Retry" in fault or fault == "maxlag" else None
+        try:
+            self.serve(fault, proxy, promise)
+        finally:
+            parts = urlsplit(self.path)
+            proxy.write_down(
+                Request(
+                    arrived=arrived,
+                    ended=self.ended or time.monotonic(),
+                    path=parts.path,
+                    params={name: values[-1] for name, values in parse_qs(parts.query).items()},
+                    headers=dict(self.headers.items()),
+                    fault=fault,
+                    retry_after=promise,
+                )
+            )
+
+    def serve(self, fault: str, proxy: FaultProxy, promise: int | None) -> None:
+        """Do what the fault says."""
+        waits = {} if promise is None else {"Retry-After": str(promise)}
+        kind = {"Content-Type": "application/json; charset=utf-8"}
+        if fault[:3] in ("429", "503", "500"):
+            self.reply(int(fault[:3]), {**waits, "Content-Type": "text/plain"}, b"Too much\n")
+        elif fault == "maxlag":
+            self.reply(200, {**waits, **kind, "X-Database-Lag": "7"}, json.dumps(MAXLAG).encode())
+        elif fault == "ratelimited":
+            self.reply(200, kind, json.dumps(RATELIMITED).encode())
+        elif fault == "HTML":
+            self.reply(200, {"Content-Type": "text/html"}, b"<!DOCTYPE html><p>We are busy")
+        elif fault == "redirect":
+            self.reply(302, {"Location": self.path + REDIRECTED}, b"")
+        elif fault == "reset before":
+            self.reset()
+        elif fault == "latency" and self.wait_while_connected(proxy.settings.latency):
+            self.close_connection = True
+        else:
+            wants_gzip = "truncated JSON" not in fault
+            headers = dict(self.headers.items()) if wants_gzip else {"Accept-Encoding": "identity"}
+            self.spoil(fault, proxy, *proxy.ask_upstream(self.path, headers))
+
+    def spoil(
+        self, fault: str, proxy: FaultProxy, status: int, headers: dict[str, str], body: bytes
+    ) -> None:
+        """Send an answer, with the fault in it."""
+        half = len(body) // 2
+        if fault in ("truncated JSON", "truncated gzip"):
+            self.reply(status, headers, body[:half])
+        elif fault == "length too short":
+            self.reply(status, headers, body, length=half)  # the rest looks like the next answer
+        elif fault == "length too long":
+            self.reply(status, headers, body, length=len(body) + 10)
+            self.close_connection = True
+        elif fault in ("stall", "reset inside"):
+            self.reply(status, headers, body[:half], length=len(body))
+            if fault == "stall":
+                self.wait_while_connected(proxy.settings.stall)
+                self.ended = time.monotonic()
+            self.reset()
+        else:
+            self.reply(status, headers, body)
+
+    def reply(
+        self, status: int, headers: Mapping[str, str], body: bytes, length: int | None = None
+    ) -> None:
+        """Send an answer in one piece."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        buffered = cast("list[bytes]", self.__dict__["_headers_buffer"])
+        buffered += [b"\r\n", body]
+        self.ended = time.monotonic()
+        self.flush_headers()
+
+    def reset(self) -> None:
+        """Close the connection with a reset instead of a farewell."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.ended = self.ended or time.monotonic()
+        self.close_connection = True
+        self.connection.close()
+
+    def wait_while_connected(self, seconds: float) -> bool:
+        """Wait; True if the client went before the time was over."""
+        return bool(select.select([self.connection], [], [], seconds)[0])
+
+
+def read_log(path: Path) -> list[Request]:
+    """The requests in a log, in the order of their arrival."""
+    lines = path.read_text().splitlines()
+    return sorted((Request(**json.loads(line)) for line in lines), key=lambda one: one.arrived)
+
+
+def check_manners(
+    requests: Sequence[Request],
+    *,
+    per_second: int,
+    per_minute: float,
+    contact: str = "",
+    one_in_flight: bool = True,
+) -> None:
+    """See to it that requests keep to the rules, as seen from the server."""
+    requests = sorted(requests, key=lambda one: one.arrived)
+    arrivals = [one.arrived for one in requests]
+    assert most_within(arrivals, 1.0) <= per_second
+    assert most_within(arrivals, 60.0) <= per_minute
+    for before, after in pairwise(requests):
+        if one_in_flight:
+            assert after.arrived >= before.ended, (before, after)
+        if before.retry_after is not None:
+            assert after.arrived >= before.ended + before.retry_after, (before, after)
+    for one in requests:
+        assert contact in one.headers["User-Agent"]
+        assert "gzip" in one.headers["Accept-Encoding"]
+        assert one.params["maxlag"] == "5"
+
+
+def most_within(times: Sequence[float], seconds: float) -> int:
+    """The most of some ascending times that any window of this length holds."""
+    most = first = 0
+    for last, moment in enumerate(times):
+        while moment - times[first] >= seconds:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("upstream")
+    parser.add_argument("port", type=int)
+    parser.add_argument("log", type=Path)
+    parser.add_argument("--rate", type=float, default=0.3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=1.0)
+    parser.add_argument("--fault", action="append", help="one of those to serve; all if none")
+    options = parser.parse_args()
+    settings = Settings(
+        rate=options.rate,
+        seed=options.seed,
+        latency=options.latency,
+        faults=options.fault or FAULTS,
+    )
+    with FaultProxy(options.upstream, settings, options.log, options.port) as proxy:
+        sys.stdout.write(f"{proxy.url}\n")
+        sys.stdout.flush()
+        sys.stdin.read()  # ends with the process that started this one
+
+
+if __name__ == "__main__":
+    main()

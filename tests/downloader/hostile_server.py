@@ -1,0 +1,182 @@
+"""A server on loopback that sends whatever a test wants it to send, byte by byte."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    target: str
+    headers: dict[str, str]
+    arrived: float = field(default_factory=time.monotonic)
+
+
+def http(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
+    """An answer with a right Content-Length, unless another one is given."""
+    lines = {"Content-Length": str(len(body))}
+    lines |= {name.replace("_", "-").title(): value for name, value in headers.items()}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"HTTP/1.1 {status}\r\n{head}\r\n".encode("latin-1") + body
+
+
+def drip(sock: socket.socket, data: bytes, pause: float = 0.01) -> None:
+    for i in range(len(data)):
+        sock.sendall(data[i : i + 1])
+        time.sleep(pause)
+
+
+def flood(sock: socket.socket, data: bytes, seconds: float = 20.0) -> None:
+    """Send `data` again and again, until the other side has had enough."""
+    end = time.monotonic() + seconds
+    with suppress(OSError):
+        while time.monotonic() < end:
+            sock.sendall(data)
+
+
+def reset(sock: socket.socket) -> None:
+    """End the connection with RST."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+class HostileServer:
+    """Answers each request with the next of its answers; the last one for ever.
+
+    An answer is bytes, or is called with the request and the socket. The connection stays open
+    unless the call returns False or fails.
+    """
+
+    def __init__(self, answers: tuple[object, ...], tls: ssl.SSLContext | None = None) -> None:
+        self.answers = answers
+        self._tls = tls
+        self._mutex = threading.Lock()
+        self.n_connections = 0
+        self.requests: list[Request] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self._open: set[socket.socket] = set()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # or it goes on in the other thread
+        self._listener.close()
+        for sock in list(self._open):
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                sock, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        self.n_connections += 1
+        self._open.add(sock)
+        with suppress(OSError, ValueError):
+            sock.settimeout(30)
+            if self._tls:
+                sock = self._tls.wrap_socket(sock, server_side=True)
+                self._open.add(sock)
+            stream = sock.makefile("rb")
+            while request := self._receive(stream):
+                with self._mutex:
+                    answer = self.answers[min(len(self.requests), len(self.answers) - 1)]
+                    self.requests.append(request)
+                if not callable(answer):
+                    sock.sendall(answer)
+                elif answer(request, sock) is False:
+                    break
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+        sock.close()
+
+    def _receive(self, stream: object) -> Request | None:
+        lines: list[str] = []
+        while (line := stream.readline(2**16)) not in {b"\r\n", b"\n", b""}:
+            lines.append(line.decode("latin-1").rstrip())
+        if not lines:
+            return None
+        method, target, _ = lines[0].split(" ", 2)
+        pairs = (line.split(":", 1) for line in lines[1:])
+        return Request(method, target, {k.lower(): v.strip() for k, v in pairs})
+
+
+@contextmanager
+def serving(*answers: object, tls: ssl.SSLContext | None = None) -> Iterator[HostileServer]:
+    server = HostileServer(answers, tls)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+GOOD = http(b'{"a": [1, 2]}', content_type="application/json")
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """A guard against hanging."""
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < seconds
+
+
+def chunked(*chunks: bytes, trailer: bytes = b"", **headers: str) -> bytes:
+    lines = "".join(f"{k.replace('_', '-')}: {v}\r\n" for k, v in headers.items())
+    head = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{lines}\r\n".encode()
+    return (
+        head
+        + b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in (*chunks, b""))[:-2]
+        + (trailer + b"\r\n")
+    )
+
+
+def cut(data: bytes) -> Any:
+    def answer(request: Request, sock: socket.socket) -> bool:
+        sock.sendall(data)
+        return False
+
+    return answer
+
+
+def send_and_reset(data: bytes) -> Any:
+    def answer(request: Request, sock: socket.socket) -> bool:
+        sock.sendall(data)
+        reset(sock)
+        return False
+
+    return answer
+
+
+def stall(data: bytes) -> Any:
+    def answer(request: Request, sock: socket.socket) -> bool:
+        sock.sendall(data)
+        time.sleep(3)
+        return False
+
+    return answer
+
+
+def dripping(head: bytes, tail: bytes) -> Any:
+    def answer(request: Request, sock: socket.socket) -> bool:
+        sock.sendall(head)
+        with suppress(OSError):
+            drip(sock, tail, 0.02)
+        return False
+
+    return answer

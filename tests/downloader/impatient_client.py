@@ -1,0 +1,33 @@
+"""A client for tests: as impatient as a test, and with next to no backoff."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+from downloader.http_client import PoliteClient, user_agent
+from downloader.pace import Pace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from downloader.http_client import Answer
+
+
+class SmallJitter(random.Random):
+    """A thousandth of every backoff."""
+
+    def random(self) -> float:
+        return 0.001
+
+
+def new_client(directory: Path, **settings: Any) -> PoliteClient:
+    defaults = {"patience": 0.5, "deadline": 0.3, "read_timeout": 0.2, "connect_timeout": 0.5}
+    pace = Pace(directory / "pace", 10**9, 10**9)
+    return PoliteClient(
+        user_agent("ada@lovelace.org.uk"), pace, rng=SmallJitter(), **(defaults | settings)
+    )
+
+
+def body(answer: Answer) -> bytes:
+    return answer.body

@@ -1,0 +1,524 @@
+"""Search-index dumps from files and from a real server on loopback, with all that goes wrong."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from corpora import ArticleStore, CorpusFormatError
+from downloader import cirrus, file_download
+from downloader.cirrus import CirrusShards, read_cirrus, remote_shards
+from downloader.errors import DownloadError, RefusedError, UnusableAnswerError
+from downloader.http_client import PoliteClient
+from downloader.pace import Pace
+
+FOLDER = "/other/cirrus_search_index/20260816/index_name=enwiki_content/"
+SHARD = "enwiki_content-20260816-{:05}.json.bz2"
+
+
+def pair(number, words="", **fields):
+    usual = {
+        "title": f"Page {number}",
+        "namespace": 0,
+        "wiki": "enwiki",
+        "version": number + 1000,
+        "timestamp": "2026-08-16T01:02:03Z",
+        "source_text": f"Text {number}. {words}",
+    }
+    action = {"index": {"_id": number}}
+    return f"{json.dumps(action)}\n{json.dumps(usual | fields)}\n"
+
+
+def noise(seed, n_bytes=300):
+    """Text that does not compress."""
+    return random.Random(seed).randbytes(n_bytes).hex()
+
+
+def shard_of(numbers, compress=bz2.compress, n_bytes=0):
+    return compress("".join(pair(n, noise(n, n_bytes)) for n in numbers).encode())
+
+
+class Site:
+    """Files behind a server, the requests that came, and what goes wrong with the next ones."""
+
+    def __init__(self):
+        self.files: dict[str, bytes] = {}
+        self.pages: dict[str, bytes] = {}
+        self.asked: list[tuple[str, str]] = []  # path, Range
+        self.cut_after: list[int] = []  # bytes of the next bodies that arrive
+        self.pause = 0.0  # after each piece of 16 KiB
+        self.n_sent = 0  # pieces
+
+    def list_folder(self, folder, extra=""):
+        names = sorted({path[len(folder) :].split("/")[0] for path in self.files})
+        links = "".join(f'<a href="{name}">{name}</a> 16-Aug-2026 05:11 634M\n' for name in names)
+        self.pages[folder] = (
+            f'<html><h1>Index of {folder}</h1><pre><a href="../">../</a>\n{links}{extra}</pre>'
+        ).encode()
+
+    def n_fetches(self, name=".bz2"):
+        return sum(name in path for path, _ in self.asked)
+
+
+def handler_of(site):
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            path, asked = unquote(self.path), self.headers.get("Range", "")
+            site.asked.append((path, asked))
+            body = site.pages.get(path, site.files.get(path))
+            status, start = (404, 0) if body is None else (200, 0)
+            body, headers = body or b"", {"ETag": f'"{len(body or b"")}"'}
+            if asked and path in site.files:
+                start = int(asked.removeprefix("bytes=").split("-")[0])
+                status = 206 if start < len(body) else 416
+                unit = f"{start}-{len(body) - 1}" if status == 206 else "*"
+                headers["Content-Range"] = f"bytes {unit}/{len(body)}"
+                body = body[start:]
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.send(
+                body, site.cut_after.pop(0) if path in site.files and site.cut_after else None
+            )
+
+        def send(self, body, cut_after):
+            for place in range(0, len(body), 1 << 14):
+                piece = body[place : place + (1 << 14)]
+                if cut_after is not None and place + len(piece) > cut_after:
+                    self.wfile.write(piece[: max(cut_after - place, 0)])
+                    self.close_connection = True
+                    return
+                try:
+                    self.wfile.write(piece)
+                except OSError:
+                    self.close_connection = True
+                    return
+                site.n_sent += 1
+                time.sleep(site.pause)
+
+        def log_message(self, *_):
+            pass
+
+    return Handler
+
+
+@pytest.fixture
+def site():
+    return Site()
+
+
+@pytest.fixture
+def base(site):
+    """Address of the server that has the site's files."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(site))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class NoJitter(random.Random):
+    def random(self):
+        return 0.0
+
+
+@pytest.fixture
+def client(tmp_path):
+    pace = Pace(tmp_path / "pace", per_minute=60_000, per_second=10_000)
+    client = PoliteClient("wikitopics tests", pace, patience=20, rng=NoJitter())
+    yield client
+    client.close()
+
+
+def unknown(_):
+    return False
+
+
+def ids(batches):
+    return [article.page_id for batch in batches for article in batch.articles]
+
+
+# Files
+
+
+def test_a_file_and_a_directory(tmp_path):
+    (tmp_path / "b.json.bz2").write_bytes(shard_of([3, 4]))
+    (tmp_path / "a.json.gz").write_bytes(shard_of([1, 2], gzip.compress))
+    (tmp_path / "_SUCCESS").write_bytes(b"")
+    told: list[int] = []
+    assert [a.page_id for a in read_cirrus(tmp_path / "a.json.gz")] == [1, 2]
+    assert [a.page_id for a in read_cirrus(tmp_path, told.append)] == [1, 2, 3, 4]
+    assert told == sorted(told)
+    assert told[-1] == sum(file.stat().st_size for file in tmp_path.iterdir())
+    with pytest.raises(CorpusFormatError, match=r"no \.json"):
+        list(read_cirrus(Path(__file__).parent))
+
+
+def test_articles_before_an_error_come_first_for_any_number_of_processes(tmp_path):
+    path = tmp_path / "dump.json"
+    path.write_text("".join(map(pair, range(1, 21))) + '{"index": {"_id": 21}}')
+    for n_processes in (1, 2):
+        found: list[int] = []
+        with pytest.raises(CorpusFormatError, match=r"dump\.json, line 41: .*before its document"):
+            found.extend(a.page_id for a in read_cirrus(path, n_processes=n_processes))
+        assert found == list(range(1, 21))
+    path.write_text(pair(1) + pair(2) + pair(3, namespace=1) + pair(4)[:-9])
+    found = []
+    with pytest.raises(CorpusFormatError, match="line 8"):
+        found.extend(article.page_id for article in read_cirrus(path))
+    assert found == [1, 2]
+
+
+def test_the_choice_of_text_reaches_the_parser(tmp_path):
+    path = tmp_path / "dump.json"
+    path.write_text(pair(1, "[[Wiki|words]]", text="Search text."))
+    assert [article.text for article in read_cirrus(path)] == ["Text 1. words"]
+    assert [article.text for article in read_cirrus(path, text="extracted")] == ["Search text."]
+
+
+# Listings
+
+
+def test_shards_are_listed_in_the_order_of_names(site, base, client):
+    for number in (10, 2, 0):
+        site.files[FOLDER + SHARD.format(number)] = b""
+    site.files[FOLDER + "_SUCCESS"] = b""
+    site.list_folder(FOLDER)
+    expected = [base + FOLDER + SHARD.format(number) for number in (0, 2, 10)]
+    for url in (base + FOLDER, base + FOLDER.rstrip("/"), base + FOLDER.replace("=", "%3D")):
+        assert list(map(unquote, remote_shards(client, url))) == expected
+    assert {path for path, _ in site.asked} == {FOLDER}
+    one = base + "/elsewhere/enwiki-20251229-cirrussearch-content.json.gz"
+    assert remote_shards(client, one) == [one]
+    assert len(site.asked) == 3
+
+
+HOSTILE_LINKS = [
+    "https://evil.example/other/x-00001.json.bz2",
+    "//evil.example/x-00001.json.bz2",
+    "http://user@127.0.0.1/x-00001.json.bz2",
+    "../x-00001.json.bz2",
+    "%2e%2e/x-00001.json.bz2",
+    "..%2fx-00001.json.bz2",
+    "%2e%2e%2f%2e%2e%2fx-00001.json.bz2",
+    "a/x-00001.json.bz2",
+    "/x-00001.json.bz2",
+    "..\\x-00001.json.bz2",
+    "x%00-00001.json.bz2",
+    "x%0a-00001.json.bz2",
+    ".hidden.json.bz2",
+    "-rf.json.bz2",
+    "x-00001.json.bz2?to=https://evil.example/",
+    "file:///etc/x-00001.json.bz2",
+    "javascript:x-00001.json.bz2",
+    "http://[::1/x-00001.json.bz2",
+    "x" * 5000 + ".json.bz2",
+    "é-00001.json.bz2",
+    "x-00001.json.bz2.exe",
+    "",
+]
+
+
+def test_a_hostile_listing_leads_nowhere(site, base, client):
+    site.files[FOLDER + SHARD.format(0)] = b""
+    site.list_folder(
+        FOLDER,
+        '<base href="https://evil.example/"><a>no link</a>'
+        + "".join(f'<a href="{link}">x</a>' for link in HOSTILE_LINKS),
+    )
+    assert list(map(unquote, remote_shards(client, base + FOLDER))) == [
+        base + FOLDER + SHARD.format(0)
+    ]
+
+
+def test_a_folder_above_is_refused_with_what_is_in_it(site, base, client):
+    above = "/other/cirrus_search_index/20260816/"
+    links = [
+        f"index_name%3D{code}wiki_{kind}/" for code in "abc" for kind in ("content", "general")
+    ]
+    site.pages[above] = "".join(f'<a href="{link}">x</a>' for link in links).encode()
+    with pytest.raises(RefusedError, match=r"index_name=awiki_content/ index_name=bwiki_con") as e:
+        remote_shards(client, base + above)
+    assert "_general" not in str(e.value)
+    site.pages["/empty/"] = b"<html>nothing"
+    with pytest.raises(RefusedError, match=r"no \.json\.bz2"):
+        remote_shards(client, base + "/empty")
+    with pytest.raises(RefusedError):
+        remote_shards(client, base + "/missing/")
+
+
+def test_several_wikis_in_one_folder_are_refused(site, base, client):
+    for name in ("aawiki-20251229-cirrussearch-content", "enwiki-20251229-cirrussearch-general"):
+        site.files[f"/old/{name}.json.gz"] = b""
+    site.list_folder("/old/")
+    with pytest.raises(RefusedError, match=r"2 indices.*aawiki-20251229-.*enwiki-20251229-"):
+        remote_shards(client, base + "/old/")
+
+
+# Shards
+
+
+@pytest.fixture
+def dump(site):
+    """Three shards of 100 pages each."""
+    for number in range(3):
+        pages = range(100 * number + 1, 100 * number + 101)
+        site.files[FOLDER + SHARD.format(number)] = shard_of(pages)
+    site.list_folder(FOLDER)
+
+
+@pytest.mark.usefixtures("dump")
+def test_all_articles_come_in_order_and_nothing_stays_on_disk(site, base, client, tmp_path):
+    told: list[int] = []
+    source = CirrusShards(client, base + FOLDER, tmp_path / "d", progress=told.append)
+    assert source.language == "en"
+    assert source.total() is None
+    assert not (tmp_path / "d").exists()
+    at_once: list[int] = []
+    batches = []
+    for batch in source.batches(None, unknown):
+        at_once.append(len(list((tmp_path / "d" / "cirrus").iterdir())))
+        batches.append(batch)
+    assert ids(batches) == list(range(1, 301))
+    assert [batch.finished for batch in batches] == [False] * (len(batches) - 1) + [True]
+    assert max(at_once) == 1
+    assert list((tmp_path / "d" / "cirrus").iterdir()) == []
+    assert site.n_fetches() == 3
+    assert told
+    parallel = CirrusShards(client, base + FOLDER + SHARD.format(1), tmp_path / "p", n_processes=2)
+    assert ids(parallel.batches(None, unknown)) == list(range(101, 201))
+    # Finished: nothing is fetched again.
+    cursor = json.loads(json.dumps(batches[-1].cursor))
+    again = CirrusShards(client, base + FOLDER, tmp_path / "d")
+    assert [(b.articles, b.finished) for b in again.batches(cursor, unknown)] == [([], True)]
+    assert site.n_fetches() == 4
+    assert again.identity == source.identity
+    json.dumps(source.identity)
+
+
+@pytest.mark.usefixtures("dump")
+def test_what_is_known_is_not_parsed_again(base, client, tmp_path, monkeypatch):
+    source = CirrusShards(client, base + FOLDER, tmp_path)
+    parsed = []
+    parse = cirrus.read_document
+    monkeypatch.setattr(cirrus, "read_document", lambda r, text: parsed.append(r) or parse(r, text))
+    batches = list(source.batches(None, lambda page_id: page_id % 10 != 0))
+    wanted = set(range(10, 301, 10))
+    assert set(ids(batches)) - {1, 101, 201} == wanted  # the first tells the language of a shard
+    assert len(parsed) == len(wanted) + 3
+    assert sum(batch.already_there for batch in batches) == 300 - len(parsed)
+
+
+def test_known_ids_of_another_language_do_not_count(site, base, client, tmp_path):
+    lines = "".join(pair(n, wiki="dewiki") for n in range(1, 21))
+    site.files[FOLDER + SHARD.format(0)] = bz2.compress(lines.encode())
+    site.list_folder(FOLDER)
+    source = CirrusShards(client, base + FOLDER, tmp_path)
+    assert ids(source.batches(None, lambda _: True)) == list(range(1, 21))
+
+
+def test_batches_are_bounded_and_say_what_is_missing(site, base, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(cirrus, "BATCH_CHARACTERS", 2000)
+    lines = [pair(n, "word " * 100) for n in range(1, 40)]
+    lines += [pair(40, title="R", page_type="redirect"), pair(41, title="T", namespace=1)]
+    lines += ['{"index": {"_id": "42"}}\n{"title": 5}\n', pair(43)]
+    site.files[FOLDER + SHARD.format(0)] = gzip.compress("".join(lines).encode())
+    site.list_folder(FOLDER)
+    batches = list(CirrusShards(client, base + FOLDER, tmp_path).batches(None, unknown))
+    assert ids(batches) == [*range(1, 40), 43]
+    assert max(len(batch.articles) for batch in batches) == 4
+    skipped = {reason: names for batch in batches for reason, names in batch.skipped.items()}
+    assert skipped["redirect"] == ["R"]
+    assert skipped["other namespace"] == ["T"]
+    assert ["line 84" in name for name in skipped["malformed"]] == [True]
+
+
+def test_a_long_way_through_known_pages_is_not_silent(site, base, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(cirrus, "BATCH_RECORDS", 10)
+    site.files[FOLDER + SHARD.format(0)] = shard_of(range(1, 101))
+    site.list_folder(FOLDER)
+    source = CirrusShards(client, base + FOLDER, tmp_path)
+    batches = list(source.batches(None, lambda page_id: page_id > 1))
+    assert ids(batches) == [1]
+    assert len(batches) > 10
+
+
+def test_a_shard_of_which_nothing_can_be_read(site, base, client, tmp_path):
+    lines = "".join(f'{{"index": {{"_id": {n}}}}}\n{{"title": 5}}\n' for n in range(1, 500))
+    site.files[FOLDER + SHARD.format(0)] = bz2.compress(lines.encode())
+    site.list_folder(FOLDER)
+    source = CirrusShards(client, base + FOLDER, tmp_path)
+    with pytest.raises(CorpusFormatError, match=r"no document can be read.*line 200"):
+        list(source.batches(None, unknown))
+
+
+def test_a_damaged_shard_is_fetched_again(site, base, client, tmp_path):
+    whole = shard_of(range(1, 201), n_bytes=3000)  # more than a block of bzip2
+    path = FOLDER + SHARD.format(0)
+    site.files[path] = whole[: len(whole) * 4 // 5]
+    site.list_folder(FOLDER)
+    source = CirrusShards(client, base + FOLDER, tmp_path)
+    found: list[int] = []
+    with pytest.raises(CorpusFormatError, match=r"http://.*end too early.*fetch it anew"):
+        found.extend(
+            article.page_id for batch in source.batches(None, unknown) for article in batch.articles
+        )
+    assert found == list(range(1, len(found) + 1)) != []
+    assert list((tmp_path / "cirrus").iterdir()) == []
+    site.files[path] = whole
+    assert ids(source.batches(None, unknown)) == list(range(1, 201))
+
+
+@pytest.mark.usefixtures("dump")
+def test_an_interrupted_shard_stays_and_is_not_fetched_again(site, base, client, tmp_path):
+    batches = CirrusShards(client, base + FOLDER, tmp_path).batches(None, unknown)
+    assert len(next(batches).articles) == 100
+    batches.close()
+    assert len(list((tmp_path / "cirrus").iterdir())) == 1
+    (tmp_path / "cirrus" / "given-up.json.bz2.partial").write_bytes(b"x")
+    second = CirrusShards(client, base + FOLDER, tmp_path)
+    assert ids(second.batches({"done": "nonsense"}, unknown)) == list(range(1, 301))
+    assert site.n_fetches() == 3
+    assert list((tmp_path / "cirrus").iterdir()) == []
+    second.clear()
+    assert list(tmp_path.glob("cirrus*")) == []
+
+
+def test_the_same_name_at_another_address_is_another_file(site, base, client, tmp_path):
+    for number, folder in enumerate(("/a/enwiki_content/", "/b/enwiki_content/"), start=1):
+        site.files[folder + SHARD.format(0)] = shard_of([number])
+        site.list_folder(folder)
+    first = CirrusShards(client, base + "/a/enwiki_content/", tmp_path).batches(None, unknown)
+    next(first)
+    first.close()
+    second = CirrusShards(client, base + "/b/enwiki_content/", tmp_path)
+    assert ids(second.batches(None, unknown)) == [2]
+
+
+def test_cut_connections_are_resumed_by_range(site, base, client, tmp_path):
+    site.files[FOLDER + SHARD.format(0)] = shard_of(range(1, 201), n_bytes=2000)
+    site.list_folder(FOLDER)
+    site.cut_after = [100_000, 0, 50_000]
+    source = CirrusShards(client, base + FOLDER, tmp_path)
+    assert ids(source.batches(None, unknown)) == list(range(1, 201))
+    ranges = [asked for path, asked in site.asked if path.endswith(".bz2")]
+    assert len(ranges) == 4
+    starts = [int(asked[6:].rstrip("-")) for asked in ranges if asked]
+    assert starts == sorted(starts)
+    assert starts[-1] > 100_000
+
+
+@pytest.mark.usefixtures("dump")
+def test_a_shard_beyond_the_cap_is_not_fetched(site, base, client, tmp_path):
+    site.files[FOLDER + SHARD.format(0)] = bytes(200_000)
+    source = CirrusShards(client, base + FOLDER, tmp_path, max_shard_bytes=100_000)
+    with pytest.raises(UnusableAnswerError):
+        list(source.batches(None, unknown))
+    assert sum(file.stat().st_size for file in tmp_path.rglob("*.bz2*")) <= 100_000
+
+
+@pytest.mark.usefixtures("dump")
+def test_the_disk_is_not_filled(base, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(file_download, "KEEP_FREE", shutil.disk_usage(tmp_path).total)
+    source = CirrusShards(client, base + FOLDER, tmp_path)
+    with pytest.raises(OSError, match="would leave less") as caught:
+        list(source.batches(None, unknown))
+    assert not isinstance(caught.value, DownloadError)
+    assert [file.name for file in tmp_path.rglob("*.bz2*") if file.suffix != ".json"] == []
+
+
+def test_a_missing_shard_is_an_error_of_the_download(site, base, client, tmp_path):
+    site.files[FOLDER + SHARD.format(0)] = b""
+    site.list_folder(FOLDER)
+    del site.files[FOLDER + SHARD.format(0)]
+    with pytest.raises(RefusedError):
+        list(CirrusShards(client, base + FOLDER, tmp_path).batches(None, unknown))
+
+
+def test_nonsense_is_refused_at_once(client, tmp_path):
+    with pytest.raises(ValueError, match="extracted"):
+        CirrusShards(client, "http://127.0.0.1/", tmp_path, text="html")
+
+
+DOWNLOAD = """
+import json, sys
+from pathlib import Path
+from corpora import ArticleStore
+from downloader.cirrus import CirrusShards
+from downloader.http_client import PoliteClient
+from downloader.pace import Pace
+
+url, place = sys.argv[1], Path(sys.argv[2])
+store, state = ArticleStore(place / "store", 20), place / "state.json"
+cursor = json.loads(state.read_text()) if state.exists() else None
+known = {page_id for _, page_id in store.keys()} if store.exists else set()
+client = PoliteClient("tests", Pace(place / "pace", 60_000, 10_000), patience=20)
+print("begun", flush=True)
+for batch in CirrusShards(client, url, place).batches(cursor, known.__contains__):
+    store.append(batch.articles)
+    state.with_suffix(".new").write_text(json.dumps(batch.cursor))
+    state.with_suffix(".new").replace(state)
+print("done", flush=True)
+"""
+
+
+def run_with_kills(site, base, tmp_path, n_kills, seed):
+    """Download with `n_kills` SIGKILLs; returns the page ids in the store.
+
+    The first comes in the middle of a body, the others at random moments.
+    """
+    rng = random.Random(seed)
+    program = tmp_path / "download.py"
+    program.write_text(DOWNLOAD)
+    command = [sys.executable, str(program), base + FOLDER, str(tmp_path)]
+    root = Path(__file__).parents[2]
+    for n_pieces in (10, *(rng.randrange(30) for _ in range(n_kills - 1))):
+        target = site.n_sent + n_pieces
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
+        assert process.stdout is not None
+        process.stdout.readline()
+        while site.n_sent < target and process.poll() is None:
+            time.sleep(0.002)
+        time.sleep(rng.choice((0, 0.01, 0.1)))
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=60, cwd=root
+    )
+    assert done.stdout == "begun\ndone\n", done.stderr
+    store = ArticleStore(tmp_path / "store")
+    store.verify()
+    assert list((tmp_path / "cirrus").iterdir()) == []
+    return sorted(article.page_id for article in store)
+
+
+@pytest.mark.parametrize(("n_kills", "seed"), [(2, 1), pytest.param(30, 2, marks=pytest.mark.slow)])
+def test_kills_lose_nothing_and_double_nothing(site, base, tmp_path, n_kills, seed):
+    for number in range(3):
+        pages = range(100 * number + 1, 100 * number + 101)
+        site.files[FOLDER + SHARD.format(number)] = shard_of(pages, n_bytes=3000)
+    site.list_folder(FOLDER)
+    site.pause = 0.01  # 20 pieces a shard
+    assert run_with_kills(site, base, tmp_path, n_kills, seed) == list(range(1, 301))
+    resumed = [asked for path, asked in site.asked if path.endswith(".bz2") and asked]
+    assert resumed  # by Range, where a kill came in the middle of a body

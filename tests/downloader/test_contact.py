@@ -1,0 +1,232 @@
+"""Who may ask Wikimedia, and who has forgotten to say who they are."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+
+from downloader.contact import check_contact, is_wikimedia, user_agent
+from downloader.errors import ContactError
+
+WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
+ELSEWHERE = "http://127.0.0.1:8080/api.php"
+
+GOOD = [
+    "ada@lovelace.org.uk",
+    "a.b+wiki@mail.uni-muenchen.de",
+    "mailto:ada@lovelace.org.uk",
+    "me@blei.net",
+    "info@some-institute.ac.jp",
+    "o'neill@maths.ie",
+    "yourgrau@lovelace.org.uk",
+    "ada@myopera.org",
+    "ada@xn--mnchen-3ya.de",
+    "https://lovelace.org.uk/",
+    "https://lovelace.org.uk",
+    "http://people.uni.edu/~ada/contact.html",
+    "https://github.com/ada/engine",
+    "https://en.wikipedia.org/wiki/User:Ada_(WMF)",
+    "https://meta.wikimedia.org/wiki/Research:Topic_models_of_all_wikis",
+    "User:Ada",
+    "User talk:Ada Lovelace",
+    "en:User:Ada",
+    "[[m:User:Ada]]",
+    "  ada@lovelace.org.uk ",
+]
+
+BAD = [
+    "ada",
+    "ada@",
+    "@lovelace.org.uk",
+    "ada@lovelace",
+    "ada@@lovelace.org.uk",
+    "ada@lovelace..org",
+    "ada@-lovelace.org",
+    "ada@lovelace.1",
+    "ada@127.0.0.1",
+    "ada@[127.0.0.1]",
+    ".ada@lovelace.org.uk",
+    "ada lovelace@lovelace.org.uk",
+    "ada@lovelace.org.uk please",
+    "ada@lovelace.org.uk\nX-Evil: 1",
+    "ada@lovelace.org.uk\r",
+    "ada@lovelace.org.uk\n",
+    "ada@lovelace.org.uk\0",
+    "ada\t@lovelace.org.uk",
+    "ada@lovelace.org.uk\x85",
+    "ada@lovelace.org.uk\u2028",
+    "adä@lovelace.org.uk",
+    "ada@münchen.de",
+    "https://münchen.de/kontakt",
+    "a" * 189 + "@lovelace.org",
+    "you@example.com",
+    "ada@example.com",
+    "ada@example.org",
+    "ada@EXAMPLE.NET",
+    "ada@mail.example.com",
+    "ada@example.de",
+    "ada@example.co.uk",
+    "ada@something.example",
+    "ada@example",
+    "ada@my.test",
+    "ada@nowhere.invalid",
+    "ada@localhost",
+    "ada@mail.localhost",
+    "ada@host.local",
+    "https://example.org/contact",
+    "https://www.example.com",
+    "http://localhost/contact",
+    "http://127.0.0.1/contact",
+    "http://192.168.1.2/",
+    "http://[::1]/",
+    "https://intranet/ada",
+    "https://ada:secret@lovelace.org.uk/",
+    "https://",
+    "https:///contact",
+    "http:lovelace.org.uk",
+    "ftp://lovelace.org.uk/",
+    "https://lovelace.org.uk:port/",
+    "https://[lovelace/",
+    "https://lovelace.org.uk/my page",
+    "https://lovelace.org.uk/<page>",
+    "https://github.com",
+    "https://github.com/",
+    "https://en.wikipedia.org/",
+    "you@lovelace.org.uk",
+    "You@lovelace.org.uk",
+    "your@email",
+    "your@email.com",
+    "your.email@lovelace.org.uk",
+    "your-name@lovelace.org.uk",
+    "yourname@lovelace.org.uk",
+    "name@domain.com",
+    "ada@domain.com",
+    "ada@yourdomain.com",
+    "ada@your-company.org",
+    "ada@mydomain.net",
+    "foo@bar.com",
+    "foo@lovelace.org.uk",
+    "first.last@lovelace.org.uk",
+    "firstname.lastname@lovelace.org.uk",
+    "john.doe@gmail.com",
+    "user@host.com",
+    "email@gmail.com",
+    "noreply@lovelace.org.uk",
+    "no-reply@lovelace.org.uk",
+    "nobody@lovelace.org.uk",
+    "<your e-mail>",
+    "{contact}",
+    "User:",
+    "User:Example",
+    "User:Name",
+    "User:YourName",
+    "User:Your username",
+    "[[User:Ada",
+    "User:Ada]]",
+    "User:<name>",
+    "-",
+    "none",
+]
+
+
+@pytest.mark.parametrize("contact", GOOD)
+def test_whoever_can_be_reached_may_ask(contact: str) -> None:
+    check_contact(contact, WIKIPEDIA)
+    check_contact(contact, ELSEWHERE)
+
+
+@pytest.mark.parametrize("contact", BAD)
+def test_examples_and_malformed_addresses_are_refused_everywhere(contact: str) -> None:
+    for url in (WIKIPEDIA, ELSEWHERE):
+        with pytest.raises(ContactError, match="--contact") as caught:
+            check_contact(contact, url)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("contact", ["", " ", "\n"])
+def test_wikimedia_needs_a_contact_and_others_do_not(contact: str) -> None:
+    with pytest.raises(ContactError, match=r"en\.wikipedia\.org.*--contact"):
+        check_contact(contact, WIKIPEDIA)
+    check_contact(contact, ELSEWHERE)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://en.wikipedia.org/w/api.php",
+        "https://wikipedia.org",
+        "http://EN.WIKIPEDIA.ORG:80/w/api.php",
+        "https://en.wikipedia.org./w/api.php",
+        "https://de.wiktionary.org/",
+        "https://fr.wikibooks.org/",
+        "https://it.wikiquote.org/",
+        "https://en.wikisource.org/",
+        "https://en.wikiversity.org/",
+        "https://en.wikivoyage.org/",
+        "https://en.wikinews.org/",
+        "https://www.wikidata.org/",
+        "https://commons.wikimedia.org/",
+        "https://dumps.wikimedia.org/other/cirrussearch/",
+        "https://www.mediawiki.org/w/api.php",
+        "https://www.wikifunctions.org/",
+    ],
+)
+def test_hosts_of_wikimedia_are_known(url: str) -> None:
+    assert is_wikimedia(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://wikipedia.org.evil.net/",
+        "https://notwikipedia.org/",
+        "https://evil.net/wikipedia.org",
+        "https://wikipedia.org@evil.net/",
+        "https://wiki.archlinux.org/api.php",
+        "https://[broken/",
+        "",
+    ],
+)
+def test_others_are_not(url: str) -> None:
+    assert not is_wikimedia(url)
+
+
+@pytest.mark.parametrize("name", ["your", "User:", "https://", "a.", "a-", "[["])
+def test_no_contact_takes_long_to_judge(name: str) -> None:
+    for contact in (name + "a" * 190 + "!", name * 40 + "@" + name * 40, "a@" + "a-" * 99 + "."):
+        with contextlib.suppress(ContactError):  # and not a second
+            check_contact(contact[:200], WIKIPEDIA)
+
+
+def test_the_user_agent_names_program_operator_and_library() -> None:
+    found = user_agent(" ada@lovelace.org.uk ")
+    form = r"wikitopics/[0-9][\w.]* \(bot; ada@lovelace\.org\.uk\) requests/(\S+)"
+    match = re.fullmatch(form, found)
+    assert match
+    assert match[1] == requests.__version__
+    assert re.fullmatch(r"wikitopics/\S+ \(bot\) requests/\S+", user_agent(""))
+
+
+@given(st.text(max_size=300))
+def test_nothing_gets_into_the_header_but_one_printable_line(contact: str) -> None:
+    try:
+        header = user_agent(contact)
+    except ContactError:
+        return
+    assert header.isascii()
+    assert header.isprintable()
+
+
+@given(st.text(max_size=300) | st.from_regex(r"\S+@\S+\.[a-z]+|https?://\S+|User:.+"))
+def test_any_contact_is_accepted_or_refused_by_name(contact: str) -> None:
+    try:
+        check_contact(contact, WIKIPEDIA)
+    except ContactError:
+        return
+    assert user_agent(contact).isprintable()

@@ -1,0 +1,391 @@
+"""A crawl: every article stored once, and exactly as many as asked for, wherever it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import downloader.crawl as crawl_module
+from corpora import ArticleStore, StoreLockedError, UnsupportedVersionError
+from corpora.articles import shard
+from downloader.crawl import CrawlReport, crawl, state_path
+from downloader.errors import TryLaterError
+from downloader.mediawiki_api import MediaWikiApi
+from downloader.random_pages import RandomPages
+from downloader.titles import Titles
+from tests.downloader.crawl_process import COMMAND
+from tests.downloader.impatient_client import new_client
+from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving, synthetic_wiki
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from downloader.http_client import PoliteClient
+    from downloader.live import Batch, LiveSource
+
+N_PAGES = 100
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[PoliteClient]:
+    client = new_client(tmp_path, patience=8, deadline=5, read_timeout=5)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with serving(SyntheticWiki(N_PAGES)) as url:
+        yield url
+
+
+@pytest.fixture
+def source(client: PoliteClient, url: str) -> RandomPages:
+    return RandomPages(MediaWikiApi(client, url), batch_size=7)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ArticleStore:
+    return ArticleStore(tmp_path / "articles", shard_size=10)
+
+
+def ids_in(store: ArticleStore) -> list[int]:
+    store.verify()
+    return sorted(article.page_id for article in store)
+
+
+ALL = list(range(1, N_PAGES + 1))
+
+
+def test_everything_is_stored_once_and_then_there_is_nothing_to_do(
+    store: ArticleStore, source: RandomPages, client: PoliteClient, tmp_path: Path
+) -> None:
+    told: list[tuple[CrawlReport, Batch]] = []
+    report = crawl(store, source, tmp_path, None, lambda *news: told.append(news))
+    assert report == CrawlReport(N_PAGES, 0, {}, finished=True, total_added=N_PAGES)
+    assert ids_in(store) == ALL
+    assert [news.total_added for news, _ in told] == [*range(7, 100, 7), 100]
+    assert told[-1][0] == report
+    n_requests = client.n_requests
+    again = crawl(store, source, tmp_path)
+    assert again == CrawlReport(0, 0, {}, finished=True, total_added=N_PAGES)
+    assert client.n_requests == n_requests
+
+
+def test_shards_are_filled_at_the_ends_of_batches(
+    store: ArticleStore, source: RandomPages, tmp_path: Path
+) -> None:
+    crawl(store, source, tmp_path)
+    assert {entry.articles for entry in store.entries} <= {10, 4, 2}
+    assert len(store.entries) < 20
+
+
+def test_what_waits_long_is_stored(
+    store: ArticleStore, source: RandomPages, tmp_path: Path
+) -> None:
+    stored: list[int] = []
+    crawl(store, source, tmp_path, None, lambda *_: stored.append(len(store)), commit_seconds=0)
+    assert stored == [*range(7, 100, 7), 100]
+
+
+def test_the_limit_holds_over_all_runs(
+    store: ArticleStore, source: RandomPages, client: PoliteClient, tmp_path: Path
+) -> None:
+    first = crawl(store, source, tmp_path, 10)
+    assert (first.added, first.total_added, first.finished) == (10, 10, False)
+    n_requests = client.n_requests
+    assert crawl(store, source, tmp_path, 10).added == 0
+    assert crawl(store, source, tmp_path, 3).added == 0
+    assert client.n_requests == n_requests
+    assert crawl(store, source, tmp_path, 33).added == 23
+    assert len(ids_in(store)) == 33
+    last = crawl(store, source, tmp_path, 1000)
+    assert (last.added, last.total_added, last.finished) == (67, 100, True)
+    assert ids_in(store) == ALL
+
+
+def test_the_limit_is_met_at_the_end_of_a_batch(
+    store: ArticleStore, source: RandomPages, tmp_path: Path
+) -> None:
+    for limit in (7, 14, 98, 100):
+        report = crawl(store, source, tmp_path, limit)
+        assert (report.total_added, len(store)) == (limit, limit)
+    assert report.finished
+
+
+def test_other_articles_do_not_count(
+    store: ArticleStore, source: RandomPages, client: PoliteClient, url: str, tmp_path: Path
+) -> None:
+    titles = tmp_path / "titles"
+    titles.write_text("".join(f"Page {number}\n" for number in range(1, 41)))
+    other = Titles(MediaWikiApi(client, url), titles)
+    assert crawl(store, other, tmp_path).added == 40
+    report = crawl(store, source, tmp_path, 50)
+    assert (report.added, report.total_added) == (50, 50)
+    report = crawl(store, source, tmp_path)
+    assert (report.added, report.total_added, report.finished) == (10, 60, True)
+    assert ids_in(store) == ALL
+
+
+class Stopped(BaseException):
+    """An interrupt."""
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize("what", ["save", "commit", "add"])
+def test_an_interrupt_anywhere_loses_and_repeats_nothing(
+    client: PoliteClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+    where: str,
+) -> None:
+    """Stopped at the n-th write, for every n, and run again to a limit: it is met exactly."""
+    from corpora.articles.writer import ArticleWriter
+
+    place: Any = {"save": crawl_module, "commit": ArticleWriter, "add": ArticleWriter}[what]
+    name = {"save": "atomic_write_text"}.get(what, what)
+    original = getattr(place, name)
+    n_calls = 0
+    stop_at = 0
+
+    def deadly(*arguments: Any) -> Any:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == stop_at and where == "before":
+            raise Stopped
+        result = original(*arguments)
+        if n_calls == stop_at:
+            raise Stopped
+        return result
+
+    monkeypatch.setattr(place, name, deadly)
+    n_pages, limit = 40, 17
+    with serving(SyntheticWiki(n_pages)) as url:
+        for nth in count(1, 5 if what == "add" else 1):
+            directory = tmp_path / str(nth)
+            store = ArticleStore(directory / "articles", shard_size=5)
+            source = RandomPages(MediaWikiApi(client, url), batch_size=3)
+            n_calls, stop_at = 0, nth
+            try:
+                crawl(store, source, directory, limit)
+            except Stopped:
+                stopped = True
+            else:
+                stopped = False
+            stop_at = 0
+            n_before = len(ids_in(store))
+            report = crawl(store, source, directory, limit)
+            assert report.total_added == limit
+            assert len(ids_in(store)) == n_before + report.added == limit
+            report = crawl(store, source, directory)
+            assert (report.total_added, report.finished) == (n_pages, True)
+            assert ids_in(store) == list(range(1, n_pages + 1))
+            if not stopped:
+                break
+
+
+def test_an_interrupt_between_batches_keeps_what_has_come(
+    store: ArticleStore, source: RandomPages, client: PoliteClient, tmp_path: Path
+) -> None:
+    def interrupt(report: CrawlReport, batch: Batch) -> None:
+        if report.total_added >= 63:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        crawl(store, source, tmp_path, None, interrupt)
+    assert len(ids_in(store)) == 63
+    n_requests = client.n_requests
+    report = crawl(store, source, tmp_path)
+    assert (report.added, report.already_there) == (37, 0)  # no batch came again
+    assert client.n_requests == n_requests + 6
+
+
+def test_a_server_that_goes_away_keeps_what_has_come(tmp_path: Path, store: ArticleStore) -> None:
+    client = new_client(tmp_path, patience=0.3)
+    wiki = SyntheticWiki(N_PAGES)
+
+    def answer(asked: dict[str, str]) -> object:
+        if int(asked.get("grncontinue", 0)) >= 50:
+            return {"error": {"code": "readonly", "info": "The wiki is in read-only mode."}}
+        return wiki.answer(asked)
+
+    with serving(Scripted(answer)) as url:
+        source = RandomPages(MediaWikiApi(client, url), batch_size=10)
+        with pytest.raises(TryLaterError, match="readonly"):
+            crawl(store, source, tmp_path)
+        assert len(ids_in(store)) == 50
+    client.close()
+
+
+def test_an_article_that_cannot_be_stored_ends_nothing(
+    store: ArticleStore,
+    source: RandomPages,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lengths = sorted(len(article.text) for article in articles_of(source))
+    monkeypatch.setattr(shard, "LONGEST_ARTICLE", lengths[-5])
+    report = crawl(store, source, tmp_path)
+    n_skipped = report.skipped["cannot be stored"]
+    assert 5 <= n_skipped < N_PAGES
+    assert report.added == N_PAGES - n_skipped == len(ids_in(store))
+    assert "passed over" in caplog.text
+
+
+def articles_of(source: LiveSource) -> Iterator[Any]:
+    for batch in source.batches(None, lambda _: False):
+        yield from batch.articles
+
+
+def test_skipped_pages_are_counted(
+    store: ArticleStore, client: PoliteClient, url: str, tmp_path: Path
+) -> None:
+    titles = tmp_path / "titles"
+    titles.write_text("Page 1\nPage 1000\nPage 1001\nA|B\n")
+    report = crawl(store, Titles(MediaWikiApi(client, url), titles), tmp_path)
+    assert report == CrawlReport(1, 0, {"missing": 2, "invalid": 1}, finished=True, total_added=1)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"format": "wikitopics crawl"}',
+        '{"format": "something else", "version": 1}',
+        {"cursor": [1]},
+        {"cursor": "x"},
+        {"added": -1},
+        {"added": True},
+        {"added": "5"},
+        {"stored": None},
+        {"pending": [["en", "1"]]},
+        {"pending": "x"},
+        {"pending": [["en"]]},
+        {"next_cursor": 5},
+        {"identity": {}},
+        {"something": "else"},
+    ],
+)
+def test_a_damaged_state_costs_requests_and_no_articles(
+    store: ArticleStore,
+    source: RandomPages,
+    tmp_path: Path,
+    damage: str | dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    crawl(store, source, tmp_path, 30)
+    path = state_path(tmp_path, source.identity)
+    if isinstance(damage, dict):
+        damage = json.dumps(json.loads(path.read_text()) | damage)
+    path.write_text(damage)
+    report = crawl(store, source, tmp_path)
+    assert (report.added, report.finished) == (70, True)
+    assert ids_in(store) == ALL
+    assert "starts anew" in caplog.text
+
+
+def test_a_state_of_a_newer_version_is_left_alone(
+    store: ArticleStore, source: RandomPages, tmp_path: Path
+) -> None:
+    crawl(store, source, tmp_path, 30)
+    path = state_path(tmp_path, source.identity)
+    newer = json.dumps(json.loads(path.read_text()) | {"version": 2, "more": 1})
+    path.write_text(newer)
+    with pytest.raises(UnsupportedVersionError, match="upgrade"):
+        crawl(store, source, tmp_path)
+    assert path.read_text() == newer
+
+
+def test_a_state_of_a_store_that_is_gone_is_not_believed(
+    source: RandomPages, tmp_path: Path
+) -> None:
+    crawl(ArticleStore(tmp_path / "one"), source, tmp_path)
+    other = ArticleStore(tmp_path / "other")
+    assert crawl(other, source, tmp_path).added == N_PAGES
+    assert ids_in(other) == ALL
+
+
+def test_one_crawl_of_a_store_at_a_time(
+    store: ArticleStore, source: RandomPages, client: PoliteClient, tmp_path: Path
+) -> None:
+    with store.writer(), pytest.raises(StoreLockedError):
+        crawl(store, source, tmp_path)
+    assert client.n_requests == 0
+
+
+def test_nothing_is_left_behind(store: ArticleStore, source: RandomPages, tmp_path: Path) -> None:
+    directory = tmp_path / "state"
+    directory.mkdir()
+    path = state_path(directory, source.identity)
+    left = directory / f".{path.name}.0123abcd.partial"
+    left.write_text("of a run that was killed")
+    crawl(store, source, directory)
+    assert list(directory.iterdir()) == [path]
+
+
+# The process
+
+
+def memory_of(pid: int) -> float:
+    """MB that a process holds."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["random", "category"])
+def test_memory_is_steady_over_100_000_articles(tmp_path: Path, source: str) -> None:
+    n_pages = 100_000
+    with synthetic_wiki(n_pages) as url:
+        command = [
+            *(*COMMAND, url, str(tmp_path / "crawl"), "--source", source, "--what", "All@1"),
+            *("--per-minute", "1e9", "--per-second", "1000000"),
+        ]
+        began = time.monotonic()
+        memory: dict[int, float] = {}
+        total = 0
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                news = json.loads(line)
+                total = news.get("report", news)["total_added"]
+                for milestone in (20_000, 60_000, 99_900):
+                    if total >= milestone and milestone not in memory:
+                        memory[milestone] = memory_of(process.pid)
+        seconds = time.monotonic() - began
+    sys.stdout.write(f"{source}: {n_pages / seconds:.0f} articles/s; MB at articles: {memory}\n")
+    assert process.returncode == 0
+    assert total == n_pages
+    assert memory[99_900] - memory[20_000] < 10
+    store = ArticleStore(tmp_path / "crawl" / "articles")
+    store.verify()
+    assert len(store) == n_pages
+
+
+def test_a_killed_process_can_be_started_again(tmp_path: Path) -> None:
+    with serving(SyntheticWiki(800)) as url:
+        command = [*COMMAND, url, str(tmp_path / "crawl"), "--shard-size", "40"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert (report["total_added"], report["finished"]) == (800, True)
+    assert len(ids_in(ArticleStore(tmp_path / "crawl" / "articles"))) == 800

@@ -1,0 +1,377 @@
+"""A real MediaWiki, undisturbed, behind a proxy that serves faults, and crawled by the killed."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from corpora import ArticleStore
+from downloader.category import Category
+from downloader.crawl import crawl
+from downloader.http_client import PoliteClient, user_agent
+from downloader.mediawiki_api import MediaWikiApi
+from downloader.pace import Pace
+from downloader.random_pages import RandomPages
+from downloader.sources import read_source
+from downloader.titles import Titles
+from tests.downloader.crawl_process import COMMAND, CONTACT
+from tests.downloader.fault_proxy import FAULTS, FaultProxy, Request, Settings, check_manners
+from tests.downloader.impatient_client import SmallJitter
+from tests.downloader.mediawiki import (
+    EMPTY,
+    GONE,
+    JSON_PAGE,
+    REDIRECTS,
+    STRANGE_TITLES,
+    TEMPLATE_ONLY,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from corpora import Article
+    from downloader.live import Batch, LiveSource, TextForm
+    from tests.downloader.mediawiki import MediaWiki
+
+ROOT = Path(__file__).resolve().parents[2]
+Skipped = dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def sample() -> dict[str, Article]:
+    """The articles of the dump that the wiki holds, read from the dump."""
+    return {article.title: article for article in read_source("sample", "")}
+
+
+@pytest.fixture(scope="module")
+def expected(sample: dict[str, Article]) -> set[str]:
+    """Titles of the wiki's articles."""
+    return {*sample, *STRANGE_TITLES, "Main Page"}
+
+
+def new_api(
+    url: str, directory: Path, per_minute: float = 1e6, per_second: int = 10**6, **more: float
+) -> MediaWikiApi:
+    settings = {"patience": 120, "deadline": 60, "connect_timeout": 5, "read_timeout": 30} | more
+    pace = Pace(directory / "pace", per_minute, per_second)
+    return MediaWikiApi(PoliteClient(user_agent(CONTACT), pace, rng=SmallJitter(), **settings), url)
+
+
+def new_source(
+    name: str,
+    api: MediaWikiApi,
+    directory: Path,
+    titles: Iterable[str],
+    text: TextForm = "wikitext",
+    batch_size: int = 50,
+) -> LiveSource:
+    if name == "random":
+        return RandomPages(api, text, batch_size)
+    if name == "category":
+        return Category(api, "Everything", 0, text, batch_size)
+    path = directory / "titles.txt"
+    path.write_text("".join(f"{title}\n" for title in sorted(titles)))
+    return Titles(api, path, text, batch_size)
+
+
+def crawled(source: LiveSource, directory: Path) -> tuple[list[Article], Skipped]:
+    """What a crawl stores and passes over."""
+    skipped: Skipped = {}
+
+    def note(_: object, batch: Batch) -> None:
+        for reason, names in batch.skipped.items():
+            skipped.setdefault(reason, []).extend(names)
+
+    store = ArticleStore(directory / "articles", shard_size=20)
+    report = crawl(store, source, directory, None, note)
+    assert report.finished
+    assert report.total_added == len(store)
+    store.verify()
+    return list(store), skipped
+
+
+def check_articles(
+    articles: Iterable[Article], expected: set[str], sample: dict[str, Article], wiki: MediaWiki
+) -> None:
+    """See to it that these are the wiki's articles, each once, as the dump itself gives them."""
+    found = {article.title: article for article in articles}
+    assert sorted(article.title for article in articles) == sorted(expected)
+    for title, dumped in sample.items():
+        live = found[title]
+        assert (live.text, live.timestamp) == (dumped.text, dumped.timestamp)
+        assert (live.language, live.license) == ("en", "CC BY-SA 4.0")
+    for title in STRANGE_TITLES:
+        assert found[title].text.startswith(f"{title} is a page with a link and a sentence.")
+    rows = wiki.select(
+        "SELECT page_id, page_latest, page_title FROM page"
+        " WHERE page_namespace = 0 AND page_is_redirect = 0"
+    )
+    ids = {str(title).replace("_", " "): (page, latest) for page, latest, title in rows}
+    for title, article in found.items():
+        assert (article.page_id, article.revision_id) == ids[title]
+
+
+@pytest.mark.parametrize("name", ["random", "titles", "category"])
+def test_every_article_arrives_once_and_as_the_dump_has_it(
+    wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str], name: str
+) -> None:
+    api = new_api(wiki.url, tmp_path)
+    articles, _ = crawled(new_source(name, api, tmp_path, expected), tmp_path)
+    check_articles(articles, expected, sample, wiki)
+    n_lists = {"random": 0, "titles": 0, "category": 1}[name]
+    n_parts = 12  # more than three batches take, because this wiki cuts them into parts
+    assert api.client.n_requests <= 1 + n_lists + n_parts
+    assert api.client.n_retries == 0
+
+
+def test_the_wiki_describes_itself(wiki: MediaWiki, tmp_path: Path) -> None:
+    info = new_api(wiki.url, tmp_path).site()
+    assert info.generator.startswith("MediaWiki 1.")
+    assert (info.name, info.site.language) == ("Loopback", "en")
+    n_articles = wiki.select(
+        "SELECT count(*) FROM page WHERE page_namespace = 0 AND page_is_redirect = 0"
+    )[0][0]
+    assert info.n_articles == n_articles
+
+
+@pytest.mark.parametrize("name", ["random", "titles", "category"])
+@pytest.mark.slow
+def test_rendered_articles_arrive_once_too(
+    wiki: MediaWiki, tmp_path: Path, expected: set[str], name: str
+) -> None:
+    api = new_api(wiki.url, tmp_path)
+    articles, _ = crawled(new_source(name, api, tmp_path, expected, "html"), tmp_path)
+    assert sorted(article.title for article in articles) == sorted(expected)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 9])
+def test_rendered_articles_of_a_category_with_circles(
+    wiki: MediaWiki, tmp_path: Path, depth: int
+) -> None:
+    api = new_api(wiki.url, tmp_path)
+    source = Category(api, "category:strange", depth, "html")
+    articles, skipped = crawled(source, tmp_path)
+    assert sorted(article.title for article in articles) == sorted(STRANGE_TITLES)
+    assert sorted(skipped.pop("redirect")) == sorted(REDIRECTS)
+    assert skipped == {"no text": [TEMPLATE_ONLY]}
+    for article in articles:
+        text = article.text
+        assert text.startswith(f"{article.title} is a page with a link and a sentence.\n\n==")
+        assert text.endswith("nobody has changed it since.")
+    n_categories = {0: 1, 1: 3, 9: 6}[depth]
+    rendered = len(STRANGE_TITLES) + 1
+    assert api.client.n_requests <= 2 + n_categories + 1 + rendered
+
+
+def test_depth_and_circles_of_categories(wiki: MediaWiki, tmp_path: Path) -> None:
+    """`A in B` is below `Half`, and above and below `B in A`."""
+    found = []
+    for depth in range(4):
+        directory = tmp_path / str(depth)
+        directory.mkdir()
+        articles, _ = crawled(Category(new_api(wiki.url, directory), "Half", depth), directory)
+        found.append(len(articles))
+    n_each = [len(STRANGE_TITLES[i::6]) for i in range(6)]
+    half, a_in_b, b_in_a, deep, itself = n_each[1:]
+    assert found[0] == half
+    assert found[1] == half + a_in_b + itself
+    assert found[2] == found[1] + b_in_a
+    assert found[3] == found[2] + deep
+
+
+def test_what_is_no_article_is_reported_and_never_stored(wiki: MediaWiki, tmp_path: Path) -> None:
+    asked = [
+        *(*REDIRECTS, *GONE, EMPTY, TEMPLATE_ONLY, JSON_PAGE),
+        *("Nowhere", "A|b", "A[b", "x" * 300, "_", "%41", "mw:Elsewhere"),
+        *("Special:Version", "Talk:C++", "Category:Strange", "User:Tester", "File:X.png"),
+    ]
+    api = new_api(wiki.url, tmp_path)
+    articles, skipped = crawled(new_source("titles", api, tmp_path, asked), tmp_path)
+    assert sorted(article.title for article in articles) == ["AT&T", "C++"]  # of redirects
+    assert {reason: sorted(titles) for reason, titles in skipped.items()} == {
+        "redirect": sorted(REDIRECTS),
+        "missing": sorted([*GONE, "Nowhere", "No such page at all", "File:X.png"]),
+        "invalid": sorted(["A|b", "A[b", "x" * 300, "_", "%41"]),
+        "other wiki": ["mw:Elsewhere"],
+        "not an article": ["Category:Strange", "Special:Version", "Talk:C++", "User:Tester"],
+        "no text": [EMPTY, TEMPLATE_ONLY],
+        "not wikitext": [JSON_PAGE],
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("aT&T", "AT&T"),
+        ("AT&T#History", "AT&T"),
+        (":C++", "C++"),
+        ("it's_'single'__and ’curly’", "It's 'single' and ’curly’"),
+        ("Alpha/Beta/Gamma", "Alpha/Beta/Gamma"),
+        ("\u200fMixed עברית and English", "Mixed עברית and English"),
+        ("U\u0308ni\u0308co\u0308de\u0301 — dashes – everywhere", "Ünïcödé — dashes – everywhere"),
+        ("R&amp;B? & more; yes", "R&B? & more; yes"),
+        ("é" + "É" * 119, "É" * 120),
+        ("Old name", "C++"),
+        ("older name", "C++"),
+    ],
+)
+def test_other_ways_to_write_a_title(
+    wiki: MediaWiki, tmp_path: Path, asked: str, title: str
+) -> None:
+    api = new_api(wiki.url, tmp_path)
+    articles, _ = crawled(new_source("titles", api, tmp_path, [asked, "AC/DC"]), tmp_path)
+    assert {article.title for article in articles} == {"AC/DC", title}
+
+
+# Faults
+
+
+def with_every_fault(seed: int) -> list[str]:
+    """Every fault once in random order, some good answers between them."""
+    faults = [*FAULTS, *[""] * 8]
+    random.Random(seed).shuffle(faults)
+    return faults
+
+
+@pytest.mark.parametrize(("name", "seed"), [("random", 1), ("titles", 2), ("category", 3)])
+def test_no_fault_costs_an_article_or_the_manners(
+    wiki: MediaWiki,
+    tmp_path: Path,
+    sample: dict[str, Article],
+    expected: set[str],
+    name: str,
+    seed: int,
+) -> None:
+    settings = Settings(rate=0.3, seed=seed, stall=5, latency=0.3)
+    with FaultProxy(wiki.url, settings) as proxy:
+        if name == "random":
+            proxy.next_faults = with_every_fault(seed)
+        api = new_api(proxy.url, tmp_path, per_second=12, per_minute=1200, read_timeout=1.0)
+        source = new_source(name, api, tmp_path, expected, batch_size=5 if name == "random" else 10)
+        articles, _ = crawled(source, tmp_path)
+        requests = proxy.requests
+    check_articles(articles, expected, sample, wiki)
+    if name == "random":
+        assert {one.fault for one in requests} >= set(FAULTS)
+    assert api.client.n_requests == len(requests)
+    failed = [one for one in requests if one.fault not in ("", "latency", "redirect")]
+    assert api.client.n_retries == len(failed) > 0
+    check_manners(requests, contact=CONTACT, per_second=12, per_minute=1200)
+
+
+@pytest.mark.slow
+def test_the_rate_holds_in_any_second_and_any_minute(
+    wiki: MediaWiki, tmp_path: Path, expected: set[str]
+) -> None:
+    """Two minutes and a half at the default pace, with faults."""
+    with FaultProxy(wiki.url, Settings(rate=0.3, seed=4, stall=3, latency=2.5)) as proxy:
+        api = new_api(proxy.url, tmp_path, per_second=4, per_minute=60, read_timeout=1.0)
+        api_end = time.monotonic() + 150
+        source = new_source("random", api, tmp_path, expected, batch_size=1)
+        for _ in source.batches(None, lambda _: False):
+            if time.monotonic() > api_end:
+                break
+        requests = proxy.requests
+    check_manners(requests, contact=CONTACT, per_second=4, per_minute=60)
+    assert len(requests) > 60
+
+
+@pytest.mark.slow
+def test_thirty_seconds_of_latency_are_waited_out(
+    wiki: MediaWiki, tmp_path: Path, expected: set[str]
+) -> None:
+    with FaultProxy(wiki.url, Settings(latency=30)) as proxy:
+        proxy.next_faults = ["", "latency"]
+        api = new_api(proxy.url, tmp_path, read_timeout=45)
+        articles, _ = crawled(new_source("random", api, tmp_path, expected), tmp_path)
+        requests = proxy.requests
+    assert {article.title for article in articles} == expected
+    assert api.client.n_retries == 0
+    late, following = requests[1:3]
+    assert late.ended - late.arrived > 30
+    assert following.arrived >= late.ended + 25  # after a slow answer it eases off
+    check_manners(requests, contact=CONTACT, per_second=10**6, per_minute=1e6)
+
+
+# Kills
+
+
+class Killer:
+    """Kills crawls at random moments and starts them again, until they are done."""
+
+    def __init__(self, url: str, seed: int) -> None:
+        self.url = url
+        self.random = random.Random(seed)
+        self.kills: list[float] = []
+
+    def crawl(self, directory: Path, n_kills: int, *arguments: str) -> None:
+        """One crawl to its end, killed at most so often."""
+        command = [*COMMAND, self.url, str(directory), *arguments]
+        command += ["--batch-size", "3", "--shard-size", "5"]
+        for _ in range(n_kills):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT)
+            try:
+                process.wait(self.random.uniform(0.3, 2.5))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                self.kills.append(time.monotonic())
+            else:
+                assert process.returncode == 0
+                return
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        last = json.loads(done.stdout.splitlines()[-1])
+        assert last["finished"]
+
+    def promises_read(self, requests: Iterable[Request]) -> Iterator[Request]:
+        """The requests less those whose answer the client did not live to write down."""
+        for one in requests:
+            if not any(-0.1 < kill - one.ended < 0.3 for kill in self.kills):
+                yield one
+
+
+def kill_and_check(
+    n_kills: int, wiki: MediaWiki, directory: Path, sample: dict[str, Article], expected: set[str]
+) -> None:
+    (directory / "titles.txt").write_text("".join(f"{title}\n" for title in sorted(expected)))
+    sources = [
+        ("--source", "random"),
+        ("--source", "titles", "--what", str(directory / "titles.txt")),
+        ("--source", "category", "--what", "Everything@0"),
+    ]
+    with FaultProxy(wiki.url, Settings(rate=0.1, seed=n_kills, stall=3, latency=0.3)) as proxy:
+        killer = Killer(proxy.url, seed=n_kills)
+        n_crawls = 0
+        while len(killer.kills) < n_kills:
+            crawl_directory = directory / f"crawl-{n_crawls}"
+            source = sources[n_crawls % len(sources)]
+            killer.crawl(crawl_directory, min(12, n_kills - len(killer.kills)), *source)
+            store = ArticleStore(crawl_directory / "articles")
+            store.verify()
+            check_articles(list(store), expected, sample, wiki)
+            (state,) = (crawl_directory / "state").glob("crawl-*.json")
+            fields = json.loads(state.read_text())
+            assert (fields["added"], fields["pending"]) == (len(expected), None)
+            n_crawls += 1
+        requests = list(killer.promises_read(proxy.requests))
+    check_manners(requests, contact=CONTACT, per_second=100, per_minute=6000, one_in_flight=False)
+
+
+def test_eight_kills_lose_nothing(
+    wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str]
+) -> None:
+    kill_and_check(8, wiki, tmp_path, sample, expected)
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_lose_nothing(
+    wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str]
+) -> None:
+    kill_and_check(100, wiki, tmp_path, sample, expected)

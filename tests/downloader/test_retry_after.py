@@ -1,0 +1,125 @@
+"""A server that asks to wait is obeyed, within reason."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from downloader.errors import TryLaterError
+from downloader.pace import Pace
+from tests.downloader.hostile_server import (
+    GOOD,
+    at_most,
+    http,
+    serving,
+)
+
+if TYPE_CHECKING:
+    from downloader.http_client import PoliteClient
+
+
+def date(seconds: float) -> str:
+    return time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + seconds))
+
+
+def test_retry_after_is_obeyed(client: PoliteClient) -> None:
+    with serving(http(b"", "429 Too Many Requests", retry_after="1"), GOOD) as server:
+        waits: list[float] = []
+        client.on_trouble = lambda _, wait: waits.append(wait)
+        client._persistence._patience = 30
+        client.get_json(server.url)
+    first, second = server.requests
+    assert second.arrived - first.arrived >= 1
+    assert waits == [1.0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0",
+        "-1",
+        "-99999999999999999999",
+        "NaN",
+        "nan",
+        "inf",
+        "1e3",
+        "0x10",
+        "soon",
+        "",
+        "١٢",
+        "1; 2",
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+        "Thu, 01 Jan 0001 00:00:00 GMT",
+        "Thu, 01 Jan 0001 00:00:00 +2359",
+        "Thu, 32 Jan 2026 25:00:00 GMT",
+        "Thu, 01 Jan 99999 00:00:00 GMT",
+        "1 Jan",
+        ",,,,",
+        "x" * 60_000,
+    ],
+)
+def test_retry_after_that_says_nothing_is_no_reason_to_wait(
+    client: PoliteClient, value: str
+) -> None:
+    head = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\nRetry-After: " + value.encode() + b"\r\n\r\n"
+    with serving(head, GOOD) as server, at_most(5):
+        client.get_json(server.url)
+    assert client.n_retries == 1
+
+
+@pytest.mark.parametrize(
+    "value", ["2", "86400", "9" * 30, "9" * 5000, "Fri, 31 Dec 9999 23:59:59 GMT", "1000000.5"]
+)
+def test_a_wait_beyond_patience_is_left_to_the_caller(client: PoliteClient, value: str) -> None:
+    answer = http(b"", "429 Too Many Requests", retry_after=value)
+    start = time.time()
+    with serving(answer, GOOD) as server:
+        with at_most(5), pytest.raises(TryLaterError, match="left alone until") as caught:
+            client.get_json(server.url)
+        with at_most(5), pytest.raises(TryLaterError):  # and again, without a request
+            client.get_json(server.url)
+        assert len(server.requests) == 1
+    assert caught.value.retry_at is not None
+    assert start + 2 <= caught.value.retry_at <= time.time() + 86_400
+    assert client.pace.held_until == caught.value.retry_at
+
+
+def test_a_date_is_measured_by_the_clock_of_the_server(client: PoliteClient) -> None:
+    """Its clock is an hour ahead: by ours, the wait would be an hour longer."""
+    answer = http(b"", "503 No", retry_after=date(3600), date=date(3600))
+    with serving(answer, GOOD) as server, at_most(5):
+        client.get_json(server.url)
+    assert len(server.requests) == 2
+
+
+ASK_ONCE = """
+import sys
+from pathlib import Path
+from downloader.http_client import PoliteClient
+from downloader.pace import Pace
+
+client = PoliteClient("test", Pace(Path(sys.argv[1]), 6000, 100))
+client.get_json(sys.argv[2])
+"""
+
+
+def test_a_process_that_starts_anew_waits_too(tmp_path: Path) -> None:
+    """Killed while it waits out a Retry-After; its successor knows nothing but the pace file."""
+    pace = Pace(tmp_path / "pace")
+    with serving(http(b"", "429 Too Many Requests", retry_after="2"), GOOD) as server:
+        command = [sys.executable, "-c", ASK_ONCE, str(pace.path), server.url]
+        first = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+        end = time.monotonic() + 30
+        while pace.held_until < time.time() and time.monotonic() < end:
+            time.sleep(0.01)
+        first.kill()
+        first.wait(10)
+        assert len(server.requests) == 1
+        subprocess.run(command, cwd=Path(__file__).parents[2], timeout=60, check=True)
+    before, after = server.requests
+    assert 2 <= after.arrived - before.arrived < 30

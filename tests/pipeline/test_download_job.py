@@ -1,0 +1,333 @@
+"""`download` in the background: what others see of it, and how it begins and ends.
+
+A named pipe is the source where a download has to last: it gets as far as what was written to it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from corpora import ArticleStore, writer_lock
+from pipeline import download_job
+from pipeline.download_job import DownloadJob, Status, as_options
+from pipeline.settings import DownloadSettings, resolve
+from tests.pipeline.support import call, command, finish, session_of, spawn, wait_until, write_jsonl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+PIPE = ("download", "--source", "jsonl", "--input", "pipe")
+
+
+def write_pipe(directory: Path) -> Path:
+    path = directory / "pipe"
+    os.mkfifo(path)
+    return path
+
+
+@contextmanager
+def feeding(pipe: Path) -> Iterator[IO[bytes]]:
+    """The end of the pipe that articles are written to."""
+    descriptor = os.open(pipe, os.O_RDWR)  # does not wait for a reader
+    with os.fdopen(descriptor, "wb", buffering=0) as stream:
+        yield stream
+
+
+@pytest.fixture
+def background(tmp_path: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """A directory where a download runs in the background, and its source."""
+    pipe = write_pipe(tmp_path)
+    pid = 0
+    try:
+        with feeding(pipe) as source:
+            outcome = call(*PIPE, "--background", "--json", cwd=tmp_path)
+            assert outcome.code == 0, outcome.err
+            pid = outcome.result["pid"]
+            yield tmp_path, source
+    finally:
+        for each in session_of(pid) if pid else ():
+            os.kill(each, signal.SIGKILL)
+
+
+def lines(number: int, first_id: int = 1) -> bytes:
+    each = ({"page_id": first_id + i, "title": "T", "text": "Words."} for i in range(number))
+    return b"".join(json.dumps(one).encode() + b"\n" for one in each)
+
+
+def shards(directory: Path) -> tuple[object, ...]:
+    store = ArticleStore(directory / "articles")
+    return store.entries if store.exists else ()
+
+
+def status(directory: Path) -> dict[str, Any]:
+    outcome = call("download", "--status", "--json", cwd=directory)
+    assert outcome.code == 0, outcome.err
+    return outcome.result
+
+
+def test_a_download_in_the_background_from_beginning_to_end(
+    background: tuple[Path, IO[bytes]],
+) -> None:
+    directory, source = background
+    first = status(directory)
+    assert first["state"] == "running"
+    assert first["pid"] > 0
+    assert first["source"] == "jsonl"
+    source.write(lines(250))
+    wait_until(lambda: len(shards(directory)) == 2, 30, "not stored")
+    wait_until(lambda: status(directory)["added"] >= 200, 30, "no progress is told")
+    stopped = call("download", "--stop", "--json", cwd=directory)
+    assert stopped.code == 0
+    assert stopped.result["state"] == "interrupted"
+    assert stopped.result["stopped"]
+    assert stopped.result["pid"] is None
+    # What had been read when it was stopped is stored too.
+    assert len(ArticleStore(directory / "articles")) == 250
+    wait_until(lambda: not session_of(first["pid"]), 10, "a process is left")
+    assert "interrupted" in (directory / "articles/download/log").read_text()
+    again = call("download", "--stop", "--json", cwd=directory)
+    assert again.code == 0
+    assert not again.result["stopped"]
+
+
+def test_it_returns_at_once_and_leaves_the_terminal(background: tuple[Path, IO[bytes]]) -> None:
+    directory, _ = background
+    pid = status(directory)["pid"]
+    assert os.getsid(pid) == pid
+    for number in (0, 1, 2):
+        target = str(Path(f"/proc/{pid}/fd/{number}").readlink())
+        assert target == "/dev/null" or target.startswith(str(directory))
+
+
+def test_only_one_at_a_time(background: tuple[Path, IO[bytes]]) -> None:
+    directory, _ = background
+    pid = status(directory)["pid"]
+    for more in ((), ("--background",)):
+        outcome = call(*PIPE, *more, cwd=directory)
+        assert outcome.code == 75
+        assert f"process {pid}" in outcome.error
+    assert status(directory)["state"] == "running"
+
+
+def test_a_killed_download_is_not_said_to_run(background: tuple[Path, IO[bytes]]) -> None:
+    directory, source = background
+    source.write(lines(150))
+    wait_until(lambda: shards(directory), 30, "nothing stored")
+    pid = status(directory)["pid"]
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: status(directory)["state"] == "killed", 10, "it seems to run still")
+    assert status(directory)["pid"] is None
+    # The pid in the file is somebody else's by now: nobody is signalled.
+    (directory / "articles/download/lock").write_text(f"{os.getpid()}\n")
+    assert status(directory)["state"] == "killed"
+    assert call("download", "--stop", cwd=directory).code == 0
+    shown = call("download", "--status", cwd=directory)
+    assert "killed" in shown.out
+    assert len(ArticleStore(directory / "articles")) == 100
+
+
+def test_follow_shows_the_log_until_the_end(background: tuple[Path, IO[bytes]]) -> None:
+    directory, _ = background
+    follower = spawn("download", "--follow", "--json", cwd=directory)
+    with pytest.raises(subprocess.TimeoutExpired):
+        follower.wait(1.0)
+    call("download", "--stop", cwd=directory)
+    outcome = finish(follower, 30)
+    assert outcome.code == 0
+    assert "interrupted" in outcome.err
+    assert json.loads(outcome.out)["state"] == "interrupted"
+
+
+def test_ctrl_c_ends_following_alone(background: tuple[Path, IO[bytes]]) -> None:
+    directory, _ = background
+    follower = spawn("download", "--follow", cwd=directory)
+    time.sleep(1.0)
+    follower.send_signal(signal.SIGINT)
+    assert finish(follower, 30).code == 130
+    assert status(directory)["state"] == "running"
+
+
+@pytest.mark.parametrize("action", ["--status", "--stop", "--follow"])
+def test_there_was_no_download(tmp_path: Path, action: str) -> None:
+    outcome = call("download", action, cwd=tmp_path)
+    assert outcome.code == 2
+    assert "no download" in outcome.error
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_download_that_fails_says_why(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"title": "A", "text": "B"}\nnonsense\n')
+    argv = ("download", "--source", "jsonl", "--input", "x.jsonl")
+    outcome = call(*argv, cwd=tmp_path)
+    assert outcome.code == 3
+    told = status(tmp_path)
+    assert told["state"] == "failed"
+    assert "x.jsonl, line 2" in told["last_error"]["what"]
+    shown = call("download", "--status", cwd=tmp_path)
+    assert "x.jsonl, line 2" in shown.out
+    assert "ERROR" in (tmp_path / "articles/download/log").read_text()
+
+
+def test_a_background_download_that_cannot_begin(tmp_path: Path) -> None:
+    outcome = call("download", "--background", "--source", "dump", cwd=tmp_path)
+    assert outcome.code == 2
+    (tmp_path / "articles").write_text("a file")
+    outcome = call("download", "--background", cwd=tmp_path)
+    assert outcome.code == 3
+    assert "articles is a file" in outcome.error
+    (tmp_path / "articles").unlink()
+    (tmp_path / "articles").mkdir()
+    (tmp_path / "articles/thesis.txt").write_text("mine")
+    outcome = call("download", "--background", cwd=tmp_path)
+    assert outcome.code == 3
+    assert [path.name for path in (tmp_path / "articles").iterdir()] == ["thesis.txt"]
+
+
+def test_a_background_download_that_ends_before_it_begins(tmp_path: Path) -> None:
+    """What the process itself says when it fails is what the command says."""
+    environment = os.environ | {"PYTHONSTARTUP": "", "PYTHONPATH": str(Path.cwd())}
+    program = (
+        "import pipeline.download_job as job, pipeline.cli, sys\n"
+        "job.as_options = lambda settings: ['--source', 'nosuch']\n"
+        "sys.exit(pipeline.cli.main(['download', '--background']))\n"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert process.returncode == 2
+    assert "--source must be one of" in process.stderr
+
+
+def test_a_finished_download_is_done(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "x.jsonl", 7)
+    argv = ("download", "--source", "jsonl", "x.jsonl")
+    assert call(*argv, cwd=tmp_path).code == 0
+    told = status(tmp_path)
+    assert told["state"] == "done"
+    assert told["added"] == 7
+    assert told["articles"] == 7
+    outcome = call("download", "--follow", cwd=tmp_path)
+    assert outcome.code == 0
+    assert "done" in outcome.out
+
+
+def test_damaged_status(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "x.jsonl", 1)
+    assert call("download", "--source", "jsonl", "x.jsonl", cwd=tmp_path).code == 0
+    for text in ("{", "[]", ""):
+        (tmp_path / "articles/download/status.json").write_text(text)
+        outcome = call("download", "--status", cwd=tmp_path)
+        assert outcome.code == 3
+        assert "status.json" in outcome.error
+
+
+def test_the_log_rotates_and_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(download_job, "LOG_BYTES", 2000)
+    monkeypatch.setattr(download_job, "POLL_SECONDS", 0.002)
+    job = DownloadJob(tmp_path / "store")
+    begun, followed = threading.Event(), threading.Event()
+
+    def download() -> None:
+        import logging
+
+        logger = logging.getLogger("pipeline")
+        before = logger.level
+        logger.setLevel(logging.INFO)
+        with job.held(DownloadSettings()):
+            logger.info("line 0")
+            begun.set()
+            followed.wait(10)
+            for i in range(1, 201):
+                logger.info("line %d", i)
+                time.sleep(0.005)
+        logger.setLevel(before)
+
+    # A thread stands for the process: a lock belongs to whoever opened the file.
+    thread = threading.Thread(target=download)
+    thread.start()
+    begun.wait(10)
+    threading.Timer(0.1, followed.set).start()
+    job.follow()
+    thread.join()
+    shown = capsys.readouterr().err
+    missing = [i for i in range(201) if f" line {i}\n" not in shown]
+    assert not missing
+    logs = sorted(path.name for path in job.directory.glob("log*"))
+    assert logs == ["log", "log.1", "log.2", "log.3"]
+    assert all(path.stat().st_size <= 2000 for path in job.directory.glob("log*"))
+
+
+def test_the_options_of_the_process_say_the_same(tmp_path: Path) -> None:
+    settings = DownloadSettings(source="category", input="-x y", limit=5, contact="a b", depth=0)
+    given: dict[str, Any] = {}
+    for option in as_options(settings):
+        name, _, value = option.removeprefix("--").partition("=")
+        given[name.replace("-", "_")] = value
+    assert resolve(DownloadSettings, "download", given, {}, tmp_path / "none") == settings
+
+
+def test_rate_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(download_job.time, "monotonic", lambda: now)
+    told = Status(tmp_path / "status.json", DownloadSettings())
+    told.update(0, of=1000)
+    assert told.fields["rate"] is None
+    now += 10
+    told.update(100)
+    assert told.fields["rate"] == pytest.approx(10)
+    assert told.fields["time_left"] == pytest.approx(90)
+    now += 600  # a long wait: what was before no longer counts in full
+    told.update(100)
+    now += 250
+    told.update(350)
+    assert told.fields["rate"] == pytest.approx(250 / 850)  # since the last one before
+    told.trouble("the server is busy", 30)
+    assert told.fields["waiting_until"]
+    told.save()
+    assert json.loads((tmp_path / "status.json").read_text())["last_error"]["what"]
+    told.update(351)
+    assert told.fields["waiting_until"] is None
+
+
+def test_the_lock_is_what_counts(tmp_path: Path) -> None:
+    job = DownloadJob(tmp_path)
+    assert job.pid() is None
+    job.directory.mkdir()
+    with writer_lock(job.directory):
+        assert job.pid() == os.getpid()
+    assert job.pid() is None
+
+
+def test_the_command_in_the_background_is_this_one(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "x.jsonl", 3)
+    process = subprocess.run(
+        command("download", "--source", "jsonl", "x.jsonl", "--background"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert "--status" in process.stdout
+    wait_until(lambda: status(tmp_path)["state"] == "done", 30, "it does not end")
+    assert len(ArticleStore(tmp_path / "articles")) == 3

@@ -1,0 +1,110 @@
+"""A store that fills is seen as it comes, and is settled once nobody fills it."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from corpora import ArticleStore, Bigrams, CorpusFormatError, part_of, writer_lock
+from pipeline.document_stream import DocumentStream
+from pipeline.documents import text_settings, token_store, tokens_of
+from pipeline.following import FollowedStore
+from pipeline.settings import TrainSettings
+from tests.pipeline.conftest import fill_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SETTINGS = TrainSettings(documents="article", validation=0.2, test=0.2)
+
+
+def test_a_store_is_waited_for_while_a_download_runs(tmp_path: Path) -> None:
+    store = FollowedStore(ArticleStore(tmp_path / "articles"))
+    (tmp_path / "articles/download").mkdir(parents=True)
+    with writer_lock(tmp_path / "articles/download"):
+        store.look()
+        assert (store.entries, store.is_settled) == ((), False)
+    shutil.rmtree(tmp_path / "articles/download")
+    fill_store(tmp_path / "articles", 30)
+    with writer_lock(tmp_path / "articles"):
+        store.look()
+        assert (store.n_articles, len(store.entries), store.is_settled) == (30, 3, False)
+    fill_store(tmp_path / "articles", 40)
+    store.look()
+    assert (store.n_articles, store.is_settled) == (40, True)
+
+
+def test_once_settled_nothing_is_added(tmp_path: Path) -> None:
+    fill_store(tmp_path / "articles", 20)
+    store = FollowedStore(ArticleStore(tmp_path / "articles"))
+    store.look()
+    assert store.is_settled
+    fill_store(tmp_path / "articles", 30)
+    known = [entry.sha256 for entry in store.entries]
+    again = FollowedStore(ArticleStore(tmp_path / "articles"), known, is_settled=True)
+    with writer_lock(tmp_path / "articles"):
+        for each in (store, again):
+            each.look()
+            assert (each.n_articles, each.is_settled) == (20, True)
+
+
+def test_without_a_store_and_a_download_there_is_nothing_to_wait_for(tmp_path: Path) -> None:
+    with pytest.raises(CorpusFormatError, match="no article store"):
+        FollowedStore(ArticleStore(tmp_path / "nosuch")).look()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_store_with_other_articles_is_refused(tmp_path: Path) -> None:
+    fill_store(tmp_path / "articles", 20)
+    fill_store(tmp_path / "others", 20, n_words=42)
+    known = [entry.sha256 for entry in ArticleStore(tmp_path / "others").entries]
+    with pytest.raises(CorpusFormatError, match="bring them back, or choose another --run"):
+        FollowedStore(ArticleStore(tmp_path / "articles"), known).look()
+
+
+@pytest.mark.parametrize("n_taken", [0, 1, 17])
+def test_training_documents_come_in_order_and_held_out_ones_never(tiny: Path, n_taken: int) -> None:
+    articles = ArticleStore(tiny / "articles")
+    vocabulary = ("atom", "guitar", "panel", "river")
+    stream = DocumentStream(
+        FollowedStore(articles), SETTINGS, Bigrams({}), vocabulary, n_taken, n_processes=1
+    )
+    expected, held_out, n_before = [], [], []
+    for block in tokens_of(articles, text_settings(SETTINGS), 1):
+        for d, name in enumerate(block.doc_ids):
+            words = [word for run in block.runs(d) for word in run]
+            row = [words.count(word) for word in vocabulary]
+            part = part_of(name, 0.2, 0.2)
+            if part == "train":
+                expected.append(row)
+            elif part == "validation":
+                held_out.append(row)
+                n_before.append(len(expected))
+    assert len(expected) > 20
+    assert len(held_out) > 5
+
+    found = []
+    for is_new in stream.read():
+        assert is_new
+        while stream.n_waiting >= 4:
+            found += stream.take(4).toarray().tolist()
+            so_far = n_taken + len(found)
+            seen = [row for row, n in zip(held_out, n_before, strict=True) if n < so_far]
+            assert stream.validation().toarray().tolist() == seen
+    found += stream.take(stream.n_waiting).toarray().tolist()
+    assert found == expected[n_taken:]
+    assert (stream.n_articles, stream.n_shards, stream.n_taken) == (60, 6, len(expected))
+
+
+def test_tokens_that_another_process_makes_are_waited_for(untouched: Path) -> None:
+    articles = ArticleStore(untouched / "articles")
+    stream = DocumentStream(FollowedStore(articles), SETTINGS, Bigrams({}), ("atom",), 0, 1)
+    directory = token_store(articles, text_settings(SETTINGS)).directory
+    directory.mkdir(parents=True)
+    reading = stream.read()
+    with writer_lock(directory):
+        assert not next(reading)
+        assert not next(reading)
+    assert list(reading) == [True] * 6
