@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ from downloader.pace import Pace
 from downloader.random_pages import RandomPages
 from downloader.sources import sample_path
 from downloader.titles import Titles
+from tests.downloader import mediawiki
 from tests.downloader.fault_proxy import FaultProxy
 from tests.downloader.mediawiki import NEEDED, missing_packages, running_mediawiki
 
@@ -100,7 +102,7 @@ def wikipedia_api(proxy: FaultProxy, titles: list[str]) -> None:
     counted = Counted(proxy)
     texts = [wiki.page(title).text for title in titles]
     found = [text for text in texts if text]
-    counted.report(f"wikipedia-api {wikipediaapi.__version__}", len(found), sum(map(len, found)))
+    counted.report(f"wikipedia-api {version('wikipedia-api')}", len(found), sum(map(len, found)))
 
 
 def from_files(folder: Path) -> None:
@@ -156,6 +158,7 @@ def main() -> None:
         titles = [page.title for page in read_pages(sample_path())]
         listed.write_text("\n".join(titles) + "\n")
         (folder / "wiki").mkdir()
+        mediawiki.LARGEST_ANSWER = 8 * 2**20  # MediaWiki's default; the tests have theirs cut up
         with (
             contextmanager(running_mediawiki)(folder / "wiki") as wiki,
             FaultProxy(wiki.url) as proxy,

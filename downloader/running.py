@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-LOCKS = ("download/lock", "lock")
-"""Held by a download from its beginning to its end, and by whoever writes to the store."""
+from corpora.lock import lock_holder
+
+if TYPE_CHECKING:
+    import os
 
 
 def download_is_running(store: str | os.PathLike[str]) -> bool:
     """Whether a process holds one of the locks of the store at the path `store`.
 
-    The operating system frees them with their holder, however it ends. Nothing is created, and a
-    store that is not there has nobody who fills it.
+    A download holds the one in `download` from its beginning to its end, whoever writes to the
+    store that of the store. A store that is not there has nobody who fills it.
     """
-    return any(_is_held(Path(store) / name) for name in LOCKS)
-
-
-def _is_held(lock: Path) -> bool:
-    try:
-        descriptor = os.open(lock, os.O_RDONLY)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    try:
-        # Shared, so that two who look do not take each other for a holder.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    directories = (Path(store) / "download", Path(store))
+    return any(lock_holder(directory) is not None for directory in directories)

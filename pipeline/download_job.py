@@ -12,7 +12,6 @@ holder: a pid alone could be anybody's after a crash.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import logging
 import os
@@ -29,8 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import CorpusFormatError, StoreLockedError
-from corpora.files import atomic_write_text
-from corpora.lock import writer_lock
+from corpora.files import atomic_write_text, remove_partial_files
+from corpora.lock import lock_holder, writer_lock
 from pipeline.errors import BackgroundError, UsageError, exit_code_of, message_of
 from pipeline.settings import DownloadSettings
 
@@ -61,18 +60,7 @@ class DownloadJob:
 
     def pid(self) -> int | None:
         """The process that downloads, if one does."""
-        try:
-            descriptor = os.open(self.directory / "lock", os.O_RDONLY)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            text = os.pread(descriptor, 20, 0).strip()
-            return int(text) if text.isdigit() else 0
-        finally:
-            os.close(descriptor)
-        return None
+        return lock_holder(self.directory)
 
     @contextmanager
     def held(self, settings: DownloadSettings) -> Iterator[Status]:
@@ -93,6 +81,7 @@ class DownloadJob:
                     f"process {self.pid()} is downloading into {self.store}: `python -m pipeline "
                     f"download --output {self.store} --status` tells how far it is, --stop ends it"
                 ) from error
+            remove_partial_files(self.directory)
             log = stack.enter_context(_logging_to(self.log_path))
             status = Status(self._status_path, settings)
             log.handle(_record(logging.INFO, f"begun: {settings.source} {settings.input}".strip()))

@@ -87,6 +87,8 @@ class Request:
     headers: dict[str, str]
     fault: str
     retry_after: int | None
+    n_bytes: int = 0
+    """Of the body, as it was sent."""
 
 
 class FaultProxy:
@@ -210,7 +212,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Serve an answer, or a fault."""
         arrived = time.monotonic()
-        self.ended = 0.0
+        self.ended, self.n_bytes = 0.0, 0
         proxy = cast("Server", self.server).proxy
         proxy.note_arrival()
         fault = proxy.next_fault()
@@ -228,6 +230,7 @@ class Handler(BaseHTTPRequestHandler):
                     headers=dict(self.headers.items()),
                     fault=fault,
                     retry_after=promise,
+                    n_bytes=self.n_bytes,
                 )
             )
 
@@ -286,6 +289,7 @@ class Handler(BaseHTTPRequestHandler):
         buffered = cast("list[bytes]", self.__dict__["_headers_buffer"])
         buffered += [b"\r\n", body]
         self.ended = time.monotonic()
+        self.n_bytes += len(body)
         self.flush_headers()
 
     def reset(self) -> None:

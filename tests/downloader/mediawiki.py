@@ -172,7 +172,8 @@ class MediaWiki:
         self.supervisor = subprocess.Popen(
             [
                 *(sys.executable, "-c", SUPERVISOR, str(self.directory / "server.log")),
-                *("php", "-S", f"127.0.0.1:{self.port}", "-t", str(CODE)),
+                *("php", "-d", "output_buffering=0"),  # else MediaWiki leaves gzip to it
+                *("-S", f"127.0.0.1:{self.port}", "-t", str(CODE)),
             ],
             stdin=subprocess.PIPE,
             env=self.environment,
