@@ -26,7 +26,7 @@ demo: $(INSTALLED)
 	$(BIN)/python -m pipeline evaluate demo
 
 test: $(DEVELOPMENT)
-	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" --cov --cov-report=term:skip-covered
 
 test-all: $(DEVELOPMENT)
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered

@@ -47,6 +47,27 @@ START_SECONDS, STOP_SECONDS = 30.0, 60.0
 POLL_SECONDS = 0.1
 TAIL_LINES = 10
 
+BLANK: dict[str, Any] = {
+    "state": None,
+    "pid": None,
+    "source": None,
+    "input": None,
+    "started": None,
+    "updated": None,
+    "articles": None,
+    "added": None,
+    "of": None,
+    "rate": None,
+    "time_left": None,
+    "waiting_until": None,
+    "requests": 0,
+    "bytes": 0,
+    "skipped": {},
+    "last_error": None,
+}
+"""What a status tells. `added` is of this crawl over all its runs, or read from the file so far;
+`articles` is how many the store holds; `time_left` is in seconds, `rate` in articles a second."""
+
 
 class DownloadJob:
     """The download into the store at `store`, whether one is running or not."""
@@ -113,11 +134,14 @@ class DownloadJob:
         except (FileNotFoundError, NotADirectoryError):
             if pid is None:
                 raise UsageError(f"there has been no download into {self.store}") from None
-            status = {"state": "running"}
+            status = {}  # it is just about to write one
         except ValueError as error:
             raise CorpusFormatError(f"{self._status_path}: not JSON: {error}") from error
         if not isinstance(status, dict):
             raise CorpusFormatError(f"{self._status_path}: not a status")
+        if pid is not None and status.get("pid") != pid:
+            status = {"state": "running"}
+        status = BLANK | status
         if pid is None and status.get("state") == "running":
             status |= {"state": "killed", "time_left": None, "waiting_until": None}
         return status | {"output": str(self.store), "pid": pid, "log": str(self.log_path)}
@@ -176,7 +200,7 @@ class DownloadJob:
                 start_new_session=True,
             )
         deadline = time.monotonic() + START_SECONDS
-        while self.pid() != child.pid:
+        while self.pid() != child.pid or self.status()["updated"] is None:
             if child.poll() is not None:
                 break
             if time.monotonic() > deadline:
@@ -240,21 +264,13 @@ class Status:
         self._lock = threading.Lock()
         self._changed, self._ended = False, threading.Event()
         self._seen: list[tuple[float, int]] = []
-        self.fields: dict[str, Any] = {
+        self.fields: dict[str, Any] = BLANK | {
             "state": "running",
+            "pid": os.getpid(),
             "source": settings.source,
             "input": settings.input,
             "started": _now(),
-            "updated": _now(),
-            "articles": 0,
             "added": 0,
-            "of": None,
-            "rate": None,
-            "time_left": None,
-            "waiting_until": None,
-            "requests": 0,
-            "bytes": 0,
-            "last_error": None,
         }
         self.save()
         threading.Thread(target=self._keep_saving, daemon=True).start()

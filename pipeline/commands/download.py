@@ -204,7 +204,7 @@ def print_status(result: dict[str, Any]) -> None:
         print("no download was running")
     who = f" (process {result['pid']})" if result["pid"] else ""
     print(f"{result['output']}: {result['state']}{who}")
-    if "added" not in result:
+    if result["added"] is None:
         return
     of = f" of {result['of']:,}" if result["of"] else ""
     rate = f", {result['rate']:.1f} a second" if result["rate"] else ""

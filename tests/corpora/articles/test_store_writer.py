@@ -234,11 +234,12 @@ class Interrupter:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
+        former = sys.gettrace()  # coverage's
         sys.settrace(self.trace)
         try:
             yield
         finally:
-            sys.settrace(None)
+            sys.settrace(former)
 
 
 def append_stubbornly(store: ArticleStore, articles: list[Article], line: int) -> bool:
