@@ -40,6 +40,8 @@ bench: $(DEVELOPMENT)
 	$(BIN)/python -m benchmarks.online_lda_vs_peers
 	$(BIN)/python -m benchmarks.e_step_cap
 	$(BIN)/python -m benchmarks.whole_pipeline
+	$(BIN)/python -m benchmarks.article_store
+	$(BIN)/python -m benchmarks.download_sources
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis

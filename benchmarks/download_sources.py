@@ -3,7 +3,7 @@
     pip install wikipedia-api
     python -m benchmarks.download_sources
 
-All of them take the same articles, those of the built-in sample, from the same real MediaWiki on
+All of them take the same articles, those of the built-in sample, live ones from a real MediaWiki on
 this machine (Debian's package `mediawiki` and PHP, as for the tests) through a proxy that counts
 requests and the bytes of the answers as they were sent. Pace is switched off: the wiki is ours.
 The last column is how much text came of it; WikiCorpus gives tokens without punctuation.
@@ -90,7 +90,11 @@ def ours(
 
 def wikipedia_api(proxy: FaultProxy, titles: list[str]) -> None:
     """The package `wikipedia-api`: `page(title).text`, one after the other."""
-    import wikipediaapi  # noqa: PLC0415 - not a dependency
+    try:
+        import wikipediaapi  # noqa: PLC0415 - not a dependency
+    except ImportError:
+        print("wikipedia-api is not installed: pip install wikipedia-api")
+        return
 
     class Local(wikipediaapi.Wikipedia):  # type: ignore[misc]
         @staticmethod
@@ -158,6 +162,7 @@ def main() -> None:
         titles = [page.title for page in read_pages(sample_path())]
         listed.write_text("\n".join(titles) + "\n")
         (folder / "wiki").mkdir()
+        mediawiki.strange_pages, mediawiki.GONE = list, ()  # the sample alone, not the tests' own
         mediawiki.LARGEST_ANSWER = 8 * 2**20  # MediaWiki's default; the tests have theirs cut up
         with (
             contextmanager(running_mediawiki)(folder / "wiki") as wiki,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from downloader.errors import RefusedError, UnusableAnswerError
+from downloader.answer import one_line
+from downloader.errors import RefusedError, SourceError, UnusableAnswerError
 from downloader.live import (
     BATCH_SIZE,
     Batch,
@@ -15,7 +16,16 @@ from downloader.live import (
     resumed,
     saved_continuation,
 )
-from downloader.mediawiki_api import LARGEST_ID, check_page, malformed
+from downloader.mediawiki_api import (
+    FEW_PAGES,
+    check_page,
+    count_of,
+    is_unicode,
+    malformed,
+    member,
+    whole_number,
+)
+from downloader.titles import is_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +56,11 @@ class Category:
         What articles are made from.
     batch_size : int
         Pages a request.
+
+    Raises
+    ------
+    SourceError
+        If no category can have this name.
     """
 
     def __init__(
@@ -58,8 +73,7 @@ class Category:
     ) -> None:
         if depth < 0:
             raise ValueError(f"depth must be at least 0, not {depth}")
-        if not name.strip() or "|" in name:
-            raise ValueError(f"{name!r} is not the name of a category")
+        check_name(name)
         self.api = api
         self.name = name.strip()
         self.depth = depth
@@ -96,6 +110,8 @@ class Category:
         ------
         RefusedError
             If there is no such category.
+        UnusableAnswerError
+            If there is no end to the categories or to the members of one.
         """
         cursor = self._sound(cursor) or {"queue": [[self._look_up()[0], 0]], "seen": []}
         queue = deque((title, depth) for title, depth in cursor["queue"])
@@ -110,13 +126,16 @@ class Category:
                 "cmprop": "ids|title",
                 "cmlimit": str(LIST_SIZE),
             }
+            n_members = cursor["members"] if isinstance(cursor.get("members"), int) else 0
             for answer in resumed(self.api, params, saved_continuation(cursor), check_members):
                 before = cursor
                 members = answer.answers.get("categorymembers", [])
-                for member in members:
-                    if member["ns"] == 14 and depth < self.depth and member["title"] not in seen:
-                        seen[member["title"]] = None
-                        queue.append((member["title"], depth + 1))
+                n_members += len(members)
+                self._check_count(title, n_members)
+                for entry in members:
+                    if entry["ns"] == 14 and depth < self.depth and entry["title"] not in seen:
+                        seen[entry["title"]] = None
+                        queue.append((entry["title"], depth + 1))
                 if len(seen) > MOST_CATEGORIES:
                     raise UnusableAnswerError(
                         f"there are more than {MOST_CATEGORIES} categories below {self.name!r};"
@@ -128,8 +147,9 @@ class Category:
                     "queue": [list(entry) for entry in queue],
                     "seen": list(seen)[: len(seen) - len(queue)],
                     "continue": answer.continuation,
+                    "members": n_members if answer.continuation else 0,
                 }
-                ids = [member["pageid"] for member in members if member["ns"] == 0]
+                ids = [entry["pageid"] for entry in members if entry["ns"] == 0]
                 yield from self._articles(ids, known, before, cursor)
 
     def _articles(
@@ -157,6 +177,15 @@ class Category:
                 )
         yield Batch([], after, finished=not after["queue"], already_there=n_known)
 
+    def _check_count(self, title: str, n_members: int) -> None:
+        """Raise `UnusableAnswerError` if there are far more members than the wiki has pages."""
+        n_pages = self.api.site().n_pages
+        if n_members > 2 * n_pages + FEW_PAGES:
+            raise UnusableAnswerError(
+                f"{self.api.url} lists {n_members} members of {one_line(title, 200)!r}, and says"
+                f" that it has {n_pages} pages in all: what it lists has no end"
+            )
+
     def _look_up(self) -> tuple[str, int]:
         """The category's full title, and how many pages it has; asked once."""
         if self._found is not None:
@@ -166,12 +195,11 @@ class Category:
         has_prefix = colon and prefix.strip().lower() in site.category_namespaces
         title = self.name if has_prefix else f"Category:{self.name}"
         params = {"titles": title, "prop": "info|categoryinfo"}
-        for answer in self.api.query(params, None, check_one_page):
+        for answer in self.api.query(params, None, check_category):
             page = answer.pages[0]
-            info = page.get("categoryinfo")
+            info = member(page, "categoryinfo")
             if page.get("ns") == 14 and (info or not page.get("missing")):
-                n_pages = info.get("pages") if isinstance(info, dict) else 0
-                self._found = page["title"], n_pages if isinstance(n_pages, int) else 0
+                self._found = page["title"], info.get("pages", 0)
                 return self._found
         raise RefusedError(f"{self.api.url}: there is no category {self.name!r} in this wiki")
 
@@ -190,12 +218,26 @@ class Category:
         return cursor if entries and all(isinstance(title, str) for title in seen) else None
 
 
-def check_one_page(answer: QueryBatch) -> None:
-    """Raise `BadAnswer` if there is not one page in the answer, with a title."""
+def check_name(name: str) -> None:
+    """Raise `SourceError` if no category can be called `name`."""
+    if not name.strip() or is_impossible(name):
+        raise SourceError(
+            f"{one_line(name, 200)!r} is not the name of a category: it is one name, without"
+            " | or control characters"
+        )
+
+
+def check_category(answer: QueryBatch) -> None:
+    """Raise `BadAnswer` if there is not one page in the answer, with a title and sound counts."""
     if answer.continuation is not None:
         raise malformed("it goes on after all that was asked for")
-    if len(answer.pages) != 1 or not isinstance(answer.pages[0].get("title"), str):
+    if len(answer.pages) != 1 or not answer.pages[0].get("title"):
         raise malformed("other pages than the one that was asked for")
+    page = answer.pages[0]
+    if not is_unicode(page["title"]):
+        raise malformed("half a surrogate pair in a title")
+    if "pages" in (info := member(page, "categoryinfo")):
+        count_of(info, "pages")
 
 
 def check_members(answer: QueryBatch) -> None:
@@ -203,7 +245,9 @@ def check_members(answer: QueryBatch) -> None:
     members = answer.answers.get("categorymembers")
     if members is None or len(members) > LIST_SIZE:
         raise malformed("no list of members, or a longer one than was asked for")
-    for member in members:
-        check_page(member)
-        if not 1 <= member.get("pageid", 0) <= LARGEST_ID or "ns" not in member:
-            raise malformed("a member without an id")
+    for entry in members:
+        check_page(entry)
+        whole_number(entry, "pageid", 1)
+        whole_number(entry, "ns", -2)
+        if not entry.get("title") or not is_unicode(entry["title"]):
+            raise malformed("a member without a title")

@@ -11,6 +11,7 @@ They are fetched and read one after the other, so that the disk holds one of the
 from __future__ import annotations
 
 import hashlib
+import html
 import logging
 import re
 import shutil
@@ -19,10 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from selectolax.lexbor import LexborHTMLParser
-
 from corpora.articles.article import Article
-from corpora.articles.cirrus_json import PassedOver, read_document, read_records, site_of
+from corpora.articles.cirrus_json import (
+    PassedOver,
+    parse_document,
+    read_document,
+    read_records,
+    site_of,
+)
+from corpora.articles.json_lines import string
+from corpora.articles.page import UNKNOWN_LANGUAGE, Site
 from corpora.errors import CorpusFormatError
 from corpora.worker_pool import ordered_map
 from downloader.errors import RefusedError, UnusableAnswerError
@@ -42,6 +49,10 @@ MAX_SHARD_BYTES = 8 << 30
 that English Wikipedia's articles were in until 2025 had some 40 GB."""
 MAX_LISTING_BYTES = 1 << 23
 """A folder of all wikis' indices has half a megabyte."""
+MAX_LINKS = 50_000
+"""In a listing. That of all wikis' indices has two thousand."""
+MAX_LINK = 2000
+"""Characters of a link; longer ones are passed over."""
 BATCH_ARTICLES = 200
 BATCH_CHARACTERS = 1 << 24
 BATCH_RECORDS = 5000
@@ -53,6 +64,11 @@ MAX_MALFORMED = 100
 SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.json\.(?:bz2|gz)")
 WIKI_OF_NAME = re.compile(
     r"(?:index_name=)?([a-z][a-z_]*?)(?:_(?:content|general)(?![a-z])|-[0-9]{8}-)"
+)
+LINK = re.compile(r"<a(?=[\s/])[^<>]*+", re.IGNORECASE | re.ASCII)
+HREF = re.compile(
+    r"""[\s"'/]href\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'][^\s"']*+))""",
+    re.IGNORECASE | re.ASCII,
 )
 MAX_LISTED = 12
 
@@ -115,6 +131,30 @@ def local_shards(path: Path) -> list[Path]:
     return files
 
 
+def site_of_file(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Language and `article_path` of the wiki that a local dump is of, by its first document.
+
+    `und` and empty where they are not known; so of a pipe, as what is read from it is gone.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If it does not begin as a dump does.
+    """
+    file = local_shards(Path(path))[0]
+    record = next(read_records(file), None) if file.is_file() or not file.exists() else None
+    if record is None:
+        return UNKNOWN_LANGUAGE, ""
+    try:
+        fields = parse_document(record)
+        site = site_of(string(fields, "wiki") or record.wiki, string(fields, "language"))
+    except ValueError as error:
+        raise CorpusFormatError(f"{record.place}: {error}") from error
+    return site.language, site.article_path
+
+
 def progress_from(
     start: int, progress_bytes: Callable[[int], None] | None
 ) -> Callable[[int], None] | None:
@@ -171,11 +211,21 @@ def folder_of(url: str) -> str:
 
 
 def links_of(answer: Answer) -> list[str]:
-    """The links of a listing."""
+    """The links of a listing, those in comments too.
+
+    Takes linear time on any input, which no parser that follows the HTML standard does.
+    """
     if len(answer.body) > MAX_LISTING_BYTES:
         raise UnusableAnswerError(f"{answer.url} is longer than the listing of any folder")
-    nodes = LexborHTMLParser(answer.body).css("a[href]")
-    return [node.attributes.get("href") or "" for node in nodes]
+    links: list[str] = []
+    for tag in LINK.finditer(answer.body.decode(errors="replace")):
+        match = HREF.search(tag[0])
+        if match is None or len(link := match[match.lastindex or 0]) > MAX_LINK:
+            continue
+        if len(links) == MAX_LINKS:
+            raise UnusableAnswerError(f"{answer.url} has more links than the listing of any folder")
+        links.append(html.unescape(link))
+    return links
 
 
 def name_below(listing: str, link: str) -> str:
@@ -269,9 +319,21 @@ class CirrusShards:
     @property
     def language(self) -> str:
         """That of the wiki that the addresses name; `und` if they name none."""
+        return self._wiki().language
+
+    @property
+    def site(self) -> str:
+        """What a title is appended to for its address, such as `https://en.wikipedia.org/wiki/`.
+
+        It follows from the names of the folder and its shards, before a shard is fetched. Empty if
+        they name no wiki of Wikimedia's. Two wikis of one language differ in it.
+        """
+        return self._wiki().article_path
+
+    def _wiki(self) -> Site:
         folder = unquote(self.url).rstrip("/").rpartition("/")[2]
         match = WIKI_OF_NAME.match(folder) or WIKI_OF_NAME.match(shard_name(self.shards()[0]))
-        return site_of(match[1] if match else "", "").language
+        return site_of(match[1] if match else "", "")
 
     def total(self) -> int | None:
         """Not known: a dump does not say how many articles are in it."""

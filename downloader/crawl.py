@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import TEMPORARY_SUFFIX, atomic_write_text, sha256_of
+from downloader.answer import one_line
+from downloader.file_download import make_sure_of_space
+from downloader.skip_log import SkipLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -36,6 +39,7 @@ FORMAT = "wikitopics crawl"
 VERSION = 1
 COMMIT_SECONDS = 60.0
 """An article is stored so long after its arrival at the latest, at the next end of a batch."""
+UNSTORABLE = "cannot be stored"
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def crawl(
     StoreLockedError
         If another process is writing to the store.
     OSError
-        If the disk is full, for instance.
+        If the disk is about to run full, for instance. What has come by then is stored.
     """
     with store.writer() as writer:
         directory.mkdir(parents=True, exist_ok=True)
@@ -113,7 +117,10 @@ def crawl(
             run.go_on(on_progress)
             run.checkpoint()
         finally:
-            run.checkpoint()  # for what an interrupt left, in the line above too
+            try:
+                run.checkpoint()  # for what an interrupt left, in the line above too
+            finally:
+                run.skip_log.tell()
         return run.report()
 
 
@@ -143,6 +150,9 @@ class _Run:
         self.pending: list[list[str | int]] = []
         self.added = self.already_there = 0
         self.skipped: Counter[str] = Counter()
+        self.skip_log = SkipLog()
+        self.has_warned = False
+        self.n_waiting = 0  # characters of the articles that are pending
         self.finished = False
         self.saved_at = time.monotonic()
         if self.state.pending is not None:
@@ -152,6 +162,7 @@ class _Run:
         """Take batches until there are no more, or the limit is reached."""
         if self.limit_reached():
             return
+        self.make_sure_of_space()
         language = self.source.language
         generator = self.source.batches(
             self.cursor, lambda page_id: self.writer.has(language, page_id)
@@ -162,6 +173,7 @@ class _Run:
                 if is_whole:
                     self.cursor = batch.cursor
                     self.finished = batch.finished
+                self.make_sure_of_space()
                 if self.is_due():
                     self.checkpoint()
                 if on_progress is not None:
@@ -173,24 +185,40 @@ class _Run:
     def take(self, batch: Batch) -> bool:
         """Add the articles of a batch; False if the limit came before its end."""
         self.already_there += batch.already_there
-        for reason, names in batch.skipped.items():
-            self.skipped[reason] += len(names)
-            for name in names:
-                logger.info("passed over (%s): %s", reason, name)
+        skipped = {reason: list(names) for reason, names in batch.skipped.items()}
+        is_whole = True
         for article in batch.articles:
             if self.limit_reached():
-                return False
+                is_whole = False
+                break
             try:
                 is_new = self.writer.add(article)
             except CorpusFormatError as error:
-                logger.warning("passed over: %s", error)
-                self.skipped["cannot be stored"] += 1
+                self.warn_of(error)
+                skipped.setdefault(UNSTORABLE, []).append(article.title)
                 continue
             if is_new:
                 self.pending.append([article.language, article.page_id])
+                self.n_waiting += len(article.text)
             else:
                 self.already_there += 1
-        return True
+        self.skipped.update({reason: len(names) for reason, names in skipped.items()})
+        self.skip_log.note(skipped)
+        return is_whole
+
+    def warn_of(self, error: CorpusFormatError) -> None:
+        """Say why an article cannot be stored; aloud the first time."""
+        level = logging.DEBUG if self.has_warned else logging.WARNING
+        self.has_warned = True
+        logger.log(level, "passed over: %s", one_line(str(error), 500))
+
+    def make_sure_of_space(self) -> None:
+        """Raise OSError if what is pending would take the disk's last reserve.
+
+        It is stored all the same when the crawl ends, as it is going to: that is what the reserve
+        is for.
+        """
+        make_sure_of_space(self.store.path, self.n_waiting)
 
     def checkpoint(self) -> None:
         """Store what is pending, then remember where the source stands."""
@@ -208,6 +236,7 @@ class _Run:
             self.state.pending = self.state.next_cursor = None
             self.added += n_pending
             self.pending = []
+            self.n_waiting = 0
             self.save()
 
     def save(self) -> None:
@@ -249,6 +278,7 @@ class _Run:
             self.state.cursor = self.cursor = self.state.next_cursor
         self.state.pending = self.state.next_cursor = None
         self.pending = []
+        self.n_waiting = 0
         self.save()
         return len(stored)
 

@@ -39,5 +39,9 @@ class UnusableAnswerError(DownloadError):
     """What the server sends is of no use, however often it is asked: malformed or too large."""
 
 
+class SourceError(ValueError):
+    """What is asked for cannot be a category, title or address; the message says why."""
+
+
 class ContactError(ValueError):
     """The contact address is missing, malformed or an example; the message says what to give."""

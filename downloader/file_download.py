@@ -214,8 +214,11 @@ def _check_encoding(reply: Reply, url: str) -> None:
 
 
 def make_sure_of_space(path: Path, n_bytes: int) -> None:
-    """Raise `OSError` (no space) if so many more bytes beside `path` would leave too few free."""
-    free = shutil.disk_usage(path.parent).free
+    """Raise `OSError` (no space) if so many more bytes at `path` would leave too few free.
+
+    `path` is a directory, or a file that need not be there yet.
+    """
+    free = shutil.disk_usage(path if path.is_dir() else path.parent).free
     if free - n_bytes < KEEP_FREE:
         raise OSError(
             errno.ENOSPC,

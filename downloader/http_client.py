@@ -240,9 +240,8 @@ class PoliteClient:
                         self._remember_move(reply, place)
                 except BadAnswer as error:
                     self._wire.disconnect()  # what else is in that connection is anybody's guess
-                    asked_to_wait = min(usable_wait(error.retry_after), LONGEST_HOLD)
-                    error.retry_after = max(backoff, asked_to_wait)
-                    self.pace.hold_off(error.retry_after)
+                    error.retry_after = min(usable_wait(error.retry_after), LONGEST_HOLD)
+                    self.pace.hold_off(max(backoff, error.retry_after))
                     raise
             url, params = place, None
         raise UnusableAnswerError(

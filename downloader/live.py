@@ -11,20 +11,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from corpora.articles import rendered_html
-from corpora.articles.article import Article
-from corpora.articles.page import REDIRECT, Page, Site, page_to_article
-from downloader.mediawiki_api import ApiError, malformed, string, whole_number
+from corpora.articles.page import REDIRECT, Page, Site, article_of, page_to_article
+from downloader.answer import one_line
+from downloader.mediawiki_api import ApiError, is_unicode, malformed, string, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from corpora.articles.article import Article
     from downloader.mediawiki_api import MediaWikiApi, QueryBatch
 
 logger = logging.getLogger(__name__)
 
 TextForm = Literal["wikitext", "html"]
 Skipped = dict[str, list[str]]
-"""Reason → titles, or ids of pages without a title."""
+"""Reason → titles, or ids of pages without a title, as they can be printed: see `shown`."""
+LONGEST_NAME = 300
+"""Characters of a title that are shown: MediaWiki's have at most 255 bytes, or little more."""
 
 BATCH_SIZE = 50
 """Pages a request: the most whose texts MediaWiki gives to those who are not bots."""
@@ -130,7 +133,6 @@ class PageReader:
     def _article_of(self, page: Page) -> tuple[Article | None, str]:
         """The article of a page, or why it is none."""
         if not is_unicode(page.title) or not is_unicode(page.wikitext):
-            logger.warning("page %s is passed over: half a surrogate pair in it", page.page_id)
             return None, "not Unicode"
         if REDIRECT.match(page.wikitext):  # as readers of dumps do, whatever the wiki thinks of it
             return None, "redirect"
@@ -145,7 +147,7 @@ class PageReader:
                 return None, "missing"
             if not is_unicode(html):
                 return None, "not Unicode"
-            article = rendered_article(page, html)
+            article = article_of(page, rendered_html.main_text(html))
         return article, "" if article else "no text"
 
 
@@ -203,8 +205,11 @@ def why_not(page: Mapping[str, Any]) -> str:
         "missing": page.get("missing"),
         "not an article": page.get("special") or page.get("ns") != 0 or "pageid" not in page,
         "redirect": page.get("redirect"),
-        "not wikitext": {"wikitext"}
-        != {holder.get("contentmodel", "wikitext") for holder in (page, slot)},
+        "not wikitext": any(
+            string(holder, "contentmodel") != "wikitext"
+            for holder in (page, slot)
+            if "contentmodel" in holder
+        ),
         "hidden": revision.get("texthidden") or slot.get("texthidden"),
         "no text": not revision or slot.get("missing") or slot.get("textmissing"),
     }
@@ -242,35 +247,15 @@ def main_slot(revision: Mapping[str, Any]) -> Mapping[str, Any]:
     return slot if isinstance(slot, dict) else {}
 
 
-def rendered_article(page: Page, html: str) -> Article | None:
-    """The article of a page as the wiki renders it; None if it has no main text."""
-    text = rendered_html.main_text(html)
-    if not text:
-        return None
-    site = page.site
-    return Article(
-        page_id=page.page_id,
-        revision_id=page.revision_id,
-        title=page.title,
-        url=site.address_of(page.title),
-        timestamp=page.timestamp,
-        language=site.language,
-        license=site.license,
-        text=text,
-    )
-
-
 def name_of(page: Mapping[str, Any]) -> str:
     """The title of a page, or its id, as it can be printed."""
     title = page.get("title")
-    name = title if isinstance(title, str) else f"page {page.get('pageid')}"
-    return name.encode(errors="backslashreplace").decode()
+    return (shown(title) if isinstance(title, str) else "") or f"page {page.get('pageid')}"
 
 
-def is_unicode(text: str) -> bool:
-    """Whether `text` has no half of a surrogate pair, which no file can hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def shown(title: str) -> str:
+    """A title as it can be printed: one short line without control characters or half surrogates.
+
+    Whoever runs the wiki, or wrote the list, does not get to steer the terminal with it.
+    """
+    return one_line(title, LONGEST_NAME)

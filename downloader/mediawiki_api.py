@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpora.articles.page import Site
-from downloader.answer import BadAnswer, json_object
+from downloader.answer import BadAnswer, json_object, one_line
 from downloader.errors import RefusedError, UnusableAnswerError
 from downloader.retry_after import retry_after
 
@@ -28,6 +28,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LARGEST_ID = 2**63 - 1
+LARGEST_COUNT = 10**9
+"""Pages of a wiki, or members of a category. The largest wikis have a tenth."""
+FEW_PAGES = 10_000
+"""So many more than twice as many as it counts may come from a wiki: wikis miscount."""
 MOST_PAGES = 500
 """In one batch: the most that MediaWiki gives to those who are not bots."""
 MOST_ANSWERS = 500
@@ -38,6 +42,8 @@ MOST_EMPTY_BATCHES = 500
 """In a row: a filter may leave some empty."""
 LONGEST_CONTINUATION = 2000
 """Characters; it becomes part of the next address."""
+LONGEST_PARTICULAR = 500
+"""Characters: of a wiki's language, of its address and the like."""
 LAG_WAIT = 5.0
 """Seconds to wait for a lagging database if the wiki does not say, as MediaWiki's manual has it."""
 
@@ -227,13 +233,15 @@ class MediaWikiApi:
         """Log what the wiki warns of, each thing once."""
         for module, content in warnings.items() if isinstance(warnings, dict) else ():
             text = content.get("warnings") if isinstance(content, dict) else None
-            warning = f"{module}: {text}"[:500]
+            if not isinstance(text, str):
+                continue
+            warning = one_line(f"{module}: {' '.join(text[:1000].split())}", 500)
             if not text or warning in self._warned or len(self._warned) >= 100:
                 continue
             self._warned.add(warning)
             # `result` says that an answer was cut at some size, which continuing makes up for.
             level = logging.DEBUG if module == "result" else logging.WARNING
-            logger.log(level, "%s warns of %s", self.url, " ".join(warning.split()))
+            logger.log(level, "%s warns of %s", self.url, warning)
 
 
 class LoopDetector:
@@ -266,7 +274,8 @@ def raise_error(error: object, answer: Answer, url: str) -> None:
         return
     if not isinstance(error, dict) or not isinstance(error.get("code"), str):
         raise malformed("an error without a code")
-    code, info = error["code"][:100], " ".join(str(error.get("info", "")).split())[:300]
+    code, info = one_line(error["code"], 100), error.get("info")
+    info = one_line(" ".join(info[:1000].split()), 300) if isinstance(info, str) else ""
     if PASSING.fullmatch(code):
         wait = retry_after(answer.headers)
         raise BadAnswer(f"{code}: {info}", LAG_WAIT if wait is None and code == "maxlag" else wait)
@@ -309,6 +318,8 @@ def continuation_of(value: object, params: Mapping[str, str]) -> dict[str, str] 
     continuation = {name: str(v) for name, v in value.items()}
     if sum(map(len, [*continuation, *continuation.values()])) > LONGEST_CONTINUATION:
         raise malformed("`continue` is too long")
+    if not all(map(is_unicode, [*continuation, *continuation.values()])):
+        raise malformed("half a surrogate pair in `continue`")
     if not params.keys().isdisjoint(continuation):
         raise malformed("`continue` would change what is asked for")
     return continuation
@@ -318,14 +329,15 @@ def check_page(page: object) -> None:
     """See to it that a page has the id, namespace and title that tell it from others."""
     if not isinstance(page, dict):
         raise malformed(f"a page is no object but {type(page).__name__}")
+    is_there = not any(page.get(flag) for flag in ("missing", "invalid"))
     if "pageid" in page:
         whole_number(page, "pageid", 1)
-    elif not isinstance(page.get("title"), str):
+    elif "title" not in page:
         raise malformed("a page without id and title")
-    if not any(page.get(flag) for flag in ("missing", "invalid")):
+    if "ns" in page or is_there:
         whole_number(page, "ns", -2)
-        if not isinstance(page.get("title"), str) or not page["title"]:
-            raise malformed("a page without a title")
+    if not string(page, "title") and is_there:
+        raise malformed("a page without a title")
 
 
 def page_key(page: Mapping[str, Any]) -> object:
@@ -344,7 +356,16 @@ def whole_number(fields: Mapping[str, Any], name: str, least: int) -> int:
     """The whole number under `name`, of at most 64 bits."""
     value = fields.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST_ID:
-        raise malformed(f"`{name}` is no whole number from {least}: {str(value)[:40]!r}")
+        found = str(value)[:40] if isinstance(value, str | int | float) else type(value).__name__
+        raise malformed(f"`{name}` is no whole number from {least}: {found!r}")
+    return value
+
+
+def count_of(fields: Mapping[str, Any], name: str) -> int:
+    """The number of pages under `name`, which no wiki has beyond measure."""
+    value = whole_number(fields, name, 0)
+    if value > LARGEST_COUNT:
+        raise malformed(f"`{name}` is {value}, more pages than any wiki has")
     return value
 
 
@@ -353,6 +374,23 @@ def string(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name, "")
     if not isinstance(value, str):
         raise malformed(f"`{name}` is no string but {type(value).__name__}")
+    return value
+
+
+def is_unicode(text: str) -> bool:
+    """Whether `text` has no half of a surrogate pair, which no file or address can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def printable(fields: Mapping[str, Any], name: str) -> str:
+    """The string under `name`, a short one of letters, digits and the like; empty if missing."""
+    value = string(fields, name)
+    if not value.isprintable() or len(value) > LONGEST_PARTICULAR:
+        raise malformed(f"`{name}` is too long, or holds control characters")
     return value
 
 
@@ -376,31 +414,31 @@ def site_of(answer: Answer, fields: Mapping[str, Any]) -> WikiInfo:
     """The wiki that an answer to `meta=siteinfo` describes."""
     query = member(fields, "query")
     general, statistics = member(query, "general"), member(query, "statistics")
-    name, generator = string(general, "sitename"), string(general, "generator")
+    name, generator = (one_line(string(general, key), 200) for key in ("sitename", "generator"))
     if not generator:
         raise malformed("the wiki does not say what it is")
-    database = string(general, "wikiid")
+    database = printable(general, "wikiid")
     site = Site.described(
-        string(general, "lang"),
+        printable(general, "lang"),
         database,
         article_path_of(general, answer.url),
         namespaces_of(query),
-        string(member(query, "rightsinfo"), "text"),
+        one_line(string(member(query, "rightsinfo"), "text"), 200),
     )
     return WikiInfo(
         site=site,
         name=name,
         generator=generator,
         database=database,
-        n_articles=whole_number(statistics, "articles", 0),
-        n_pages=whole_number(statistics, "pages", 0),
+        n_articles=count_of(statistics, "articles"),
+        n_pages=count_of(statistics, "pages"),
         seconds=answer.seconds,
     )
 
 
 def article_path_of(general: Mapping[str, Any], url: str) -> str:
     """What a title is appended to for its address; empty if titles stand in the middle of it."""
-    server, path = string(general, "server"), string(general, "articlepath")
+    server, path = printable(general, "server"), printable(general, "articlepath")
     if server.startswith("//"):  # whichever protocol one came by
         server = url.partition("//")[0] + server
     return server + path.removesuffix("$1") if path.endswith("$1") else ""

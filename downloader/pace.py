@@ -111,7 +111,7 @@ class Pace:
             flight.answered = self._clock()
 
     def hold_off(self, seconds: float) -> None:
-        """Let no request of anybody go out for so long, at most a day; survives a kill."""
+        """Let no request of anybody go out for so long, at most a year; survives a kill."""
         if not seconds > 0:  # also not a number
             return
         with self._mutex:

@@ -31,8 +31,8 @@ WINDOW_MARGIN = 1.001
 ON_ITS_WAY = 0.25
 """Seconds in which the request of a process that was killed reaches the server."""
 
-LONGEST_HOLD = 86_400.0
-"""No server keeps us waiting for longer than a day at a time, whatever it says."""
+LONGEST_HOLD = 366 * 86_400.0
+"""Seconds. A wait beyond a year is a mistake of whoever asks for it; up to that it is kept."""
 
 
 class PaceState:

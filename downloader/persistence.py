@@ -81,7 +81,8 @@ class Persistence:
     ) -> T:
         """Try until it succeeds.
 
-        `attempt` is given the patience that is left, and for how long to hold off if it fails.
+        `attempt` is given the patience that is left, and for how long to hold off if it fails and
+        the server does not ask for more.
         """
         n_failures = 0
         since = 0.0  # when the first of them was
@@ -94,13 +95,13 @@ class Persistence:
                 n_failures = 1 if has_progressed() else n_failures + 1
                 if n_failures == 1:
                     since = self._clock()
-                wait = usable_wait(error.retry_after)
+                wait = max(backoff, usable_wait(error.retry_after))
                 self._note(error.reason, wait)
                 if not self._has_succeeded and error.malformed:
                     self._give_up_at_first(error, n_failures)
                 failing = self._clock() - since
                 if failing + wait > self._patience:
-                    self._give_up(error, failing, wait)
+                    self._give_up(error, failing)
                 self.n_retries += 1
             except DownloadError as error:
                 self.last_error = str(error)
@@ -130,9 +131,9 @@ class Persistence:
                 f"{n_failures} answers and none of use ({error.reason}): check the address"
             ) from error
 
-    def _give_up(self, error: BadAnswer, failing: float, wait: float) -> NoReturn:
+    def _give_up(self, error: BadAnswer, failing: float) -> NoReturn:
         moment = max(self._pace.held_until, time.time())
-        if wait > self._patience:
+        if usable_wait(error.retry_after) > self._patience:
             raise TryLaterError(
                 f"the server wants to be left alone until {clock_time(moment)} ({error.reason}):"
                 " try again then; what has come so far is kept",

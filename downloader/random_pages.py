@@ -19,15 +19,12 @@ from downloader.live import (
     resumed,
     saved_continuation,
 )
+from downloader.mediawiki_api import FEW_PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from downloader.mediawiki_api import MediaWikiApi
-
-
-FEW_PAGES = 10_000
-"""So many may come in any case: wikis miscount."""
 
 
 class RandomPages:

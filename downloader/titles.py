@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from corpora.errors import CorpusFormatError
-from downloader.live import BATCH_SIZE, Batch, PageReader, Skipped, TextForm, check_named
+from downloader.live import (
+    BATCH_SIZE,
+    Batch,
+    PageReader,
+    Skipped,
+    TextForm,
+    check_named,
+    shown,
+)
+from downloader.mediawiki_api import is_unicode, malformed
 
 if TYPE_CHECKING:
     import os
@@ -20,6 +29,13 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 1024
 """Bytes. No title is longer than 255; an anchor or a namespace may come on top."""
+LISTS = {
+    "normalized": ("from", "to"),
+    "converted": ("from", "to"),
+    "redirects": ("from", "to"),
+    "interwiki": ("title",),
+}
+"""What an answer holds beside pages, and the strings that the members of each list have."""
 LONGEST_ADDRESS = 6000
 """Bytes that the titles of a request may take in its address; servers take 8,000 in all."""
 
@@ -140,14 +156,14 @@ class Titles:
             self._ask(possible, fates)
         skipped = fates.skipped
         if impossible:
-            skipped.setdefault("invalid", []).extend(impossible)
+            skipped.setdefault("invalid", []).extend(map(shown, impossible))
         last = Batch([], after, finished, skipped)
         yield from self.reader.batches(list(fates.pages.values()), known, before, last)
 
     def _ask(self, titles: Sequence[str], fates: Fates) -> None:
         """Ask what has become of these titles."""
         params = {"titles": "|".join(titles), "redirects": "1", **self.reader.params}
-        for answer in self.api.query(params, None, check_named):
+        for answer in self.api.query(params, None, check_titles):
             for title in titles:
                 if fates.settle(title, answer, alone=len(titles) == 1):
                     continue
@@ -166,7 +182,7 @@ class Fates:
 
     def skip(self, reason: str, title: str) -> None:
         """Remember that a title led to no article of its own."""
-        self.skipped.setdefault(reason, []).append(title)
+        self.skipped.setdefault(reason, []).append(shown(title))
 
     def settle(self, title: str, answer: QueryBatch, *, alone: bool) -> bool:
         """Find what the answer says of a title; False if it does not seem to mention it."""
@@ -189,18 +205,26 @@ def pairs_in(answer: QueryBatch, name: str) -> dict[str, str]:
     """A list of renamings as a mapping."""
     pairs: dict[str, str] = {}
     for entry in answer.answers.get(name, []):
-        if not isinstance(entry, dict):
-            continue
-        former, new = entry.get("from"), entry.get("to")
-        if isinstance(former, str) and isinstance(new, str):
-            pairs[unquote(former) if entry.get("fromencoded") else former] = new
+        former = unquote(entry["from"]) if entry.get("fromencoded") else entry["from"]
+        pairs[former] = entry["to"]
     return pairs
 
 
-def names_in(answer: QueryBatch, name: str) -> set[object]:
+def names_in(answer: QueryBatch, name: str) -> set[str]:
     """The titles in a list."""
     entries = answer.answers.get(name, [])
-    return {entry.get("title") for entry in entries if isinstance(entry, dict)} - {None}
+    return {entry["title"] for entry in entries}
+
+
+def check_titles(answer: QueryBatch) -> None:
+    """Raise `BadAnswer` if an answer about titles is malformed."""
+    for name, fields in LISTS.items():
+        for entry in answer.answers.get(name, []):
+            if not isinstance(entry, dict):
+                raise malformed(f"`{name}` holds something else than objects")
+            if not all(isinstance(entry.get(field), str) for field in fields):
+                raise malformed(f"a member of `{name}` names no titles")
+    check_named(answer)
 
 
 def follow(pairs: Mapping[str, str], title: str) -> str:
@@ -215,7 +239,7 @@ def follow(pairs: Mapping[str, str], title: str) -> str:
 
 def is_impossible(title: str) -> bool:
     """Whether a title cannot even be asked for: `|` parts titles, control characters are lost."""
-    return any(c == "|" or c < " " or c == "\x7f" for c in title)
+    return not is_unicode(title) or any(c == "|" or c < " " or c == "\x7f" for c in title)
 
 
 def title_in(line: str) -> str:

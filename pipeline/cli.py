@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     interrupted (progress is kept).
     """
     arguments = build_parser().parse_args(argv)
-    _configure_logging(quiet=arguments.quiet)
+    _configure_logging(quiet=arguments.quiet, detached=getattr(arguments, "detached", False))
     given = {name: value for name, value in vars(arguments).items() if name not in _NOT_SETTINGS}
     try:
         with signals_handled_by(raise_interrupted):
@@ -101,12 +101,15 @@ _NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "files"} | {
     "input_argument",
     "action",
     "export",
+    "detached",
 }
 
 
 def _add_download_actions(parser: argparse.ArgumentParser) -> None:
     """What `download` can do besides downloading."""
     parser.set_defaults(action="download", export=None)
+    # What --background starts: it has no terminal, and logs to its own file alone.
+    parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     group = parser.add_argument_group("instead").add_mutually_exclusive_group()
     for action, help_text in (
         ("background", "download in a process of its own and return at once"),
@@ -214,8 +217,8 @@ def _run_infer(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str
     return infer(settings, arguments.run_name, arguments.files)
 
 
-def _configure_logging(*, quiet: bool) -> None:
-    handler = ProgressSafeHandler()
+def _configure_logging(*, quiet: bool, detached: bool) -> None:
+    handler = logging.NullHandler() if detached else ProgressSafeHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
     for package in PACKAGES:
         logger = logging.getLogger(package)

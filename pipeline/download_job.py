@@ -18,6 +18,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,6 +28,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora import ArticleStore
 from corpora.errors import CorpusFormatError, StoreLockedError
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.lock import lock_holder, writer_lock
@@ -77,7 +79,6 @@ class DownloadJob:
         self.directory = self.store / "download"
         self.log_path = self.directory / "log"
         self._status_path = self.directory / "status.json"
-        self._output_path = self.directory / "output"
 
     def pid(self) -> int | None:
         """The process that downloads, if one does."""
@@ -104,7 +105,7 @@ class DownloadJob:
                 ) from error
             remove_partial_files(self.directory)
             log = stack.enter_context(_logging_to(self.log_path))
-            status = Status(self._status_path, settings)
+            status = Status(self._status_path, settings, ArticleStore(self.store))
             log.handle(_record(logging.INFO, f"begun: {settings.source} {settings.input}".strip()))
             try:
                 yield status
@@ -142,6 +143,10 @@ class DownloadJob:
         if pid is not None and status.get("pid") != pid:
             status = {"state": "running"}
         status = BLANK | status
+        if not _is_sound(status):
+            raise CorpusFormatError(
+                f"{self._status_path} is damaged: delete it, the download goes on without"
+            )
         if pid is None and status.get("state") == "running":
             status |= {"state": "killed", "time_left": None, "waiting_until": None}
         return status | {"output": str(self.store), "pid": pid, "log": str(self.log_path)}
@@ -191,26 +196,28 @@ class DownloadJob:
         if running := self.pid():
             raise StoreLockedError(f"process {running} is downloading into {self.store} already")
         self.directory.mkdir(parents=True, exist_ok=True)
-        with self._output_path.open("wb") as output:
+        # What the process prints is of interest only until it has begun: the file has no name.
+        with tempfile.TemporaryFile(dir=self.directory) as output:
             child = subprocess.Popen(  # noqa: S603 - our own command, no shell
-                [sys.executable, "-m", "pipeline", "download", *as_options(settings)],
+                [sys.executable, "-m", "pipeline", "download", "--detached", *as_options(settings)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
             )
-        deadline = time.monotonic() + START_SECONDS
-        while self.pid() != child.pid or self.status()["updated"] is None:
-            if child.poll() is not None:
-                break
-            if time.monotonic() > deadline:
-                child.kill()
-                raise BackgroundError(f"process {child.pid} did not begin; see {self._output_path}")
-            time.sleep(POLL_SECONDS / 5)
-        if child.returncode:
-            said = self._output_path.read_text("utf-8", errors="replace").strip()
-            last = said.splitlines()[-1] if said else f"it ended with code {child.returncode}"
-            raise BackgroundError(last.removeprefix("wikitopics: "), child.returncode)
+            deadline = time.monotonic() + START_SECONDS
+            while self.pid() != child.pid or self.status()["updated"] is None:
+                if child.poll() is not None:
+                    break
+                if time.monotonic() > deadline:
+                    child.kill()
+                    raise BackgroundError(f"process {child.pid} did not begin to download")
+                time.sleep(POLL_SECONDS / 5)
+            if child.returncode:
+                output.seek(0)
+                said = output.read().decode(errors="replace").strip()
+                last = said.splitlines()[-1] if said else f"ended with code {child.returncode}"
+                raise BackgroundError(last.removeprefix("wikitopics: "), child.returncode)
         child.returncode = 0  # it is not waited for
         return {"output": str(self.store), "pid": child.pid, "log": str(self.log_path)}
 
@@ -259,8 +266,8 @@ class DownloadJob:
 class Status:
     """What the process that downloads tells the others."""
 
-    def __init__(self, path: Path, settings: DownloadSettings) -> None:
-        self._path = path
+    def __init__(self, path: Path, settings: DownloadSettings, store: ArticleStore) -> None:
+        self._path, self._store = path, store
         self._lock = threading.Lock()
         self._changed, self._ended = False, threading.Event()
         self._seen: list[tuple[float, int]] = []
@@ -305,8 +312,9 @@ class Status:
             self.fields |= {"state": "failed", "last_error": {"time": _now(), "what": what}}
         self._ended.set()
         try:
+            self.fields["articles"] = len(self._store) if self._store.exists else 0
             self.save()
-        except OSError:
+        except (OSError, CorpusFormatError):
             if error is None:
                 raise
 
@@ -315,7 +323,7 @@ class Status:
         with self._lock:
             self._changed = False
             fields = self.fields | {"updated": _now()}
-            atomic_write_text(self._path, json.dumps(fields, ensure_ascii=False) + "\n")
+            atomic_write_text(self._path, json.dumps(fields) + "\n")
 
     def _keep_saving(self) -> None:
         """Save what has changed now and then, also while the source lets us wait."""
@@ -324,6 +332,21 @@ class Status:
                 # A full disk is for the one who stores articles to report.
                 with suppress(OSError):
                     self.save()
+
+
+def _is_sound(status: dict[str, Any]) -> bool:
+    """Whether the fields of a status are of the types that `Status` gives them."""
+    texts = ("state", "source", "input", "started", "updated", "waiting_until")
+    numbers = ("pid", "articles", "added", "of", "rate", "time_left", "requests", "bytes")
+    error = status["last_error"]
+    return (
+        all(isinstance(status[name], str | None) for name in texts)
+        and all(isinstance(status[name], int | float | None) for name in numbers)
+        and isinstance(status["requests"], int)
+        and isinstance(status["bytes"], int)
+        and isinstance(status["state"], str)
+        and (error is None or (isinstance(error, dict) and error.keys() >= {"time", "what"}))
+    )
 
 
 def as_options(settings: DownloadSettings) -> list[str]:
@@ -345,7 +368,7 @@ class _QuietHandler(RotatingFileHandler):
 
 @contextmanager
 def _logging_to(path: Path) -> Iterator[logging.Handler]:
-    """What is logged within the block goes to a rotating file too, with times, at every level."""
+    """What is logged within the block goes to a rotating file too, with times."""
     handler = _QuietHandler(
         path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", delay=True
     )

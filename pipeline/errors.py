@@ -46,11 +46,16 @@ def exit_code_of(error: Exception) -> int | None:
         UnsuitableModelError,
     )
     from corpora.worker_pool import WorkerDiedError  # noqa: PLC0415
-    from downloader.errors import ContactError, DownloadError, TryLaterError  # noqa: PLC0415
+    from downloader.errors import (  # noqa: PLC0415
+        ContactError,
+        DownloadError,
+        SourceError,
+        TryLaterError,
+    )
     from models import ModelFormatError  # noqa: PLC0415
 
     codes: dict[tuple[type[Exception], ...], int] = {
-        (ContactError,): USAGE,
+        (ContactError, SourceError): USAGE,
         (TryLaterError,): TRY_AGAIN,
         (DownloadError, MissingExtraError): FAILED,
         (MissingModelError, UnsuitableModelError, WorkerDiedError): FAILED,
@@ -70,4 +75,5 @@ def message_of(error: Exception) -> str:
             f"the disk is full{where}: nothing stored is lost; free some space and give the same "
             "command again to go on"
         )
-    return " ".join(str(error).split())
+    text = str(error).encode(errors="replace").decode()  # no half surrogates
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -9,24 +9,26 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore
-from downloader.category import Category
+from downloader.category import Category, check_name
 from downloader.cirrus import CirrusShards
 from downloader.contact import check_contact, user_agent
 from downloader.crawl import CrawlReport, crawl
 from downloader.estimate import estimate
 from downloader.http_client import PoliteClient
+from downloader.live import BATCH_SIZE
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.pace import Pace
-from downloader.pace_path import pace_path
+from downloader.pace_path import pace_path, service_of
 from downloader.random_pages import RandomPages
 from downloader.titles import Titles
 from downloader.wikimedia import is_wikimedia
-from pipeline.commands.download import SHARD, is_address, n_processes_of
 from pipeline.errors import UsageError
+from pipeline.one_wiki import refuse_another_wiki
 from pipeline.progress import Progress
+from pipeline.settings import is_address
 
 if TYPE_CHECKING:
+    from corpora import ArticleStore
     from downloader.live import Batch, LiveSource, TextForm
     from pipeline.download_job import Status
     from pipeline.settings import DownloadSettings
@@ -44,10 +46,13 @@ def check(settings: DownloadSettings) -> None:
 
     Raises
     ------
-    UsageError, ContactError
-        If address, contact or rate cannot be used.
+    UsageError, ContactError, SourceError
+        If address, contact, rate or category cannot be used.
     """
     address = wiki_address(settings)
+    service_of(address)
+    if settings.source == "category":
+        check_name(settings.input)
     check_contact(settings.contact, address)
     if is_wikimedia(address) and settings.requests_per_minute > MOST_OF_WIKIMEDIA:
         raise UsageError(
@@ -72,14 +77,13 @@ def wiki_address(settings: DownloadSettings) -> str:
     return f"https://{settings.language}.wikipedia.org/w/api.php"
 
 
-def download(settings: DownloadSettings, status: Status) -> dict[str, Any]:
+def download(settings: DownloadSettings, status: Status, store: ArticleStore) -> dict[str, Any]:
     """Crawl, with progress for whoever looks: a bar here, the status file for others."""
     address = wiki_address(settings)
     directory = Path(settings.output) / "download"
     pace = Pace(pace_path(address, directory), settings.requests_per_minute, _burst(settings))
     client = PoliteClient(user_agent(settings.contact), pace, patience=settings.patience * 60)
     client.on_trouble = status.trouble
-    store = ArticleStore(settings.output, SHARD)
     source = _live_source(settings, client, store, directory)
     stored_before = len(store) if store.exists else 0
     total = source.total()
@@ -87,7 +91,7 @@ def download(settings: DownloadSettings, status: Status) -> dict[str, Any]:
     with closing(client), Progress("articles", total, "articles") as progress:
         reached = 0
 
-        def on_progress(report: CrawlReport, batch: Batch) -> None:
+        def on_progress(report: CrawlReport, _: Batch) -> None:
             nonlocal reached
             status.update(
                 report.total_added,
@@ -97,8 +101,6 @@ def download(settings: DownloadSettings, status: Status) -> dict[str, Any]:
                 bytes=client.n_bytes,
                 skipped=report.skipped,
             )
-            for reason, titles in batch.skipped.items():
-                logger.debug("%s: %s", reason, ", ".join(titles))
             progress.update(report.total_added - reached)
             reached = report.total_added
 
@@ -121,11 +123,13 @@ def _live_source(
     settings: DownloadSettings, client: PoliteClient, store: ArticleStore, directory: Path
 ) -> LiveSource:
     if settings.source == "cirrus":
-        return CirrusShards(
-            client, settings.input, directory, n_processes=n_processes_of(settings.threads)
-        )
+        shards = CirrusShards(client, settings.input, directory, n_processes=settings.n_processes)
+        refuse_another_wiki(store, shards.language, shards.site)
+        logger.info("how long it takes shows as it goes: the files do not say what is in them")
+        return shards
     api = MediaWikiApi(client, wiki_address(settings))
-    _refuse_another_wiki(store, api)
+    site = api.site().site
+    refuse_another_wiki(store, site.language, site.article_path)
     source: LiveSource
     text: TextForm = "html" if settings.text == "html" else "wikitext"
     if settings.source == "titles":
@@ -145,6 +149,10 @@ def _say_how_long(
     total = source.total()
     n_articles = settings.limit if total is None else min(total, settings.limit or total)
     if n_articles is None:
+        logger.info(
+            "how many articles there are shows as they are listed; at most %s a minute",
+            f"{settings.requests_per_minute * (1 if text == 'html' else BATCH_SIZE):,}",
+        )
         return
     expected = estimate(
         api.site(),
@@ -153,23 +161,10 @@ def _say_how_long(
         any_articles=settings.source == "random",
         per_minute=settings.requests_per_minute,
         per_second=_burst(settings),
-        n_processes=n_processes_of(settings.threads),
+        n_processes=settings.n_processes,
     )
     logger.info("%s", expected.sentence)
 
 
 def _burst(settings: DownloadSettings) -> int:
     return max(USUAL_BURST, math.ceil(settings.requests_per_minute / 60))
-
-
-def _refuse_another_wiki(store: ArticleStore, api: MediaWikiApi) -> None:
-    """Two wikis of one language would mistake each other's page ids for their own."""
-    if not store.exists:
-        return
-    site = api.site().site
-    for language, address in store.sites():
-        if language == site.language and not site.article_path.startswith(address):
-            raise UsageError(
-                f"{store.path} holds the {language} articles of {address}, this wiki is "
-                f"{site.article_path}: choose another --output"
-            )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from corpora.worker_pool import available_cores
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +20,11 @@ SECTIONS = ("download", "train", "evaluate", "topics", "infer")
 ENVIRONMENT_PREFIX = "WIKITOPICS_"
 
 S = TypeVar("S")
+
+
+def is_address(text: str) -> bool:
+    """Whether this is an address rather than a file."""
+    return re.match(r"https?://", text, re.IGNORECASE) is not None
 
 
 def setting(
@@ -61,6 +68,19 @@ class DownloadSettings:
         60.0, "minutes without an answer after which a live download ends", metavar="X"
     )
     threads: int = setting(-1, "processes that parse wikitext; -1: one a core", metavar="N")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the source is asked over the network."""
+        by_address = self.source == "cirrus" and is_address(self.input)
+        return by_address or self.source in ("random", "titles", "category")
+
+    @property
+    def n_processes(self) -> int:
+        """What `threads` comes to on this machine."""
+        if self.threads > 0:
+            return self.threads
+        return max(1, available_cores() + 1 + self.threads)
 
 
 @dataclass(frozen=True)

@@ -128,10 +128,10 @@ def source_of(article: Article) -> Source:
 
 @lru_cache(maxsize=256)
 def _source(language: str, address: str, license_name: str) -> Source:
-    return Source(_one_line(language), _site_of(address), _one_line(license_name))
+    return Source(_one_line(language), site_of_address(address), _one_line(license_name))
 
 
-def _site_of(address: str) -> str:
+def site_of_address(address: str) -> str:
     """Scheme, host and port of an address of the web; empty if it has none."""
     try:
         parts = urlsplit(address)

@@ -31,7 +31,14 @@ from corpora.articles.article import Article
 from corpora.articles.compressed import read_chunks
 from corpora.articles.json_lines import string, whole_number
 from corpora.articles.main_sections import CUT, INVISIBLE, tidy
-from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site, page_to_article
+from corpora.articles.page import (
+    REDIRECT,
+    UNKNOWN_LANGUAGE,
+    Page,
+    Site,
+    article_of,
+    page_to_article,
+)
 from corpora.errors import CorpusFormatError
 
 if TYPE_CHECKING:
@@ -170,7 +177,7 @@ def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | P
         If it is not a document of such a dump; the message names the file and the line.
     """
     try:
-        return article_of(parse_document(record), record, text)
+        return article_in(parse_document(record), record, text)
     except (ValueError, RecursionError) as error:
         end = "" if record.whole else "; the file ends here, incomplete: download it again"
         raise CorpusFormatError(f"{record.place}: {error}{end}") from error
@@ -269,7 +276,7 @@ def parse_document(record: CirrusRecord) -> dict[str, object]:
     return fields
 
 
-def article_of(
+def article_in(
     fields: dict[str, object], record: CirrusRecord, text: TextField
 ) -> Article | PassedOver:
     """The article that a document holds; ValueError says what is wrong with it."""
@@ -299,22 +306,8 @@ def article_of(
         article = page_to_article(replace(page, wikitext=wikitext))
     elif title and text != "wikitext":
         extracted = extracted_text(string(fields, "text"), string(fields, "opening_text"))
-        article = with_text(page, extracted) if extracted else None
+        article = article_of(page, extracted)
     return article or PassedOver("no text", name)
-
-
-def with_text(page: Page, text: str) -> Article:
-    """The article of a page whose main text is at hand."""
-    return Article(
-        page_id=page.page_id,
-        revision_id=page.revision_id,
-        title=page.title,
-        url=page.site.address_of(page.title),
-        timestamp=page.timestamp,
-        language=page.site.language,
-        license=page.site.license,
-        text=text,
-    )
 
 
 @lru_cache(maxsize=256)

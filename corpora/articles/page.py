@@ -99,9 +99,16 @@ class Page:
 def page_to_article(page: Page) -> Article | None:
     """Parse a page; None if it has no main text. Almost all of the time of reading goes here."""
     site = page.site
-    text = main_text(page.wikitext, site.file_namespaces, site.category_namespaces)
+    return article_of(
+        page, main_text(page.wikitext, site.file_namespaces, site.category_namespaces)
+    )
+
+
+def article_of(page: Page, text: str) -> Article | None:
+    """The article of a page with this main text; None if the text is empty."""
     if not text:
         return None
+    site = page.site
     return Article(
         page_id=page.page_id,
         revision_id=page.revision_id,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import errno
 import math
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora import ArticleStore, CorpusFormatError
-from corpora.worker_pool import available_cores
 from downloader.sources import read_source, sample_path
 from pipeline.download_job import DownloadJob
 from pipeline.errors import UsageError
+from pipeline.one_wiki import refuse_file_of_another_wiki
 from pipeline.progress import Progress
+from pipeline.settings import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,8 +43,9 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
     """
     check(settings)
     with DownloadJob(settings.output).held(settings) as status:
-        if is_live(settings):
-            result: dict[str, Any] = _live().download(settings, status)
+        if settings.is_live:
+            store = ArticleStore(settings.output, SHARD)
+            result: dict[str, Any] = _live().download(settings, status, store)
             return result
         return _from_file(settings, status)
 
@@ -104,27 +105,22 @@ def check(settings: DownloadSettings) -> None:
         raise UsageError(f"--patience must be a positive number of minutes: {settings.patience}")
     if settings.requests_per_minute < 1:
         raise UsageError(f"--requests-per-minute must be positive: {settings.requests_per_minute}")
-    takes_file = settings.source in ("titles", "dump", "jsonl", "cirrus")
-    if takes_file and not is_address(settings.input) and not Path(settings.input).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), settings.input)
-    if is_live(settings):
+    _check_file(settings)
+    if settings.is_live:
         _live().check(settings)
 
 
-def is_live(settings: DownloadSettings) -> bool:
-    """Whether the source is asked over the network."""
-    by_address = settings.source == "cirrus" and is_address(settings.input)
-    return by_address or settings.source in ("random", "titles", "category")
-
-
-def is_address(text: str) -> bool:
-    """Whether this is an address rather than a file."""
-    return re.match(r"https?://", text, re.IGNORECASE) is not None
-
-
-def n_processes_of(threads: int) -> int:
-    """The number of processes that the setting --threads means; -1 is one a core."""
-    return threads if threads > 0 else max(1, available_cores() + 1 + threads)
+def _check_file(settings: DownloadSettings) -> None:
+    """Whether the file is there, for sources that read one."""
+    if settings.source not in ("titles", "dump", "jsonl", "cirrus"):
+        return
+    if is_address(settings.input):
+        if settings.source != "cirrus":
+            raise UsageError(
+                f"--source {settings.source} reads a file: download {settings.input} first"
+            )
+    elif not Path(settings.input).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), settings.input)
 
 
 def _live() -> ModuleType:
@@ -139,7 +135,7 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
     path = str(sample_path()) if settings.source == "sample" else settings.input
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)
-    stored_before = len(store) if store.exists else 0
+    refuse_file_of_another_wiki(settings.source, store, path)
     size = Path(path).stat().st_size if Path(path).is_file() else None
     with Progress("articles", size, "B") as progress:
         read = 0
@@ -154,7 +150,7 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
             path,
             limit=settings.limit,
             language=settings.language,
-            n_processes=n_processes_of(settings.threads),
+            n_processes=settings.n_processes,
             progress_bytes=progress_bytes,
         )
         n_read = 0
@@ -168,7 +164,7 @@ def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
                 yield article
 
         added = store.append(counted())
-    status.update(n_read, articles=stored_before + added, bytes=read)
+    status.update(n_read, bytes=read)
     return {
         "output": settings.output,
         "added": added,
@@ -208,7 +204,9 @@ def print_status(result: dict[str, Any]) -> None:
         return
     of = f" of {result['of']:,}" if result["of"] else ""
     rate = f", {result['rate']:.1f} a second" if result["rate"] else ""
-    print(f"articles: {result['added']:,}{of} from {_named(result)}{rate}")
+    print(f"{result['added']:,}{of} articles from {_named(result)}{rate}")
+    if result["articles"] is not None:
+        print(f"in the store: {result['articles']:,}")
     if result["requests"]:
         print(f"requests: {result['requests']:,}, {result['bytes'] / 1e6:,.1f} MB")
     if result["time_left"] is not None:

@@ -18,6 +18,7 @@ from downloader.mediawiki_api import MediaWikiApi
 from downloader.pace import Pace
 from downloader.random_pages import RandomPages
 from downloader.titles import Titles
+from tests.downloader.impatient_client import SmallJitter
 
 if TYPE_CHECKING:
     from downloader.crawl import CrawlReport
@@ -27,7 +28,9 @@ CONTACT = "wikitopics-tests@posteo.net"
 COMMAND = (sys.executable, "-m", "tests.downloader.crawl_process")
 
 
-def polite_api(url: str, pace: Path, per_minute: float, per_second: int) -> MediaWikiApi:
+def polite_api(
+    url: str, pace: Path, per_minute: float, per_second: int, *, impatient: bool
+) -> MediaWikiApi:
     """An API behind a client with deadlines that suit tests."""
     client = PoliteClient(
         user_agent(CONTACT),
@@ -35,7 +38,8 @@ def polite_api(url: str, pace: Path, per_minute: float, per_second: int) -> Medi
         patience=120,
         deadline=60,
         connect_timeout=5,
-        read_timeout=2.5,
+        read_timeout=1.0 if impatient else 2.5,
+        rng=SmallJitter() if impatient else None,
     )
     return MediaWikiApi(client, url)
 
@@ -62,10 +66,13 @@ def main() -> int:
     parser.add_argument("--shard-size", type=int, default=250)
     parser.add_argument("--per-minute", type=float, default=6000)
     parser.add_argument("--per-second", type=int, default=100)
+    parser.add_argument("--impatient", action="store_true", help="next to no backoff")
     options = parser.parse_args()
     pace = options.directory / "pace"
     options.directory.mkdir(exist_ok=True)
-    api = polite_api(options.url, pace, options.per_minute, options.per_second)
+    api = polite_api(
+        options.url, pace, options.per_minute, options.per_second, impatient=options.impatient
+    )
     store = ArticleStore(options.directory / "articles", options.shard_size)
     source = source_of(api, options.source, options.what, options.text, options.batch_size)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ import pytest
 
 from corpora import ArticleStore, CorpusFormatError
 from downloader import cirrus, file_download
-from downloader.cirrus import CirrusShards, read_cirrus, remote_shards
+from downloader.cirrus import CirrusShards, read_cirrus, remote_shards, site_of_file
 from downloader.errors import DownloadError, RefusedError, UnusableAnswerError
 from downloader.http_client import PoliteClient
 from downloader.pace import Pace
@@ -250,6 +251,53 @@ def test_a_hostile_listing_leads_nowhere(site, base, client):
     ]
 
 
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "<a href={}>",
+        "<A HREF='{}' class=x>",
+        '<a\nclass="name"\thref = "{}"/>',
+        '<a title="href"href="{}">',
+        "<!-- <a href={}> -->",
+        "<div><p><a href=&#x65;{}>",
+    ],
+)
+def test_links_in_whatever_form(site, base, client, tag):
+    name = SHARD.format(0)
+    link = name[1:] if "&#x65;" in tag else name
+    site.pages[FOLDER] = b"<a name=x>\xff<abbr href=y.json.gz>" + tag.format(link).encode()
+    assert list(map(unquote, remote_shards(client, base + FOLDER))) == [base + FOLDER + name]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("<div>", "<a>", "<b>", "<p><i>", "<a ", "<a href=", '<a href="', "<a href=x' ", "<!--"),
+        *(
+            ' href="',
+            " href='",
+            "<a x=&#",
+            "<a href=" + "9" * 99 + ">",
+            "<a href=../>",
+            "<a href=x>",
+        ),
+        *(
+            "<a href=/" + "../" * 600 + ">",
+            "<a href=&#" + "9" * 1900 + ">",
+            "<![CDATA[",
+            "<script>",
+        ),
+        *("<table>", "<" + "a" * 99, "<a" + " " * 4000, "<a href" + " " * 4000),
+    ],
+)
+def test_a_listing_as_large_as_may_be_takes_seconds(site, base, client, piece):
+    site.pages[FOLDER] = piece.encode() * (cirrus.MAX_LISTING_BYTES // len(piece))
+    began = time.monotonic()
+    with pytest.raises((RefusedError, UnusableAnswerError)):
+        remote_shards(client, base + FOLDER)
+    assert time.monotonic() - began < 30
+
+
 def test_a_folder_above_is_refused_with_what_is_in_it(site, base, client):
     above = "/other/cirrus_search_index/20260816/"
     links = [
@@ -272,6 +320,68 @@ def test_several_wikis_in_one_folder_are_refused(site, base, client):
     site.list_folder("/old/")
     with pytest.raises(RefusedError, match=r"2 indices.*aawiki-20251229-.*enwiki-20251229-"):
         remote_shards(client, base + "/old/")
+
+
+@pytest.mark.parametrize(
+    ("url", "language", "article_path"),
+    [
+        ("/x/index_name=enwiktionary_content/", "en", "https://en.wiktionary.org/wiki/"),
+        ("/x/index_name%3Denwiki_content", "en", "https://en.wikipedia.org/wiki/"),
+        (
+            "/x/simplewiki_content-20260816-00000.json.bz2",
+            "simple",
+            "https://simple.wikipedia.org/wiki/",
+        ),
+        (
+            "/x/commonswiki-20251229-cirrussearch-content.json.gz",
+            "und",
+            "https://commons.wikimedia.org/wiki/",
+        ),
+        ("/x/articles-20251229-00000.json.gz", "und", ""),
+    ],
+)
+def test_the_wiki_is_told_by_the_names_alone(
+    site, client, tmp_path, base, url, language, article_path
+):
+    source = CirrusShards(client, base + url, tmp_path)
+    assert (source.language, source.site) == (language, article_path)
+    assert site.asked == []
+
+
+def test_the_wiki_is_told_by_what_the_listing_names(site, base, client, tmp_path):
+    site.files["/old/enwiktionary-20251229-cirrussearch-content.json.gz"] = b""
+    site.list_folder("/old/")
+    source = CirrusShards(client, base + "/old/", tmp_path)
+    assert source.site == "https://en.wiktionary.org/wiki/"
+    assert source.language == "en"
+    assert site.asked == [("/old/", "")]
+
+
+def test_the_wiki_of_files_is_told_by_the_first_document(tmp_path):
+    lines = pair(1, wiki="enwiktionary") + pair(2, wiki="dewiki")
+    (tmp_path / "b.json.bz2").write_bytes(bz2.compress(pair(1).encode()))
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(lines.encode()))
+    assert site_of_file(tmp_path) == ("en", "https://en.wiktionary.org/wiki/")
+    assert site_of_file(str(tmp_path / "b.json.bz2")) == ("en", "https://en.wikipedia.org/wiki/")
+    path = tmp_path / "c.json"
+    path.write_text('{"index": {"_id": "1", "_index": "frwiki_content"}}\n{"title": "T"}\n')
+    assert site_of_file(path) == ("fr", "https://fr.wikipedia.org/wiki/")
+    path.write_text(pair(1, wiki="our_own", language="de"))
+    assert site_of_file(path) == ("de", "")
+    path.write_text("")
+    assert site_of_file(path) == ("und", "")
+    for nonsense in ("nonsense", '{"index": {"_id": 1}}\n[]\n', pair(1, wiki=5), pair(1)[:-9]):
+        path.write_text(nonsense)
+        with pytest.raises(CorpusFormatError, match=r"c\.json, line [12]: "):
+            site_of_file(path)
+    with pytest.raises(FileNotFoundError):
+        site_of_file(tmp_path / "missing.json")
+
+
+def test_nothing_is_taken_from_a_pipe_to_tell_its_wiki(tmp_path):
+    path = tmp_path / "pipe.json"
+    os.mkfifo(path)
+    assert site_of_file(path) == ("und", "")
 
 
 # Shards

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +20,12 @@ import pytest
 import downloader.crawl as crawl_module
 from corpora import ArticleStore, StoreLockedError, UnsupportedVersionError
 from corpora.articles import shard
+from downloader import file_download
 from downloader.crawl import CrawlReport, crawl, state_path
 from downloader.errors import TryLaterError
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.random_pages import RandomPages
+from downloader.skip_log import FEW_LINES, SECONDS_BETWEEN, SkipLog
 from downloader.titles import Titles
 from tests.downloader.crawl_process import COMMAND
 from tests.downloader.impatient_client import new_client
@@ -241,7 +246,8 @@ def test_an_article_that_cannot_be_stored_ends_nothing(
     n_skipped = report.skipped["cannot be stored"]
     assert 5 <= n_skipped < N_PAGES
     assert report.added == N_PAGES - n_skipped == len(ids_in(store))
-    assert "passed over" in caplog.text
+    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert ["passed over" in record.getMessage() for record in warnings] == [True]
 
 
 def articles_of(source: LiveSource) -> Iterator[Any]:
@@ -256,6 +262,85 @@ def test_skipped_pages_are_counted(
     titles.write_text("Page 1\nPage 1000\nPage 1001\nA|B\n")
     report = crawl(store, Titles(MediaWikiApi(client, url), titles), tmp_path)
     assert report == CrawlReport(1, 0, {"missing": 2, "invalid": 1}, finished=True, total_added=1)
+
+
+def test_what_is_passed_over_does_not_flood_the_terminal(
+    store: ArticleStore,
+    client: PoliteClient,
+    url: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    titles = tmp_path / "titles"
+    lines = [f"Page {number}" for number in range(1001, 1101)]
+    titles.write_text("\n".join(["A|\x1b[31mB", *lines]))
+    with caplog.at_level(logging.DEBUG, "downloader"):
+        crawl(store, Titles(MediaWikiApi(client, url), titles, batch_size=4), tmp_path)
+    said = [(record.levelno, record.getMessage()) for record in caplog.records]
+    told = [text for level, text in said if level >= logging.INFO and "passed over" in text]
+    assert told[0] == "4 pages passed over: 3 missing, 1 invalid (first: A| [31mB)"
+    assert told[1] == "4 pages passed over: 4 missing (first: Page 1004)"
+    assert len(told) == FEW_LINES + 1
+    assert told[-1] == "61 pages passed over: 61 missing (first: Page 1040)"
+    detailed = [text for level, text in said if level == logging.DEBUG and "passed over" in text]
+    assert len(detailed) == 101
+    assert "passed over (invalid): A| [31mB" in detailed
+    assert all(text.isprintable() for _, text in said)
+
+
+def test_after_a_few_lines_there_is_one_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    log = SkipLog(lambda: now)
+    with caplog.at_level(logging.INFO, "downloader"):
+        for _ in range(1000):
+            log.note({"redirect": ["\x1b\ud83d R"]})
+            log.note({})
+            now += 1.0
+        log.tell()
+        log.tell()
+    told = [record.getMessage() for record in caplog.records]
+    assert told[0] == "1 page passed over: 1 redirect (first: R)"
+    assert len(told) == FEW_LINES + -(-(1000 - FEW_LINES) // SECONDS_BETWEEN)
+    assert sum(int(text.split()[0].replace(",", "")) for text in told) == 1000
+
+
+def test_a_disk_that_is_about_to_run_full_keeps_its_reserve(
+    store: ArticleStore,
+    source: RandomPages,
+    client: PoliteClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Stops with all that came stored and counted, asks for nothing while full, and goes on."""
+
+    def fill(report: CrawlReport, _: Batch) -> None:
+        if report.total_added >= 35:
+            monkeypatch.setattr(file_download, "KEEP_FREE", shutil.disk_usage(tmp_path).total)
+
+    with pytest.raises(OSError, match="would leave less") as caught:
+        crawl(store, source, tmp_path, 80, fill)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(store.path))
+    assert len(ids_in(store)) == 42  # the batch that was under way too
+    n_requests = client.n_requests
+    with pytest.raises(OSError, match="would leave less"):
+        crawl(store, source, tmp_path, 80)
+    assert client.n_requests == n_requests
+    monkeypatch.undo()
+    report = crawl(store, source, tmp_path, 80)
+    assert (report.added, report.already_there, report.total_added) == (38, 0, 80)
+    assert len(ids_in(store)) == 80
+
+
+def test_what_waits_to_be_stored_counts_as_used(
+    store: ArticleStore, source: RandomPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is room for the first few articles beside the reserve, and not for many more."""
+    free = shutil.disk_usage(tmp_path).free
+    monkeypatch.setattr(file_download, "KEEP_FREE", free - 20_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(free, 0, free))
+    with pytest.raises(OSError, match="would leave less"):
+        crawl(ArticleStore(store.path, shard_size=1000), source, tmp_path)
+    assert 7 <= len(ids_in(store)) <= 14
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from itertools import count
+import logging
+import random
+from itertools import count, product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +14,13 @@ import downloader.category as category_module
 from corpora import CorpusFormatError
 from downloader import random_pages
 from downloader.category import Category
-from downloader.errors import RefusedError, UnusableAnswerError
+from downloader.errors import (
+    DownloadError,
+    RefusedError,
+    SourceError,
+    TryLaterError,
+    UnusableAnswerError,
+)
 from downloader.mediawiki_api import ApiError, MediaWikiApi
 from downloader.random_pages import RandomPages
 from downloader.titles import Titles
@@ -247,6 +255,14 @@ def test_settings_that_make_no_sense(
         make(MediaWikiApi(client, "http://a/api.php"))
 
 
+@pytest.mark.parametrize("name", ["", " \t", "A|B", "A\x1b[31mB", "A\nB", "A\udcffB"])
+def test_what_no_category_is_called(client: PoliteClient, name: str) -> None:
+    """The last is what a byte that is not UTF-8 becomes on the command line."""
+    with pytest.raises(SourceError) as caught:
+        Category(MediaWikiApi(client, "http://a/api.php"), name)
+    assert str(caught.value).isprintable()
+
+
 # Pages that are no articles
 
 
@@ -340,6 +356,11 @@ def test_what_is_no_article_is_reported_and_the_others_come(
         revised(revid=True),
         revised(revid=2**63),
         revised(revid=None),
+        page(contentmodel=[]),
+        page(contentmodel=None),
+        slotted(contentmodel={}),
+        page(missing=True, title=[]),
+        page(missing=True, ns="0"),
         revised(timestamp=20240102),
         slotted(content=["text"]),
         slotted(content=5),
@@ -514,10 +535,10 @@ def test_titles_that_cannot_even_be_asked_for(
     client: PoliteClient, made_up: tuple[SyntheticWiki, Scripted, str], tmp_path: Path
 ) -> None:
     path = tmp_path / "titles"
-    path.write_text("Page 1|Page 2\nPage 3\nPage\x0b4\nPa\x1fge 5\n")
+    path.write_text("Page 1|Page 2\nPage 3\nPage\x0b4\nPa\x1fge 5\n\x1b]0;title\x07\n")
     articles, skipped, _ = gathered(titles_source(client, made_up[2], path).batches(None, nothing))
     assert [article.page_id for article in articles] == [3]
-    assert skipped["invalid"][0] == "Page 1|Page 2"
+    assert skipped["invalid"] == ["Page 1|Page 2", "Page 4", "Pa ge 5", "]0;title"]
     assert not any("|" in ask.get("titles", "") for ask in made_up[1].asked)
 
 
@@ -659,6 +680,9 @@ MEMBER = {"pageid": 1, "ns": 0, "title": "p"}
         [{"ns": 0, "title": "p"}],
         [{"pageid": 1, "ns": 14}],
         [{"pageid": 1, "missing": True}],
+        [{"pageid": 1, "ns": 14, "missing": True}],
+        [{"pageid": 1, "ns": 14, "title": "Category:half \ud83d"}],
+        [{"pageid": 1, "ns": 14, "title": ["B"], "missing": True}],
         [{"pageid": 1, "title": "p", "invalid": True}],
         [MEMBER] * 10_000,
     ],
@@ -714,3 +738,198 @@ def test_pages_that_go_on_after_all_that_was_asked_for(client: PoliteClient) -> 
         source = Category(MediaWikiApi(impatient(client), url), "A")
         with pytest.raises(UnusableAnswerError, match="goes on"):
             list(source.batches(None, nothing))
+
+
+@pytest.mark.parametrize("n_pages", [-1, True, "7", 10**9 + 1, 2**63 - 1])
+def test_a_category_of_more_pages_than_there_can_be(client: PoliteClient, n_pages: object) -> None:
+    inner = tree(("A", "p"))
+
+    def answer(asked: Ask) -> object:
+        said: Any = inner(asked)
+        if "titles" in asked:
+            said["query"]["pages"][0]["categoryinfo"]["pages"] = n_pages
+        return said
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(impatient(client), url), "A")
+        with pytest.raises(UnusableAnswerError):
+            source.total()
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_members_without_end(
+    client: PoliteClient, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
+) -> None:
+    """Ever new ones with ever new continuations; a process that is started again counts on."""
+    monkeypatch.setattr(category_module, "FEW_PAGES", 100)
+    inner = tree(("A", "p"))
+
+    def answer(asked: Ask) -> object:
+        if "list" not in asked:
+            return inner(asked)
+        start = int(asked.get("cmcontinue", 1))
+        members = [{"pageid": start + i, "ns": 0, "title": f"{start + i}"} for i in range(10)]
+        more = {"cmcontinue": str(start + 10)}
+        return {"batchcomplete": True, "continue": more, "query": {"categorymembers": members}}
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(client, url), "A")
+        cursor: dict[str, Any] | None = None
+        for _ in range(11 if interrupted else 0):
+            batch = next(source.batches(cursor, lambda _: True))
+            cursor = json.loads(json.dumps(batch.cursor))
+        with pytest.raises(UnusableAnswerError, match="has no end"):
+            list(source.batches(cursor, lambda _: True))
+    assert client.n_requests < 20
+
+
+# Whatever a wiki says
+
+
+SAID: dict[str, Any] = {
+    "site": json.loads(SyntheticWiki(3).answer({"meta": "siteinfo"})),
+    "random": {
+        "batchcomplete": True,
+        "continue": {"grncontinue": "0.5|0.7|3|0", "continue": "grncontinue||"},
+        "warnings": {"main": {"warnings": "Subscribe to the list."}},
+        "query": {"pages": [page(contentmodel="wikitext")]},
+    },
+    "error": {"error": {"code": "badvalue", "info": "Unrecognized value."}},
+    "titles": {
+        "batchcomplete": True,
+        "query": {
+            "normalized": [{"fromencoded": False, "from": "one", "to": "One"}],
+            "converted": [{"from": "Eins", "to": "One"}],
+            "redirects": [{"from": "Uno", "to": "One"}],
+            "interwiki": [{"title": "de:Eins", "iw": "de"}],
+            "pages": [
+                page(),
+                {"pageid": 5, "ns": 0, "title": "Gone", "missing": True},
+                {"title": "<", "invalid": True, "invalidreason": "no"},
+            ],
+        },
+    },
+    "category": {
+        "batchcomplete": True,
+        "query": {
+            "pages": [{"pageid": 9, "ns": 14, "title": "Category:A", "categoryinfo": {"pages": 2}}],
+        },
+    },
+    "members": {
+        "batchcomplete": True,
+        "query": {
+            "categorymembers": [
+                {"pageid": 1, "ns": 0, "title": "One"},
+                {"pageid": 5, "ns": 14, "title": "Category:Gone", "missing": True},
+            ],
+        },
+    },
+    "ids": {"batchcomplete": True, "query": {"pages": [page()]}},
+    "parse": {"parse": {"title": "One", "pageid": 1, "revid": 5, "text": "<p>It is here.</p>"}},
+}
+"""What a wiki says, for each kind of question."""
+REMOVED = object()
+NASTY = "\x1b]0;x\x07\ud83d\u202e\n2"
+ODD = [REMOVED, None, True, -1, 2**63, NASTY, [], {NASTY: NASTY}]
+
+
+def kind_of(asked: Ask) -> str:
+    for name, kind in (("meta", "site"), ("list", "members"), ("pageids", "ids")):
+        if name in asked:
+            return kind
+    if "titles" in asked:
+        return "category" if asked["titles"].startswith("Category:") else "titles"
+    return "parse" if "oldid" in asked else "random"
+
+
+def places_in(said: object, *path: Any) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in an answer."""
+    pairs: Any = said.items() if isinstance(said, dict) else enumerate(said)  # type: ignore[arg-type]
+    for key, value in pairs:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from places_in(value, *path, key)
+
+
+def with_a_change(said: object, path: tuple[Any, ...], value: object) -> Any:
+    changed = holder = json.loads(json.dumps(said))
+    for key in path[:-1]:
+        holder = holder[key]
+    if not path:
+        return changed
+    if value is REMOVED:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = value
+    return changed
+
+
+def sources_that_ask_for(kind: str, api: MediaWikiApi, titles: Path) -> Iterator[LiveSource]:
+    if kind in {"site", "error", "random"}:
+        yield RandomPages(api)
+    if kind in {"random", "parse"}:
+        yield RandomPages(api, "html")
+    if kind == "titles":
+        yield Titles(api, titles)
+    if kind in {"site", "category", "members", "ids"}:
+        yield Category(api, "A", 1)
+
+
+def outcome_of(source: LiveSource) -> tuple[int | type, list[str]]:
+    """How many articles come, or the kind of error that does; and what is said of it."""
+    try:
+        articles, skipped, _ = gathered(source.batches(None, nothing))
+    except DownloadError as error:
+        return type(error), [str(error)]
+    return len(articles), [name for names in skipped.values() for name in names]
+
+
+class NoJitter(random.Random):
+    """No wait after a failure."""
+
+    def random(self) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_no_member_of_an_answer_breaks_anything(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    """Each member of each answer in turn is something else: articles come, or a named error.
+
+    And nothing that is said of it, be it in the log, could steer a terminal.
+    """
+    client = new_client(tmp_path, patience=0, deadline=5, read_timeout=5)
+    client._persistence._rng = NoJitter()
+    titles = tmp_path / "titles"
+    titles.write_text("one\nEins\nUno\nde:Eins\nGone\n<\n")
+    change: tuple[tuple[Any, ...], object] = ((), None)
+
+    def answer(asked: Ask) -> object:
+        asked_for = "error" if kind == "error" and "meta" not in asked else kind_of(asked)
+        if asked_for == "random" and asked.keys() & {"grncontinue", "continue", NASTY}:
+            return SAID["ids"]
+        if asked.get("cmtitle", "Category:A") != "Category:A":
+            return {"batchcomplete": True, "query": {"categorymembers": []}}
+        return with_a_change(SAID[asked_for], *change) if asked_for == kind else SAID[asked_for]
+
+    outcomes: list[int | type] = []
+    caplog.set_level(logging.DEBUG, "downloader")
+    with serving(Scripted(answer)) as url:
+        api = MediaWikiApi(client, url)
+        api.site()
+        changes = [((), None), *product(places_in(SAID[kind]), ODD)]
+        for change in changes:  # noqa: B007 - the server looks at it
+            if kind == "site":
+                api._site = None
+            api._warned.clear()
+            for source in sources_that_ask_for(kind, api, titles):
+                outcome, said_of_it = outcome_of(source)
+                outcomes.append(outcome)
+                said_of_it += [record.getMessage() for record in caplog.records]
+                caplog.clear()
+                assert all(text.isprintable() and len(text) < 1000 for text in said_of_it)
+    client.close()
+    assert TryLaterError not in outcomes  # it would mean that an answer was not even asked for
+    assert {UnusableAnswerError, ApiError} & set(outcomes)
+    assert kind == "error" or {1, 2} & set(outcomes)

@@ -208,6 +208,46 @@ def test_each_warning_is_logged_once(
     assert "main: Subscribe to the list." in warned[0]
 
 
+STEERING = "\x1b[2J\x07 half \ud83d pair \u202e\nand a line " + "x" * 5000
+
+
+def test_no_error_steers_the_terminal(client: PoliteClient) -> None:
+    with pytest.raises(ApiError, match="half pair and a line") as caught:
+        all_of(client, lambda _: {"error": {"code": "bad" + STEERING, "info": STEERING}})
+    message = str(caught.value)
+    assert message.isprintable()
+    assert len(message) < 500
+    assert caught.value.code.startswith("bad")
+
+
+@pytest.mark.parametrize("info", [None, 5, [STEERING], {"a": STEERING}])
+def test_an_error_with_an_explanation_that_is_none(client: PoliteClient, info: object) -> None:
+    with pytest.raises(ApiError, match=r"refuses:  \(odd\)$"):
+        all_of(client, lambda _: {"error": {"code": "odd", "info": info}})
+
+
+def test_no_warning_steers_the_terminal(
+    client: PoliteClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    warnings = {f"main{STEERING}": {"warnings": STEERING}, "odd": {"warnings": [STEERING]}}
+    with caplog.at_level(logging.DEBUG, "downloader"):
+        all_of(client, lambda _: pages_answer(PAGE, warnings=warnings))
+    (warned,) = [text for record in caplog.records if "warns of" in (text := record.getMessage())]
+    assert "half pair" in warned
+    assert warned.isprintable()
+    assert len(warned) < 700
+
+
+def test_a_wiki_is_called_by_a_name_that_can_be_printed(client: PoliteClient) -> None:
+    said = without("query", "general", "sitename", value=f"Wiki {STEERING}")
+    said["query"]["rightsinfo"]["text"] = STEERING
+    with serving(Scripted(lambda _: said)) as url:
+        info = MediaWikiApi(client, url).site()
+    assert info.name.startswith("Wiki [2J half pair")
+    assert info.name.isprintable()
+    assert info.site.license.isprintable()
+
+
 def nested(depth: int) -> str:
     return '{"batchcomplete":true,"query":{"pages":' + "[" * depth + "]" * depth + "}}"
 
@@ -248,6 +288,9 @@ MALFORMED = {
     "continue is a string": pages_answer(PAGE, **{"continue": "next"}),
     "continue is empty": pages_answer(PAGE, **{"continue": {}}),
     "continue holds a list": pages_answer(PAGE, **{"continue": {"a": [1]}}),
+    "continue holds half a pair": pages_answer(PAGE, **{"continue": {"a": "\ud83d"}}),
+    "continue names half a pair": pages_answer(PAGE, **{"continue": {"\ud83d": "a"}}),
+    "title of a missing page is a list": pages_answer({**PAGE, "missing": True, "title": []}),
     "continue holds true": pages_answer(PAGE, **{"continue": {"a": True}}),
     "continue is long": pages_answer(PAGE, **{"continue": {"a": "x" * 5000}}),
     "continue changes the query": pages_answer(PAGE, **{"continue": {"generator": "x"}}),
@@ -295,6 +338,12 @@ def without(*path: str, value: object = None) -> dict[str, Any]:
         without("query", "statistics", value=[]),
         without("query", "statistics", "articles", value="many"),
         without("query", "statistics", "pages", value=-5),
+        without("query", "statistics", "pages", value=2**63 - 1),
+        without("query", "statistics", "articles", value=10**9 + 1),
+        without("query", "general", "lang", value="e\x1bn"),
+        without("query", "general", "lang", value="e\ud83dn"),
+        without("query", "general", "articlepath", value="/\x07/$1"),
+        without("query", "general", "server", value="http://" + "x" * 10**5),
         {"batchcomplete": True},
     ],
 )

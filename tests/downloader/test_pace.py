@@ -18,7 +18,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from downloader.errors import TryLaterError
+from downloader.errors import SourceError, TryLaterError
 from downloader.pace import Pace, pace_path
 from downloader.pace_state import LONGEST_HOLD, RING, SIZE, PaceState
 from tests.downloader.hostile_server import Request, http, serving
@@ -196,7 +196,7 @@ def test_nonsense_holds_nobody_off(tmp_path: Path, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("seconds", [1e300, math.inf])
-def test_no_server_keeps_us_waiting_for_more_than_a_day(tmp_path: Path, seconds: float) -> None:
+def test_no_server_keeps_us_waiting_for_more_than_a_year(tmp_path: Path, seconds: float) -> None:
     world = World()
     pace = world.pace(tmp_path / "file")
     pace.hold_off(seconds)
@@ -387,6 +387,32 @@ def test_wikimedia_is_one_service_and_others_are_their_own(
     assert len(paths) == len(others)
     assert {path.parent for path in paths} == {one.parent}
     assert pace_path("https://notwikipedia.org:443/x") == pace_path(others[0])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://a.net:99999/api.php",
+        "http://a.net:-1/",
+        "http://a.net:eighty/",
+        "http://a.net:8\x1b0/",
+        "http://[::1/",
+        "http://[a.net]/",
+        "http:///api.php",
+        "http://:80/",
+        "a.net",
+        "",
+    ],
+)
+def test_what_is_no_address_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(SourceError, match="is no address") as caught:
+        pace_path(url)
+    assert url.replace("\x1b", " ") in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert not list(tmp_path.rglob("*"))
 
 
 def test_a_relative_cache_is_not_obeyed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

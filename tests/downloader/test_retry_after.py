@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from downloader.errors import TryLaterError
+from downloader.errors import TryLaterError, UnusableAnswerError
 from downloader.pace import Pace
 from tests.downloader.hostile_server import (
     GOOD,
@@ -18,9 +18,12 @@ from tests.downloader.hostile_server import (
     http,
     serving,
 )
+from tests.downloader.impatient_client import new_client
 
 if TYPE_CHECKING:
     from downloader.http_client import PoliteClient
+
+DAY = 86_400.0
 
 
 def date(seconds: float) -> str:
@@ -73,9 +76,20 @@ def test_retry_after_that_says_nothing_is_no_reason_to_wait(
 
 
 @pytest.mark.parametrize(
-    "value", ["2", "86400", "9" * 30, "9" * 5000, "Fri, 31 Dec 9999 23:59:59 GMT", "1000000.5"]
+    ("value", "seconds"),
+    [
+        ("2", 2.0),
+        ("86400", DAY),
+        ("1000000.5", 1000000.5),
+        (str(366 * 86400), 366 * DAY),
+        ("9" * 30, 366 * DAY),
+        ("9" * 5000, 366 * DAY),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 366 * DAY),
+    ],
 )
-def test_a_wait_beyond_patience_is_left_to_the_caller(client: PoliteClient, value: str) -> None:
+def test_a_wait_beyond_patience_is_left_to_the_caller(
+    client: PoliteClient, value: str, seconds: float
+) -> None:
     answer = http(b"", "429 Too Many Requests", retry_after=value)
     start = time.time()
     with serving(answer, GOOD) as server:
@@ -85,8 +99,36 @@ def test_a_wait_beyond_patience_is_left_to_the_caller(client: PoliteClient, valu
             client.get_json(server.url)
         assert len(server.requests) == 1
     assert caught.value.retry_at is not None
-    assert start + 2 <= caught.value.retry_at <= time.time() + 86_400
+    assert start + seconds <= caught.value.retry_at <= time.time() + seconds
     assert client.pace.held_until == caught.value.retry_at
+
+
+def test_a_date_beyond_tomorrow_is_kept_to(client: PoliteClient) -> None:
+    with serving(http(b"", "503 No", retry_after=date(3 * DAY)), GOOD) as server:
+        with at_most(5), pytest.raises(TryLaterError, match="left alone until"):
+            client.get_json(server.url)
+        assert 3 * DAY - 2 <= client.pace.held_until - time.time() <= 3 * DAY
+        client.pace = Pace(client.pace.path, 6000, 100, clock=lambda: time.time() + 2 * DAY)
+        with at_most(5), pytest.raises(TryLaterError, match="no request may go out"):
+            client.get_json(server.url)
+        client.pace = Pace(client.pace.path, 6000, 100, clock=lambda: time.time() + 3 * DAY + 1)
+        assert client.get_json(server.url) == {"a": [1, 2]}
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [http(b"", "503 No"), http(b"", "503 No", retry_after="0"), http(b"<html>")],
+    ids=["no header", "a header that asks for nothing", "malformed"],
+)
+def test_a_wait_that_is_ours_alone_is_not_said_to_be_the_servers(
+    tmp_path: Path, fault: bytes
+) -> None:
+    client = new_client(tmp_path, patience=1e-6)  # any backoff is longer
+    named = pytest.raises((TryLaterError, UnusableAnswerError), match=r"^no (success|answer)")
+    with serving(fault) as server, at_most(5), named:
+        client.get_json(server.url)
+    assert len(server.requests) == 1
 
 
 def test_a_date_is_measured_by_the_clock_of_the_server(client: PoliteClient) -> None:

@@ -96,6 +96,8 @@ def test_a_download_in_the_background_from_beginning_to_end(
     # What had been read when it was stopped is stored too.
     assert len(ArticleStore(directory / "articles")) == 250
     wait_until(lambda: not session_of(first["pid"]), 10, "a process is left")
+    files = {path.name for path in (directory / "articles/download").iterdir()}
+    assert files == {"lock", "log", "status.json"}
     assert "interrupted" in (directory / "articles/download/log").read_text()
     again = call("download", "--stop", "--json", cwd=directory)
     assert again.code == 0
@@ -232,7 +234,7 @@ def test_a_finished_download_is_done(tmp_path: Path) -> None:
 def test_damaged_status(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", 1)
     assert call("download", "--source", "jsonl", "x.jsonl", cwd=tmp_path).code == 0
-    for text in ("{", "[]", ""):
+    for text in ("{", "[]", "", "{}", '{"state": "done", "of": "x"}', '{"state": 3}'):
         (tmp_path / "articles/download/status.json").write_text(text)
         outcome = call("download", "--status", cwd=tmp_path)
         assert outcome.code == 3
@@ -289,7 +291,7 @@ def test_the_options_of_the_process_say_the_same(tmp_path: Path) -> None:
 def test_rate_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(download_job.time, "monotonic", lambda: now)
-    told = Status(tmp_path / "status.json", DownloadSettings())
+    told = Status(tmp_path / "status.json", DownloadSettings(), ArticleStore(tmp_path / "none"))
     told.update(0, of=1000)
     assert told.fields["rate"] is None
     now += 10

@@ -111,6 +111,10 @@ def test_the_command_says_how_long_it_takes(wiki: str, tmp_path: Path) -> None:
         ("--source random --requests-per-minute 0", "--requests-per-minute"),
         ("--source random --text pdf", "--text"),
         ("--source titles a --input b", "twice"),
+        ("--source dump https://dumps.wikimedia.org/x.bz2", "download https://"),
+        ("--source random --api http://127.0.0.1:999999/api.php", "999999"),
+        ("--source random --api http://[::1/api.php", "[::1"),
+        ("--source category A|B --api http://127.0.0.1:9/api.php", "A|B"),
     ],
 )
 @pytest.mark.parametrize("background", [False, True])
@@ -168,12 +172,18 @@ def test_faults_do_not_lose_an_article(wiki: str, tmp_path: Path) -> None:
     assert ids(tmp_path) == list(range(1, N_PAGES + 1))
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(30, marks=pytest.mark.slow)])
-def test_killed_in_the_background_and_started_again(tmp_path: Path, kills: int) -> None:
+@pytest.mark.parametrize(
+    ("kills", "rate"), [(4, 0.0), pytest.param(100, 0.3, marks=pytest.mark.slow)]
+)
+def test_killed_in_the_background_and_started_again(
+    tmp_path: Path, kills: int, rate: float
+) -> None:
     """Nothing lost, nothing twice, and the rate holds over all the processes."""
     rng = random.Random(kills)
-    n_pages = 200 * kills
-    with synthetic_wiki(n_pages) as wiki, FaultProxy(wiki, Settings(rate=0.0)) as proxy:
+    n_pages = max(800, 50 * kills)
+    faults = tuple(fault for fault in FAULTS if fault not in ("stall", "latency"))
+    served = Settings(rate=rate, faults=faults)
+    with synthetic_wiki(n_pages) as wiki, FaultProxy(wiki, served) as proxy:
         argv = ("download", "--api", proxy.url, "--source", "random", *("--json", "--background"))
         pace = ("--requests-per-minute", 300)
         for _ in range(kills):
