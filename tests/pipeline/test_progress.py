@@ -52,7 +52,7 @@ def shown(stream: io.StringIO, *, quiet: bool = False, fail: bool = False) -> st
         mock.patch.object(progress_module, "DELAY", 0.0),
         mock.patch.object(progress_module, "LINE_EVERY", 0.0),
     ):
-        _configure_logging(quiet=quiet)
+        _configure_logging(quiet=quiet, detached=False)
         try:
             with Progress("digging", 10, "holes") as progress:
                 progress.update(4, "four")
