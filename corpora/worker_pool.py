@@ -1,23 +1,21 @@
-"""A pool of worker processes: results in order, and no worker that outlives its parent."""
+"""A pool of worker processes: results in order, deaths outlived, and no worker without a parent."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections import deque
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any, TypeVar
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from corpora.worker_note import working_on
+from corpora.worker_process import Worker, pickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future
-    from multiprocessing.connection import Connection
+
+__all__ = ["WorkerDiedError", "available_cores", "ordered_map", "working_on"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -39,6 +37,8 @@ def ordered_map(
     n_processes: int,
     initializer: Callable[..., object] | None = None,
     initargs: tuple[Any, ...] = (),
+    *,
+    on_death: Callable[[Item, str, int], Item] | None = None,
 ) -> Iterator[Result]:
     """`function` of every item, in the order of the items, computed by `n_processes` processes.
 
@@ -46,27 +46,40 @@ def ordered_map(
     pickled, so `function` has to be a module's own; large results are better written to a file by
     `function` itself. Items are taken as they are needed, at most 2 `n_processes` ahead of the
     result last given out. `initializer(*initargs)` runs once in each process, before its first
-    item.
+    item. Workers get their next items while this generator runs, not while its caller is busy with
+    a result. They use one BLAS or OpenMP thread each, and cannot start processes by
+    `multiprocessing` themselves.
 
     When the generator is closed, or an error leaves it, workers end at once, in the middle of an
     item if need be; they do so too when this process is killed. They take no notice of Ctrl-C: it
     is for this process to answer.
+
+    When a worker dies, another takes its place and all other items go on undisturbed. Its own item
+    is handed to `on_death(item, note, n_deaths)`, in this process: `note` is what the worker last
+    said by `working_on` while it had that item, empty if nothing, and `n_deaths` how many workers
+    this item has had die, 1 the first time. It returns the item to be run in its place, the same
+    one if that is worth another try, or raises what is then raised here in place of the result. To
+    stop trying at some time is up to it.
 
     Raises
     ------
     ValueError
         If `n_processes` is not positive.
     WorkerDiedError
-        If a worker ended by itself or was killed.
+        In place of its item's result, if a worker ended by itself or was killed and there is no
+        `on_death`. At once if it never got as far as taking an item: another would do the same.
+    RuntimeError
+        If `function` raised something that cannot be pickled; the message says what.
     Exception
-        What `function` or `initializer` raised.
+        What `function` raised, in place of the result, or `initializer`, at once; with a note that
+        holds the worker's traceback.
     """
     if n_processes < 1:
         raise ValueError(f"n_processes must be at least 1, not {n_processes}")
     prepare = partial(initializer, *initargs) if initializer else None
     if n_processes == 1:
         return _map_here(function, items, prepare)
-    return _map_in_pool(function, items, n_processes, prepare)
+    return _map_in_pool(function, items, n_processes, prepare, on_death)
 
 
 def _map_here(
@@ -85,64 +98,134 @@ def _map_in_pool(
     items: Iterable[Item],
     n_processes: int,
     prepare: Callable[[], object] | None,
+    on_death: Callable[[Item, str, int], Item] | None,
 ) -> Iterator[Result]:
-    spawn = multiprocessing.get_context("spawn")
-    resource_tracker.ensure_running()  # its start unblocks SIGINT, so not while workers start
-    watched_end, held_end = spawn.Pipe(duplex=False)
-    executor = ProcessPoolExecutor(n_processes, spawn, _start_worker, (watched_end, prepare))
-    futures: deque[Future[Result]] = deque()
+    pool: _Pool[Item, Result] = _Pool(pickled((function, prepare)), n_processes, on_death)
+    in_order: deque[_Task[Item, Result]] = deque()
     try:
         for item in items:
-            with _sigint_blocked():
-                futures.append(executor.submit(_call, function, item))
-            if len(futures) == 2 * n_processes:
-                yield futures.popleft().result()
-        while futures:
-            yield futures.popleft().result()
-    except BrokenProcessPool as error:
-        raise WorkerDiedError(
-            "a worker process ended unexpectedly; if the system ran out of memory, "
-            f"use fewer than {n_processes} processes"
-        ) from error
+            in_order.append(pool.task(item))
+            if len(in_order) == 2 * n_processes:
+                yield pool.result_of(in_order.popleft())
+        while in_order:
+            yield pool.result_of(in_order.popleft())
     finally:
-        # A worker that ends while it sends a result leaves half of it in the pipe. Its reader here
-        # waits for the rest as long as somebody could still write, and so could this process.
-        executor._result_queue._writer.close()  # type: ignore[attr-defined]  # noqa: SLF001
-        held_end.close()
-        executor.shutdown(cancel_futures=True)
-        watched_end.close()
+        pool.kill()
 
 
-@contextmanager
-def _sigint_blocked() -> Iterator[None]:
-    """Workers started in this block never see Ctrl-C; this process sees it when the block ends."""
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+@dataclass(eq=False)
+class _Task(Generic[Item, Result]):
+    """An item on its way to a result or to an error; `is_done` tells whether it is there."""
+
+    item: Item
+    n_deaths: int = 0
+    is_done: bool = False
+    result: Result | None = None
+    error: BaseException | None = None
+
+    def end(self, error: BaseException | None, result: Result | None = None) -> None:
+        self.is_done, self.error, self.result = True, error, result
 
 
-# In a worker
+class _Pool(Generic[Item, Result]):
+    """Up to `n_processes` workers, started as tasks come, and the tasks that wait for them."""
 
-_to_do_first: list[Callable[[], object]] = []
-"""The initializer until it has run: run with an item, what it raises reaches the parent."""
+    def __init__(
+        self,
+        setup: memoryview,
+        n_processes: int,
+        on_death: Callable[[Item, str, int], Item] | None,
+    ) -> None:
+        self.setup = setup
+        self.n_processes = n_processes
+        self.on_death = on_death
+        self.waiting: deque[_Task[Item, Result]] = deque()
+        self.task_of: dict[Worker, _Task[Item, Result] | None] = {}
 
+    def task(self, item: Item) -> _Task[Item, Result]:
+        """A new task; without waiting for any, workers that have become free are kept busy."""
+        task: _Task[Item, Result] = _Task(item)
+        self.waiting.append(task)
+        self._listen(0)
+        return task
 
-def _start_worker(watched_end: Connection, prepare: Callable[[], object] | None) -> None:
-    threading.Thread(target=_end_with_parent, args=(watched_end,), daemon=True).start()
-    if prepare:
-        _to_do_first.append(prepare)
+    def result_of(self, task: _Task[Item, Result]) -> Result:
+        """Wait for the task's result and return it, or raise the error that it came to."""
+        while not task.is_done:
+            self._listen(None)
+        if task.error is not None:
+            raise task.error
+        return cast("Result", task.result)
 
+    def kill(self) -> None:
+        """End all workers, whatever they are at."""
+        for worker in self.task_of:
+            worker.kill()
+        for worker in self.task_of:
+            worker.bury()
+        self.task_of.clear()
 
-def _end_with_parent(watched_end: Connection) -> None:
-    """Wait until the parent closes its end of the pipe, which its death does as well."""
-    watched_end.poll(None)
-    os._exit(1)
+    def _listen(self, seconds: float | None) -> None:
+        """Wait for a worker to answer or to die, None for as long as it takes; then hand out."""
+        ready = set(wait([worker.connection for worker in self.task_of], seconds))
+        for worker in [worker for worker in self.task_of if worker.connection in ready]:
+            self._hear(worker)
+        self._hand_out()
 
+    def _hand_out(self) -> None:
+        """Give waiting tasks to idle workers; start workers for the rest while there may be more.
 
-def _call(function: Callable[[Item], Result], item: Item) -> Result:
-    while _to_do_first:
-        _to_do_first[-1]()
-        _to_do_first.pop()
-    return function(item)
+        So a task that is not done is always with a worker, or waits for one that will answer.
+        """
+        for worker in self.task_of:
+            while self.waiting and worker.is_ready and self.task_of[worker] is None:
+                task = self.waiting.popleft()
+                try:
+                    worker.give(task.item)
+                except Exception as error:  # noqa: BLE001 - raised in place of the result
+                    task.end(error)
+                else:
+                    self.task_of[worker] = task
+        n_starting = sum(not worker.is_ready for worker in self.task_of)
+        n_places = self.n_processes - len(self.task_of)
+        for _ in range(min(n_places, len(self.waiting) - n_starting)):
+            self.task_of[Worker(self.setup)] = None
+
+    def _hear(self, worker: Worker) -> None:
+        try:
+            error, result = worker.hear()
+        except EOFError:
+            self._bury(worker)
+            return
+        task, self.task_of[worker] = self.task_of[worker], None
+        if task is not None:
+            task.end(error, result)
+        elif error is not None:
+            raise error  # the initializer's
+        else:
+            worker.is_ready = True
+
+    def _bury(self, worker: Worker) -> None:
+        """Have the task of a worker that died done by another, if `on_death` says so."""
+        task = self.task_of.pop(worker)
+        worker.kill()
+        note, end = worker.note.read(), worker.bury()
+        if task is None and worker.is_ready:
+            return  # it was idle: nothing is lost
+        died = WorkerDiedError(
+            f"a worker process ended {'unexpectedly' if task else 'before its first item'} ({end})"
+            f"{f' while it was at {note}' if note else ''}; if the system ran out of memory, "
+            f"use fewer than {self.n_processes} processes"
+        )
+        if task is None:
+            raise died
+        if self.on_death is None:
+            task.end(died)
+            return
+        task.n_deaths += 1
+        try:
+            task.item = self.on_death(task.item, note, task.n_deaths)
+        except Exception as error:  # noqa: BLE001 - raised in place of the result
+            task.end(error)
+        else:
+            self.waiting.appendleft(task)

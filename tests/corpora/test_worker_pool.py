@@ -1,61 +1,37 @@
-"""Order, laziness and prompt ends of the worker pool, with real processes and real signals."""
+"""Order, laziness, errors and prompt ends of the worker pool, with real processes and signals."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from corpora.worker_pool import WorkerDiedError, ordered_map
+from corpora.worker_pool import ordered_map
+from tests.corpora.worker_tasks import (
+    broken_initializer,
+    fail_at_three,
+    fail_to_pickle,
+    greeting,
+    interrupt_itself,
+    library_threads,
+    process_id,
+    set_greeting,
+    sleep_long,
+    slow_square,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-
-
-def slow_square(x: int) -> int:
-    time.sleep(0.02 * (x % 3 == 0))
-    return x * x
-
-
-def fail_at_three(x: int) -> int:
-    if x == 3:
-        raise KeyError("three")
-    return x
-
-
-def process_id(x: int) -> int:
-    return os.getpid()
-
-
-def sleep_long(x: int) -> int:
-    if x:
-        time.sleep(60)
-    return os.getpid()
-
-
-def kill_own_process(x: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return x
-
-
-def set_greeting(greeting: str) -> None:
-    os.environ["GREETING"] = greeting
-
-
-def greeting(x: int) -> str:
-    return f"{os.environ['GREETING']} {x}"
-
-
-def broken_initializer() -> None:
-    raise LookupError("no such model")
 
 
 def alive(pid: int) -> bool:
@@ -74,8 +50,20 @@ def wait_until_dead(pids: list[int], seconds: float = 20) -> None:
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
-def test_results_come_in_the_order_of_the_items(n_processes: int) -> None:
-    assert list(ordered_map(slow_square, range(20), n_processes)) == [x * x for x in range(20)]
+def test_results_come_in_order_and_items_are_taken_as_they_are_needed(n_processes: int) -> None:
+    n_taken = 0
+
+    def items() -> Iterator[int]:
+        nonlocal n_taken
+        for x in range(20):
+            n_taken += 1
+            yield x
+
+    for n_given, result in enumerate(ordered_map(slow_square, items(), n_processes)):
+        assert result == n_given**2
+        assert n_taken <= n_given + 2 * n_processes
+    assert n_taken == 20
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
@@ -87,41 +75,67 @@ def test_one_process_is_this_process() -> None:
     assert set(ordered_map(process_id, range(3), 1)) == {os.getpid()}
 
 
-def test_items_are_taken_as_they_are_needed() -> None:
-    taken: list[int] = []
-
-    def items() -> Iterator[int]:
-        for x in range(1000):
-            taken.append(x)
-            yield x
-
-    results = ordered_map(slow_square, items(), 2)
-    assert next(results) == 0
-    assert len(taken) <= 4
-    results.close()  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize("n_processes", [1, 2])
 def test_initializer_runs_before_the_first_item(
     n_processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GREETING", "unset")
-    results = ordered_map(greeting, range(2), n_processes, set_greeting, ("hello",))
-    assert list(results) == ["hello 0", "hello 1"]
+    results = ordered_map(greeting, [1], n_processes, set_greeting, ("hello",))
+    assert list(results) == ["hello 1"]
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
 def test_what_the_initializer_raises_reaches_the_caller(n_processes: int) -> None:
     with pytest.raises(LookupError, match="no such model"):
-        list(ordered_map(slow_square, range(3), n_processes, broken_initializer))
+        list(ordered_map(slow_square, [1], n_processes, broken_initializer))
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
 def test_what_the_function_raises_reaches_the_caller_in_its_place(n_processes: int) -> None:
     results = ordered_map(fail_at_three, range(10), n_processes)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
-    with pytest.raises(KeyError, match="three"):
+    with pytest.raises(KeyError, match="three") as caught:
         next(results)
+    if n_processes == 2:
+        assert 'raise KeyError("three")' in caught.value.__notes__[0]
+    assert list(results) == []
+
+
+@pytest.mark.parametrize(
+    ("x", "kind", "message"),
+    [
+        (0, TypeError, "cannot pickle '_thread.lock' object"),
+        (1, RuntimeError, "TwoArgumentsError: fault in line 7 .*cannot be pickled"),
+        (2, RuntimeError, "ValueError: .*'locked'.*cannot be pickled"),
+    ],
+)
+def test_what_cannot_be_pickled_is_said(x: int, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message) as caught:
+        list(ordered_map(fail_to_pickle, [x], 2))
+    assert "In a worker process" in caught.value.__notes__[0]
+
+
+def test_an_item_that_cannot_be_pickled_fails_in_its_place() -> None:
+    items: list[Any] = [1, threading.Lock()]
+    results = ordered_map(slow_square, items, 2)
+    assert next(results) == 1
+    with pytest.raises(TypeError, match="lock"):
+        next(results)
+
+
+def test_a_function_that_cannot_be_pickled_is_refused() -> None:
+    with pytest.raises(Exception, match="lambda"):
+        list(ordered_map(lambda x: x, [1], 2))
+
+
+def test_an_error_of_the_items_leaves_at_once() -> None:
+    def items() -> Iterator[int]:
+        yield 0
+        raise OSError("the file has gone")
+
+    with pytest.raises(OSError, match="the file has gone"):
+        list(ordered_map(slow_square, items(), 2))
+    assert multiprocessing.active_children() == []
 
 
 def test_a_process_count_of_zero_is_refused_at_once() -> None:
@@ -129,9 +143,14 @@ def test_a_process_count_of_zero_is_refused_at_once() -> None:
         ordered_map(slow_square, [], 0)
 
 
-def test_a_killed_worker_is_a_named_error() -> None:
-    with pytest.raises(WorkerDiedError, match="fewer than 2 processes"):
-        list(ordered_map(kill_own_process, range(3), 2))
+def test_libraries_use_one_thread_in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    environment = dict(os.environ)
+    ((threads, for_openmp),) = ordered_map(library_threads, [0], 2)
+    assert threads == [1, 1]  # numpy's and scipy's
+    assert for_openmp == "1"
+    assert dict(os.environ) == environment
 
 
 def test_closing_ends_the_workers_in_the_middle_of_an_item() -> None:
@@ -144,9 +163,13 @@ def test_closing_ends_the_workers_in_the_middle_of_an_item() -> None:
     wait_until_dead([worker])
 
 
+def test_workers_take_no_notice_of_ctrl_c() -> None:
+    assert list(ordered_map(interrupt_itself, [1], 2)) == ["went on"]
+
+
 PARENT = """
 from corpora.worker_pool import ordered_map
-from tests.corpora.test_worker_pool import sleep_long
+from tests.corpora.worker_tasks import sleep_long
 if __name__ == "__main__":
     try:
         for pid in ordered_map(sleep_long, [0, 0, 0, 0, 1, 1, 1, 1, 1], 2):
@@ -154,13 +177,19 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 """
+SUSPENDED = """
+from corpora.worker_pool import ordered_map
+from tests.corpora.worker_tasks import sleep_long
+if __name__ == "__main__":
+    kept = ordered_map(sleep_long, [0, 0, 1, 1, 1], 2)
+    print(next(kept), flush=True)
+"""
 
 
-def start_parent(tmp_path: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    """A process that maps with two workers, both busy for long, and the workers' ids."""
+def start(program: str, tmp_path: Path) -> subprocess.Popen[str]:
     script = tmp_path / "parent.py"
-    script.write_text(PARENT)
-    parent = subprocess.Popen(
+    script.write_text(program)
+    return subprocess.Popen(
         [sys.executable, str(script)],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -168,6 +197,11 @@ def start_parent(tmp_path: Path) -> tuple[subprocess.Popen[str], list[int]]:
         text=True,
         start_new_session=True,
     )
+
+
+def start_parent(tmp_path: Path) -> tuple[subprocess.Popen[str], list[int]]:
+    """A process that maps with two workers, both busy for long, and the workers' ids."""
+    parent = start(PARENT, tmp_path)
     assert parent.stdout is not None
     workers = {int(parent.stdout.readline()) for _ in range(3)}
     return parent, sorted(workers)
@@ -179,7 +213,17 @@ def test_no_worker_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
     wait_until_dead(workers)
-    parent.communicate()
+    assert parent.communicate()[1] == ""
+
+
+def test_a_parent_ends_although_it_has_not_closed_the_generator(tmp_path: Path) -> None:
+    parent = start(SUSPENDED, tmp_path)
+    try:
+        output, errors = parent.communicate(timeout=30)
+    finally:
+        parent.kill()
+    assert (parent.returncode, errors) == (0, "")
+    wait_until_dead([int(output)])
 
 
 def test_ctrl_c_is_answered_by_the_parent_alone(tmp_path: Path) -> None:

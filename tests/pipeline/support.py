@@ -120,16 +120,19 @@ def finish(process: subprocess.Popen[str], seconds: float = 300) -> Outcome:
 
 
 def session_of(leader: int) -> list[int]:
-    """Processes of the session of `leader` that still run."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    """Processes of the session of `leader` that still run.
+
+    One whose first thread is a zombie runs, and keeps its files, until all its threads are.
+    """
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/task/[0-9]*/stat"):
         try:
             state, _, _, session, *_ = stat.read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if int(session) == leader and state != "Z":
-            found.append(int(stat.parent.name))
-    return found
+        if int(session) == leader and state not in "ZX":
+            found.add(int(stat.parts[2]))
+    return sorted(found)
 
 
 def wait_until(condition: Callable[[], object], seconds: float, complaint: str) -> None:
