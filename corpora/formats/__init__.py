@@ -1,0 +1,54 @@
+"""Bags of words in the files of others: readers, writers, and which format a name tells."""
+
+from corpora.formats.json_lines import read_json_lines, write_json_lines
+from corpora.formats.ldac import read_ldac, write_ldac
+from corpora.formats.mallet_doc_topics import DocTopics, read_doc_topics, write_doc_topics
+from corpora.formats.mallet_state import MalletState
+from corpora.formats.mallet_state_file import read_mallet_state, write_mallet_state
+from corpora.formats.mallet_topic_keys import TopicKeys, read_topic_keys, write_topic_keys
+from corpora.formats.matrix_market import read_matrix_market, write_matrix_market
+from corpora.formats.registry import (
+    FORMATS,
+    Format,
+    UnknownFormatError,
+    check_target,
+    format_of,
+    losses,
+    read_corpus,
+    write_corpus,
+)
+from corpora.formats.text_folder import read_text_folder, write_text_folder
+from corpora.formats.uci import read_uci, write_uci
+from corpora.formats.vocabulary_file import NUMBERS, read_vocabulary
+
+__all__ = [
+    "FORMATS",
+    "NUMBERS",
+    "DocTopics",
+    "Format",
+    "MalletState",
+    "TopicKeys",
+    "UnknownFormatError",
+    "check_target",
+    "format_of",
+    "losses",
+    "read_corpus",
+    "read_doc_topics",
+    "read_json_lines",
+    "read_ldac",
+    "read_mallet_state",
+    "read_matrix_market",
+    "read_text_folder",
+    "read_topic_keys",
+    "read_uci",
+    "read_vocabulary",
+    "write_corpus",
+    "write_doc_topics",
+    "write_json_lines",
+    "write_ldac",
+    "write_mallet_state",
+    "write_matrix_market",
+    "write_text_folder",
+    "write_topic_keys",
+    "write_uci",
+]

@@ -1,0 +1,119 @@
+"""Bytes of files that may be compressed: read by what they hold, written as their name says."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from corpora.articles.compressed import CHUNK, damaged, read_chunks
+from corpora.errors import CorpusFormatError, MissingExtraError
+from corpora.files import atomic_write
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+def without_suffix(name: str) -> str:
+    """The file name without the ending that names a compression."""
+    return next((name[: -len(each)] for each in SUFFIXES if name.lower().endswith(each)), name)
+
+
+def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The content of a plain, gzip, bzip2, xz or zstd file, decompressed, in bounded chunks.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If the compressed data are damaged or end too early; all that precedes is yielded first.
+    MissingExtraError
+        If the file is compressed by zstd and zstandard is not installed.
+    """
+    is_zstd = False
+    if Path(path).is_file():  # what is read of a pipe is gone
+        with Path(path).open("rb") as stream:
+            is_zstd = stream.read(len(ZSTD_MAGIC)) == ZSTD_MAGIC
+    return _read_zstd(path) if is_zstd else read_chunks(path)
+
+
+@contextmanager
+def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file that appears, whole, when the block ends; compressed as its ending says.
+
+    Equal content gives equal bytes.
+
+    Raises
+    ------
+    MissingExtraError
+        If the name ends in .zst and zstandard is not installed.
+    OSError
+        If the file cannot be written; a former one is then unchanged.
+    """
+    compressing = next(
+        (make for suffix, make in _WRITERS.items() if str(path).lower().endswith(suffix)), None
+    )
+    if compressing is _zstd_writer:
+        _zstandard()  # before anything is touched
+    with atomic_write(path) as stream:
+        if compressing is None:
+            yield stream
+        else:
+            with compressing(stream) as compressed:
+                yield compressed
+
+
+def _read_zstd(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    zstandard = _zstandard()
+    with Path(path).open("rb") as stream:
+        # Not zstandard's stream_reader: at a frame that is cut short it ends as if all were well.
+        frame, data = zstandard.ZstdDecompressor().decompressobj(), stream.read(CHUNK)
+        while data:
+            try:
+                content = frame.decompress(data)
+            except zstandard.ZstdError as error:
+                raise damaged(path, error) from error
+            if content:
+                yield content
+            data = frame.unused_data if frame.eof else b""
+            if frame.eof:
+                data = data or stream.read(CHUNK)
+                if data:
+                    frame = zstandard.ZstdDecompressor().decompressobj()
+            else:
+                data = stream.read(CHUNK)
+        if not frame.eof:
+            raise CorpusFormatError(
+                f"{path}: the compressed data end too early; the file is incomplete, get it again"
+            )
+
+
+def _zstd_writer(stream: IO[bytes]) -> Any:
+    return _zstandard().ZstdCompressor().stream_writer(stream, closefd=False)
+
+
+_WRITERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda stream: gzip.GzipFile("", "wb", 6, stream, mtime=0),
+    ".bz2": lambda stream: bz2.BZ2File(stream, "wb"),
+    ".xz": lambda stream: lzma.LZMAFile(stream, "wb"),  # noqa: SIM115  # the caller closes it
+    ".zst": _zstd_writer,
+}
+
+
+def _zstandard() -> Any:
+    try:
+        return import_module("zstandard")
+    except ImportError as error:
+        raise MissingExtraError(
+            "files compressed by zstd need zstandard, which is not installed: "
+            "pip install 'wikitopics[zst]'"
+        ) from error

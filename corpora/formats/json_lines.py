@@ -1,0 +1,146 @@
+"""JSON lines: an object a line for each document, with its words in order or counted.
+
+    {"id": "en:12", "title": "Anarchism", "tokens": ["idea", "state", "idea"]}
+    {"id": "en:39", "title": "Albedo", "counts": {"surface": 2, "light": 1}, "unknown": 4}
+
+Words may hold anything. The order of the vocabulary, and words that no document has, are not held.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import CorpusFormatError
+from corpora.formats.bags import BagGatherer
+from corpora.formats.compression import write_bytes
+from corpora.formats.lines import LineReader, shown
+from corpora.formats.triplets import MOST
+from corpora.formats.vocabulary_file import check_writable, is_unicode, read_vocabulary
+
+if TYPE_CHECKING:
+    import os
+
+    from corpora.corpus import Corpus
+
+
+def read_json_lines(
+    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
+) -> Corpus:
+    """The corpus in a file of JSON lines, plain or compressed.
+
+    Each line has `tokens` or `counts`, and at will `id` (else the number of the line), `title`
+    (else the id) and `unknown`, how many more tokens the document has; other keys and blank lines
+    are passed over.
+
+    Parameters
+    ----------
+    path
+        The file.
+    vocabulary
+        A vocabulary file: its words make the columns, others count as unknown. Without one all
+        words that appear make them, in alphabetical order.
+
+    Raises
+    ------
+    OSError
+        If a file is missing or cannot be read.
+    CorpusFormatError
+        If a line is not what is said above, or a count is not a whole number from 1 to 2³¹ − 1;
+        the message names file and line.
+    """
+    bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
+    reader = LineReader(path)
+    for number, line in reader.text_lines():
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line, object_pairs_hook=_object)
+            bags.add(*_document(fields, number))
+        except RecursionError as error:
+            raise reader.error("not valid JSON (nested too deeply)", number) from error
+        except json.JSONDecodeError as error:
+            raise reader.error(f"not valid JSON ({error})", number) from error
+        except ValueError as error:
+            raise reader.error(str(error), number) from error
+    return bags.corpus()
+
+
+def write_json_lines(corpus: Corpus, path: str | os.PathLike[str]) -> None:
+    """Write a line of counts for each document to `path`, compressed as it ends.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a word, an id or a title holds half a surrogate pair.
+    OSError
+        If the file cannot be written; nothing is left then.
+    """
+    counts = corpus.counts
+    check_writable(corpus.vocabulary, path, lambda _: True)
+    with write_bytes(path) as stream:
+        for d, (doc_id, title) in enumerate(zip(corpus.doc_ids, corpus.titles, strict=True)):
+            row = slice(counts.indptr[d], counts.indptr[d + 1])
+            words = (corpus.vocabulary[w] for w in counts.indices[row].tolist())
+            fields: dict[str, Any] = {"id": doc_id, "title": title}
+            fields["counts"] = dict(zip(words, counts.data[row].tolist(), strict=True))
+            if corpus.n_unknown[d]:
+                fields["unknown"] = int(corpus.n_unknown[d])
+            if not is_unicode(doc_id + "\n" + title):
+                raise CorpusFormatError(
+                    f"{path}: the id or title of document {shown(doc_id)} holds half a surrogate "
+                    "pair, which no file can hold"
+                )
+            stream.write(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise ValueError(f"the key {shown(twice)} appears twice in an object")
+    return found
+
+
+def _document(fields: Any, number: int) -> tuple[str, str, dict[str, int], int]:
+    """Id, title, counts and unknown tokens of the document on line `number`."""
+    if not isinstance(fields, dict):
+        raise ValueError(f"expected an object, found {shown(json.dumps(fields))}")  # noqa: TRY004
+    if ("tokens" in fields) == ("counts" in fields):
+        raise ValueError('expected one of "tokens" and "counts"')
+    if "tokens" in fields:
+        tokens = fields["tokens"]
+        if not isinstance(tokens, list) or not all(isinstance(word, str) for word in tokens):
+            raise ValueError('"tokens" must be a list of strings')
+        bag: dict[str, int] = Counter(tokens)
+    else:
+        bag = fields["counts"]
+        if not isinstance(bag, dict):
+            raise ValueError('"counts" must be an object')
+        for word, count in bag.items():
+            _checked_count(f"the count of {shown(word)}", count, 1, MOST)
+    unknown = fields.get("unknown", 0)
+    _checked_count('"unknown"', unknown, 0, 2**53)
+    given = fields.get("id")
+    doc_id = str(given) if type(given) is int else _string(fields, "id", str(number))
+    title = _string(fields, "title", doc_id)
+    if not all(map(is_unicode, (doc_id, title, *bag))):
+        raise ValueError("half a surrogate pair, which is no character")
+    return doc_id, title, bag, unknown
+
+
+def _checked_count(what: str, value: Any, lowest: int, highest: int) -> None:
+    if type(value) is not int or not lowest <= value <= highest:  # True is an int, too
+        raise ValueError(
+            f"{what} must be a whole number from {lowest} to {highest}, found {shown(str(value))}"
+        )
+
+
+def _string(fields: dict[str, Any], key: str, default: str) -> str:
+    value = fields.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise ValueError(f'"{key}" must be a string, found {shown(str(value))}')  # noqa: TRY004
+    return value

@@ -1,0 +1,149 @@
+"""Text files read line by line or in blocks of whole lines, with line numbers for messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import CorpusFormatError
+from corpora.formats.compression import read_bytes
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+BLOCK = 1 << 18
+"""Bytes of a block: its temporary arrays fit a processor's cache."""
+LONGEST_LINE = 1 << 28
+PLAUSIBLE = 10**6
+"""Documents or words that a header may promise whatever the size of the file."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class LineReader:
+    """The lines of one file, plain or compressed, given once, in order.
+
+    A line ends with a line feed, with or without a carriage return before it; at the end of the
+    file it may be missing. A byte order mark of UTF-8 is passed over.
+
+    Raises
+    ------
+    CorpusFormatError
+        While reading: if the compressed data are damaged, the file is UTF-16, or a line is longer
+        than 256 MiB.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.number = 0
+        """Lines given so far, and so the number of the last one."""
+        self.n_bytes = 0
+        """Bytes read so far, after decompression."""
+        self._chunks = self._read()
+        self._rest = b""
+
+    def line(self) -> bytes | None:
+        """The next line without its end; None at the end of the file."""
+        while b"\n" not in self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                break
+            self._rest += chunk
+            self._check_length(len(self._rest))
+        if not self._rest:
+            return None
+        line, _, self._rest = self._rest.partition(b"\n")
+        self.number += 1
+        return line.removesuffix(b"\r")
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """The lines that are left: the number of a block's first line, and its lines.
+
+        Every line of a block ends with a line feed, the file's last one too.
+        """
+        parts, size, self._rest = [self._rest], len(self._rest), b""
+        for chunk in self._chunks:
+            parts.append(chunk)
+            size += len(chunk)
+            if size >= BLOCK and b"\n" in chunk:
+                whole = b"".join(parts)
+                cut = whole.rfind(b"\n") + 1
+                yield self._numbered(whole[:cut])
+                parts, size = [whole[cut:]], len(whole) - cut
+            self._check_length(size)
+        whole = b"".join(parts)
+        if whole:
+            yield self._numbered(whole if whole.endswith(b"\n") else whole + b"\n")
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines that are left, with their numbers and without their ends."""
+        for first, block in self.blocks():
+            for number, line in enumerate(block[:-1].split(b"\n"), first):
+                yield number, line.removesuffix(b"\r")
+
+    def text_lines(self) -> Iterator[tuple[int, str]]:
+        """The same as `lines`, decoded from UTF-8."""
+        for number, line in self.lines():
+            yield number, self.decoded(line, number)
+
+    def decoded(self, line: bytes, number: int | None = None) -> str:
+        """A line as text.
+
+        Raises
+        ------
+        CorpusFormatError
+            If it is not UTF-8; the message names the line and the byte.
+        """
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self.error(f"not valid UTF-8 (byte {error.start} of the line)", number) from error
+
+    def error(self, message: str, number: int | None = None) -> CorpusFormatError:
+        """The error that names the file and the line; by default that of the last line given."""
+        return CorpusFormatError(
+            f"{self.path}, line {self.number if number is None else number}: {message}"
+        )
+
+    def check_plausible(self, what: str, promised: int, number: int) -> None:
+        """Refuse a number in line `number` that would ask for memory out of all proportion.
+
+        Call it when all has been read. More than a million `what` must be backed by as many bytes.
+
+        Raises
+        ------
+        CorpusFormatError
+            If they are not.
+        """
+        if promised > PLAUSIBLE + self.n_bytes:
+            raise self.error(
+                f"promises {promised} {what}, which is not plausible in a file of "
+                f"{self.n_bytes} bytes",
+                number,
+            )
+
+    def _read(self) -> Iterator[bytes]:
+        for chunk in read_bytes(self.path):
+            if not self.n_bytes and chunk.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise CorpusFormatError(f"{self.path}: this is UTF-16 text; convert it to UTF-8")
+            begins = not self.n_bytes
+            self.n_bytes += len(chunk)
+            yield chunk.removeprefix(BYTE_ORDER_MARK) if begins else chunk
+
+    def _numbered(self, block: bytes) -> tuple[int, bytes]:
+        first = self.number + 1
+        self.number += block.count(b"\n")
+        return first, block
+
+    def _check_length(self, size: int) -> None:
+        if size > LONGEST_LINE + BLOCK:
+            raise self.error(
+                f"longer than {LONGEST_LINE >> 20} MiB; this is not a text file of this format",
+                self.number + 1,
+            )
+
+
+def shown(data: bytes | str, most: int = 60) -> str:
+    """The beginning of what was found, quoted for a message."""
+    text = data[: 4 * most].decode("utf-8", "replace") if isinstance(data, bytes) else data
+    return repr(text if len(text) <= most else text[:most] + "…")

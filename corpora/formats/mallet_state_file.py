@@ -1,0 +1,203 @@
+"""Files of MALLET's state, as `--output-state` writes them (gzip).
+
+#doc source pos typeindex type topic
+#alpha : 0.5 0.5
+#beta : 0.01
+0 file:/a.txt 0 17 cat 1          all numbered from 0
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpora.errors import CorpusFormatError
+from corpora.formats.compression import write_bytes
+from corpora.formats.lines import LineReader, shown
+from corpora.formats.mallet_state import MalletState
+from corpora.formats.number_table import Column, checked
+from corpora.formats.triplets import MOST
+from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+COLUMNS = "#doc source pos typeindex type topic"
+NO_SOURCE = "NA"
+"""How MALLET calls the source of a document without one."""
+TOKENS_AT_ONCE = 1 << 15
+
+
+def read_mallet_state(path: str | os.PathLike[str]) -> MalletState:
+    """The state in a file, plain or compressed.
+
+    The lines of alpha and beta may be missing; the topics are then those up to the largest that
+    appears. Blank lines are passed over.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If a line is not what is said above, documents are out of order, or a type index stands for
+        two words or a word for two; the message names file and line.
+    """
+    tokens = _Tokens(LineReader(path))
+    for number, line in tokens.reader.lines():
+        if line.startswith(b"#"):
+            tokens.add_header(line, number)
+        elif line.strip():
+            tokens.add(line, number)
+    return tokens.state()
+
+
+def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None:
+    """Write the file `path`, compressed as it ends (.gz is MALLET's way).
+
+    The sources of documents without tokens are not held, nor are such documents at the end.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a word is empty or holds white space, or a source holds a line break.
+    OSError
+        If the file cannot be written; nothing is left then.
+    """
+    check_writable(state.vocabulary, path, fits_a_text)
+    check_sources(state.sources, path, "\r\n")
+    with write_bytes(path) as stream:
+        stream.write(f"{COLUMNS}\n".encode())
+        if state.alpha is not None:
+            stream.write(f"#alpha : {' '.join(map(repr, state.alpha.tolist()))}\n".encode())
+        if state.beta is not None:
+            stream.write(f"#beta : {state.beta!r}\n".encode())
+        for start in range(0, len(state.doc_of), TOKENS_AT_ONCE):
+            stream.write("".join(_lines(state, slice(start, start + TOKENS_AT_ONCE))).encode())
+
+
+def check_sources(sources: tuple[str, ...], path: str | os.PathLike[str], separators: str) -> None:
+    """Refuse names of documents that hold what separates fields or lines.
+
+    Raises
+    ------
+    CorpusFormatError
+        If one does, or is no text; the message names it.
+    """
+    for source in sources:
+        if any(separator in source for separator in separators) or not is_unicode(source):
+            raise CorpusFormatError(
+                f"{path}: the source {shown(source)} cannot be written: it holds what separates "
+                "fields or lines, or half a surrogate pair"
+            )
+
+
+class _Tokens:
+    """What the lines of a file say, line by line."""
+
+    def __init__(self, reader: LineReader) -> None:
+        self.reader = reader
+        self._alpha: NDArray[np.float64] | None = None
+        self._beta: float | None = None
+        self._columns = {
+            name: Column(name, 0, MOST - 1) for name in ("doc", "pos", "typeindex", "topic")
+        }
+        self._docs, self._positions, self._types, self._topics = (array("i") for _ in range(4))
+        self._type_of: dict[str, int] = {}
+        self._word_of: dict[int, str] = {}
+        self._source_of: dict[int, str] = {}
+        self._last_doc = -1
+
+    def add_header(self, line: bytes, number: int) -> None:
+        """A line that begins with #."""
+        name, _, values = line[1:].partition(b":")
+        if name.strip() == b"alpha":
+            self._alpha = _positive(values, self.reader, number)
+            self._columns["topic"] = Column("topic", 0, len(self._alpha) - 1)
+        elif name.strip() == b"beta":
+            self._beta = float(_positive(values, self.reader, number)[0])
+        elif line.split() != COLUMNS.encode().split():
+            raise self.reader.error(f"expected {COLUMNS!r}, found {shown(line)}", number)
+
+    def add(self, line: bytes, number: int) -> None:
+        """A line of one token."""
+        # A source may hold spaces, the other fields do not.
+        first, _, rest = line.partition(b" ")
+        fields = rest.rsplit(b" ", 4)
+        if len(fields) != 5:
+            names = "DOC SOURCE POS TYPEINDEX TYPE TOPIC"
+            raise self.reader.error(f"expected {names}, found {shown(line)}", number)
+        doc, position, kind, topic = (
+            checked(field, self._columns[name], self.reader, number)
+            for name, field in (
+                ("doc", first),
+                ("pos", fields[1]),
+                ("typeindex", fields[2]),
+                ("topic", fields[4]),
+            )
+        )
+        source, word = (self.reader.decoded(field, number) for field in (fields[0], fields[3]))
+        if doc < self._last_doc:
+            raise self.reader.error(f"document {doc} comes after {self._last_doc}", number)
+        if self._source_of.setdefault(doc, source) != source:
+            raise self.reader.error(
+                f"the source of document {doc} is {shown(self._source_of[doc])} in an earlier "
+                f"line, found {shown(source)}",
+                number,
+            )
+        is_known = self._word_of.setdefault(kind, word) == word
+        if not is_known or self._type_of.setdefault(word, kind) != kind:
+            raise self.reader.error(
+                f"type {kind} is {shown(word)} here, but an earlier line says otherwise", number
+            )
+        self._last_doc = doc
+        for column, value in (
+            (self._docs, doc),
+            (self._positions, position),
+            (self._types, kind),
+            (self._topics, topic),
+        ):
+            column.append(value)
+
+    def state(self) -> MalletState:
+        """All of the file."""
+        self.reader.check_plausible("documents", self._last_doc + 1, self.reader.number)
+        docs, positions, types, topics = (
+            np.array(column, dtype=np.int32)
+            for column in (self._docs, self._positions, self._types, self._topics)
+        )
+        kinds = np.array(sorted(self._word_of), dtype=np.int32)
+        return MalletState(
+            docs,
+            positions,
+            np.searchsorted(kinds, types).astype(np.int32),
+            topics,
+            tuple(self._word_of[kind] for kind in kinds.tolist()),
+            kinds,
+            tuple(self._source_of.get(d, NO_SOURCE) for d in range(self._last_doc + 1)),
+            int(topics.max(initial=-1)) + 1 if self._alpha is None else len(self._alpha),
+            self._alpha,
+            self._beta,
+        )
+
+
+def _lines(state: MalletState, part: slice) -> Iterator[str]:
+    columns = (state.doc_of, state.position_of, state.word_of, state.topic_of)
+    for doc, position, word, topic in zip(*(c[part].tolist() for c in columns), strict=True):
+        kind = state.type_indices[word]
+        yield f"{doc} {state.sources[doc]} {position} {kind} {state.vocabulary[word]} {topic}\n"
+
+
+def _positive(values: bytes, reader: LineReader, number: int) -> NDArray[np.float64]:
+    """The numbers of a prior, positive and finite."""
+    try:
+        found = np.array([float(value) for value in values.split()])
+    except ValueError:
+        found = np.zeros(0)
+    if not len(found) or not np.all((found > 0) & np.isfinite(found)):
+        raise reader.error(f"expected positive numbers, found {shown(values.strip())}", number)
+    return found

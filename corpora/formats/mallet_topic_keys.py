@@ -1,0 +1,96 @@
+"""MALLET's topic keys: a line a topic, its weight in the prior and its most probable words.
+
+0<tab>0.5<tab>cat dog bird
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpora.formats.compression import write_bytes
+from corpora.formats.lines import LineReader, shown
+from corpora.formats.number_table import Column, checked
+from corpora.formats.vocabulary_file import check_writable, fits_a_text
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class TopicKeys:
+    """Top words of topics.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or a weight is not positive and finite.
+    """
+
+    alpha: NDArray[np.float64]
+    """(n_topics,) the Dirichlet parameters of topics in a document."""
+    words: tuple[tuple[str, ...], ...]
+    """(n_topics,) the words of each topic, the most probable first; any number of them."""
+
+    def __post_init__(self) -> None:
+        if self.alpha.shape != (len(self.words),):
+            raise ValueError(
+                f"alpha must have shape ({len(self.words)},), found {self.alpha.shape}"
+            )
+        if not np.all((self.alpha > 0) & np.isfinite(self.alpha)):
+            raise ValueError("alpha must be positive and finite")
+
+
+def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
+    """The topic keys in a file, plain or compressed.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If a line is not a topic's, or topics are not numbered 0, 1, …; the message names the line.
+    """
+    reader = LineReader(path)
+    alpha: list[float] = []
+    words: list[tuple[str, ...]] = []
+    for number, line in reader.text_lines():
+        fields = line.split("\t")
+        if len(fields) != 3:
+            raise reader.error(f"expected TOPIC<tab>ALPHA<tab>WORDS, found {shown(line)}", number)
+        expected = Column("topic", len(alpha), len(alpha))
+        checked(fields[0].encode(), expected, reader, number)
+        alpha.append(_positive(fields[1], reader, number))
+        words.append(tuple(fields[2].split()))
+    return TopicKeys(np.array(alpha), tuple(words))
+
+
+def write_topic_keys(keys: TopicKeys, path: str | os.PathLike[str]) -> None:
+    """Write the file `path`, compressed as it ends; alpha reads back to the bit.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a word is empty or holds white space.
+    OSError
+        If the file cannot be written; nothing is left then.
+    """
+    for words in keys.words:
+        check_writable(words, path, fits_a_text)
+    with write_bytes(path) as stream:
+        for k, (alpha, words) in enumerate(zip(keys.alpha.tolist(), keys.words, strict=True)):
+            stream.write(f"{k}\t{alpha!r}\t{' '.join(words)}\n".encode())
+
+
+def _positive(field: str, reader: LineReader, number: int) -> float:
+    try:
+        value = float(field)
+    except ValueError:
+        value = np.nan
+    if not 0 < value < np.inf:
+        raise reader.error(f"alpha must be a positive number, found {shown(field)}", number)
+    return value

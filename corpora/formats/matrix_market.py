@@ -1,0 +1,107 @@
+"""Matrix Market coordinate files: a sparse matrix as text, documents in rows, words in columns.
+
+    %%MatrixMarket matrix coordinate integer general
+    % comments
+    3430 6906 353160
+    1 61 2            ROW COLUMN VALUE, both numbered from 1
+
+The words are in a vocabulary file beside it. Document ids, titles and the number of unknown words
+are not held. The format: Boisvert, Pozo & Remington, "The Matrix Market Exchange Formats" (1996).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corpora.formats.lines import LineReader, shown
+from corpora.formats.number_table import Column, checked
+from corpora.formats.numbered import beside_vocabulary, numbered_corpus
+from corpora.formats.triplets import MOST, Header, read_triplets, write_triplets
+from corpora.formats.vocabulary_file import words_of
+
+if TYPE_CHECKING:
+    import os
+
+    from corpora.corpus import Corpus
+
+BANNER = b"%%MatrixMarket matrix coordinate integer general"
+SIZES = (
+    Column("the number of rows", 0, MOST),
+    Column("the number of columns", 0, MOST),
+    Column("the number of entries", 0, 10**18 - 1),
+)
+
+
+def read_matrix_market(
+    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
+) -> Corpus:
+    """The corpus in a Matrix Market file, plain or compressed; documents are called "1", "2", ….
+
+    Values may be written as integers or reals, but must be whole; zeros are left out.
+
+    Parameters
+    ----------
+    path
+        The matrix, documents in rows.
+    vocabulary
+        The vocabulary file; by default that beside it; "numbers": words are called "1", "2", ….
+
+    Raises
+    ------
+    OSError
+        If a file is missing or cannot be read.
+    CorpusFormatError
+        If a file is not what its format says, row and column appear twice, or a value is no count
+        from 0 to 2³¹ − 1; the message names file and line.
+    """
+    words = words_of(path, vocabulary)
+    reader = LineReader(path)
+    is_real = _field(reader) != "integer"
+    line = reader.line()
+    while line is not None and (not line.strip() or line.startswith(b"%")):
+        line = reader.line()
+    fields = (line or b"").split()
+    if len(fields) != len(SIZES):
+        raise reader.error(f"expected ROWS COLUMNS ENTRIES, found {shown(line or b'')}")
+    n_rows, n_columns, n_entries = (
+        checked(field, column, reader, reader.number)
+        for field, column in zip(fields, SIZES, strict=True)
+    )
+    at = reader.number
+    header = Header((n_rows, at), (n_columns, at), (n_entries, at))
+    counts = read_triplets(reader, header, Column("value", 0, MOST, is_real), words)
+    return numbered_corpus(counts, words, 1)
+
+
+def write_matrix_market(corpus: Corpus, path: str | os.PathLike[str]) -> None:
+    """Write the matrix to `path`, compressed as it ends, and the vocabulary beside it.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a word is empty or holds a line break.
+    OSError
+        If a file cannot be written; nothing is left then.
+    """
+    with beside_vocabulary(corpus, path) as stream:
+        sizes = f"{corpus.n_docs} {corpus.n_words} {corpus.counts.nnz}"
+        stream.write(BANNER + f"\n{sizes}\n".encode())
+        write_triplets(stream, corpus.counts)
+
+
+def _field(reader: LineReader) -> str:
+    """What the first line says of the values: integer or real."""
+    banner = reader.line() or b""
+    words = banner.decode("utf-8", "replace").split()
+    if len(words) != 5 or words[0].lower() != "%%matrixmarket":
+        raise reader.error(f"expected '{BANNER.decode()}', found {shown(banner)}", 1)
+    kind = [word.lower() for word in words[1:]]
+    if kind[:2] != ["matrix", "coordinate"] or kind[3] != "general":
+        raise reader.error(
+            f"expected 'matrix coordinate … general', found {' '.join(kind)!r}; write the matrix "
+            "sparse and without symmetry",
+            1,
+        )
+    if kind[2] not in ("integer", "real"):
+        raise reader.error(f"expected values that are integer or real, found {kind[2]!r}", 1)
+    return kind[2]

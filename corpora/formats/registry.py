@@ -1,0 +1,307 @@
+"""The formats of a corpus, told by name; what each of them cannot hold; reading and writing any."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpora.corpus import Corpus
+from corpora.errors import CorpusFormatError
+from corpora.formats.json_lines import read_json_lines, write_json_lines
+from corpora.formats.ldac import read_ldac, write_ldac
+from corpora.formats.mallet_state_file import read_mallet_state
+from corpora.formats.matrix_market import read_matrix_market, write_matrix_market
+from corpora.formats.text_folder import (
+    MARK,
+    new_directory,
+    read_text_folder,
+    safe_path,
+    write_text_folder,
+)
+from corpora.formats.uci import read_uci, write_uci
+from corpora.formats.vocabulary_file import read_vocabulary, vocabulary_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    PathLike = str | os.PathLike[str]
+
+HEADER = "header.json"
+"""What tells the directory of a corpus from a folder of texts."""
+
+
+class UnknownFormatError(ValueError):
+    """A name does not tell the format, or it cannot do what is asked; the message says what can."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a corpus is kept in files."""
+
+    name: str
+    title: str
+    """For people."""
+    pattern: str
+    """The names of its files, a regular expression of lower-case letters; empty: a directory."""
+    read: Callable[..., Corpus]
+    """Called with the path and, if `vocabulary`, with a vocabulary file or None."""
+    write: Callable[..., None] | None
+    """Called with the corpus and the path, for a directory with `replace` too; None if a corpus
+    does not suffice for the format."""
+    vocabulary: str
+    """"needed" beside the counts, "possible", or "" where the format holds its own."""
+    loses: tuple[str, ...]
+    """What is not held, as keys of `LOSSES`."""
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether a corpus is a directory rather than a file."""
+        return not self.pattern
+
+
+def _has_ids(corpus: Corpus) -> bool:
+    return any(doc_id != str(d) for d, doc_id in enumerate(corpus.doc_ids, 1))
+
+
+def _has_unsafe_ids(corpus: Corpus) -> bool:
+    return any(safe_path(doc_id) != doc_id for doc_id in corpus.doc_ids)
+
+
+def _has_titles(corpus: Corpus) -> bool:
+    return any(title != doc_id for title, doc_id in zip(corpus.titles, corpus.doc_ids, strict=True))
+
+
+def _has_unused_words(corpus: Corpus) -> bool:
+    used = np.zeros(corpus.n_words, dtype=bool)
+    used[corpus.counts.indices] = True
+    return not used.all()
+
+
+LOSSES: dict[str, Callable[[Corpus], bool]] = {
+    "document ids": _has_ids,
+    "ids as they are": _has_unsafe_ids,
+    "titles": _has_titles,
+    "numbers of unknown words": lambda corpus: bool(np.any(corpus.n_unknown)),
+    "words that no document has": _has_unused_words,
+    "the order of the vocabulary": lambda corpus: (
+        list(corpus.vocabulary) != sorted(corpus.vocabulary)
+    ),
+}
+"""What a format may lose, and whether a corpus has it."""
+
+_NUMBERED = ("document ids", "titles", "numbers of unknown words")
+_UNORDERED = ("words that no document has", "the order of the vocabulary")
+_COMPRESSED = r"(\.(gz|bz2|xz|zst))?"
+
+
+def _read_directory(path: PathLike) -> Corpus:
+    return Corpus.load(path)
+
+
+def _write_directory(corpus: Corpus, path: PathLike, *, replace: bool = False) -> None:
+    if replace and (Path(path) / HEADER).is_file():
+        corpus.save(path)  # takes the place of the former one at once
+        return
+    with new_directory(path, replace=False) as directory:
+        corpus.save(directory)
+
+
+def _read_state(path: PathLike) -> Corpus:
+    return read_mallet_state(path).corpus()
+
+
+FORMATS = {
+    each.name: each
+    for each in (
+        Format(
+            name="uci",
+            title="UCI bag of words",
+            pattern=rf"docword\..+\.txt{_COMPRESSED}",
+            read=read_uci,
+            write=write_uci,
+            vocabulary="needed",
+            loses=_NUMBERED,
+        ),
+        Format(
+            name="mtx",
+            title="Matrix Market",
+            pattern=rf".+\.mtx{_COMPRESSED}",
+            read=read_matrix_market,
+            write=write_matrix_market,
+            vocabulary="needed",
+            loses=_NUMBERED,
+        ),
+        Format(
+            name="ldac",
+            title="lda-c",
+            pattern=rf".+\.(ldac|dat){_COMPRESSED}",
+            read=read_ldac,
+            write=write_ldac,
+            vocabulary="needed",
+            loses=_NUMBERED,
+        ),
+        Format(
+            name="jsonl",
+            title="JSON lines",
+            pattern=rf".+\.jsonl{_COMPRESSED}",
+            read=read_json_lines,
+            write=write_json_lines,
+            vocabulary="possible",
+            loses=_UNORDERED,
+        ),
+        Format(
+            name="mallet-state",
+            title="MALLET state",
+            pattern=r".*state.*\.gz",
+            read=_read_state,
+            write=None,
+            vocabulary="",
+            loses=(),
+        ),
+        Format(
+            name="text",
+            title="folder of texts",
+            pattern="",
+            read=read_text_folder,
+            write=write_text_folder,
+            vocabulary="possible",
+            loses=("ids as they are", "titles", "numbers of unknown words", *_UNORDERED),
+        ),
+        Format(
+            name="corpus",
+            title="corpus directory",
+            pattern="",
+            read=_read_directory,
+            write=_write_directory,
+            vocabulary="",
+            loses=(),
+        ),
+    )
+}
+"""By name."""
+
+
+def format_of(path: PathLike, name: str = "") -> Format:
+    """The format called `name`; without one that which the name of the file tells.
+
+    A directory that holds header.json is a corpus, another one that exists a folder of texts.
+
+    Raises
+    ------
+    UnknownFormatError
+        If there is no such format, or the name tells none.
+    """
+    known = ", ".join(FORMATS)
+    if name:
+        if name not in FORMATS:
+            raise UnknownFormatError(f"there is no format {name!r}, only {known}")
+        return FORMATS[name]
+    if Path(path).is_dir():
+        return FORMATS["corpus" if (Path(path) / HEADER).is_file() else "text"]
+    file = Path(path).name.lower()
+    for each in FORMATS.values():
+        if each.pattern and re.fullmatch(each.pattern, file):
+            return each
+    raise UnknownFormatError(f"the name of {path} does not tell its format; it can be {known}")
+
+
+def losses(corpus: Corpus, into: Format) -> tuple[str, ...]:
+    """What `corpus` has and the format `into` cannot hold."""
+    return tuple(loss for loss in into.loses if LOSSES[loss](corpus))
+
+
+def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = None) -> Corpus:
+    """The corpus at `path`, in the format called `name` or that its file name tells.
+
+    Raises
+    ------
+    UnknownFormatError
+        If the format is not known, or takes no vocabulary and one is given.
+    OSError
+        If a file is missing or cannot be read.
+    CorpusFormatError
+        If a file is not what its format says; the message names file and line.
+    """
+    kind = format_of(path, name)
+    if not kind.vocabulary:
+        if vocabulary is not None:
+            raise UnknownFormatError(f"{kind.name} holds its own vocabulary: leave the file out")
+        return kind.read(path)
+    return kind.read(path, vocabulary)
+
+
+def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: bool = False) -> None:
+    """Write `corpus` to `path`, in the format called `name` or that its file name tells.
+
+    Raises
+    ------
+    UnknownFormatError
+        If the format is not known, or cannot be written from a corpus.
+    FileExistsError
+        If `check_target` refuses `path`, or there is another vocabulary where that of the corpus
+        is to go, and it is not to `replace` it.
+    CorpusFormatError
+        If the format cannot hold a word; the message names it.
+    OSError
+        If a file cannot be written; nothing is left then.
+    """
+    kind = format_of(path, name)
+    check_target(path, kind, replace=replace)
+    assert kind.write is not None
+    if kind.is_directory:
+        kind.write(corpus, path, replace=replace)
+        return
+    beside = vocabulary_beside(path)
+    keeps = kind.vocabulary == "needed" and not replace and beside.exists()
+    if keeps and not _holds(beside, corpus.vocabulary):
+        raise FileExistsError(f"{beside} exists and holds another vocabulary")
+    kind.write(corpus, path)
+
+
+def check_target(path: PathLike, kind: Format, *, replace: bool) -> None:
+    """Refuse early what `write_corpus` would refuse, before the corpus is read.
+
+    Raises
+    ------
+    UnknownFormatError
+        If the format cannot be written from a corpus.
+    FileNotFoundError
+        If the directory that `path` is to be in is missing.
+    FileExistsError
+        If there is something at `path`, unless that is an empty directory for a directory. With
+        `replace` a file may be there for a file, a corpus for a corpus, and for a folder of texts
+        one that was written here.
+    """
+    target = Path(path)
+    if kind.write is None:
+        raise UnknownFormatError(
+            f"{kind.name} is read only: it holds a topic for each word, and a corpus has none"
+        )
+    if not target.absolute().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
+    if not target.exists():
+        return
+    if target.is_dir() != kind.is_directory:
+        found = "a directory" if target.is_dir() else "a file"
+        raise FileExistsError(f"{path} is {found}, which {kind.name} cannot take the place of")
+    if not kind.is_directory:
+        if not replace:
+            raise FileExistsError(f"{path} exists")
+    elif any(target.iterdir()):
+        mark = HEADER if kind.name == "corpus" else MARK
+        if not (replace and (target / mark).is_file()):
+            told = "exists" if (target / mark).is_file() else "holds other files: name another one"
+            raise FileExistsError(f"{path} {told}")
+
+
+def _holds(beside: Path, words: tuple[str, ...]) -> bool:
+    try:
+        return read_vocabulary(beside) == words
+    except (OSError, CorpusFormatError):
+        return False

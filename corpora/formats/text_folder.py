@@ -1,0 +1,192 @@
+"""Folders of plain text: each file a document of words between white space, its path the id.
+
+Any white space of Unicode separates words. Hidden files and folders are passed over, links to
+folders are not followed. Titles, the number of unknown words, the order of the vocabulary, and
+words that no document has are not held.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections import Counter
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import CorpusFormatError
+from corpora.files import TEMPORARY_SUFFIX, sync_directory
+from corpora.formats.bags import BagGatherer
+from corpora.formats.lines import BYTE_ORDER_MARK, shown
+from corpora.formats.vocabulary_file import (
+    check_writable,
+    fits_a_text,
+    is_unicode,
+    read_vocabulary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from corpora.corpus import Corpus
+
+MARK = ".wikitopics-text"
+"""A hidden file in folders that were written here: these, and no others, may be replaced."""
+LONGEST_NAME = 200
+"""Bytes of a file's name; file systems take 255."""
+WORDS_AT_ONCE = 1 << 14
+
+
+def read_text_folder(
+    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
+) -> Corpus:
+    """The corpus of the files of a folder and the folders in it, in the order of their paths.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    vocabulary
+        A vocabulary file: its words make the columns, others count as unknown. Without one all
+        words that appear make them, in alphabetical order.
+
+    Raises
+    ------
+    OSError
+        If the folder or a file is missing or cannot be read.
+    CorpusFormatError
+        If a file is not UTF-8; the message names it and the place of the byte.
+    """
+    bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
+    folder = Path(path)
+    for name in sorted(_files(folder)):
+        if not is_unicode(name):
+            raise CorpusFormatError(f"{folder}: the name of the file {shown(name)} is not UTF-8")
+        try:
+            text = (folder / name).read_bytes().removeprefix(BYTE_ORDER_MARK).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise CorpusFormatError(
+                f"{folder / name}: not UTF-8 text (byte {error.start}: {error.reason})"
+            ) from error
+        bags.add(name, name, Counter(text.split()))
+    return bags.corpus()
+
+
+def write_text_folder(
+    corpus: Corpus, path: str | os.PathLike[str], *, replace: bool = False
+) -> None:
+    """Write a file for each document; the folder appears whole or not at all.
+
+    The words stand in the order of the vocabulary, each as often as it is counted.
+
+    The id is the file's path in the folder; what no file's name should hold is written as %XX, so
+    that no file comes to lie outside of the folder.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a word is empty or holds white space, or two documents would be the same file.
+    FileExistsError
+        If there is something at `path` already; with `replace`, if that is not a folder written
+        here.
+    OSError
+        If a file cannot be written.
+    """
+    check_writable(corpus.vocabulary, path, fits_a_text)
+    counts = corpus.counts
+    with new_directory(path, replace=replace and (Path(path) / MARK).is_file()) as folder:
+        (folder / MARK).touch()
+        for d, doc_id in enumerate(corpus.doc_ids):
+            row = slice(counts.indptr[d], counts.indptr[d + 1])
+            file = folder / safe_path(doc_id)
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with file.open("x", encoding="utf-8", newline="\n") as stream:
+                    bag = zip(counts.indices[row].tolist(), counts.data[row].tolist(), strict=True)
+                    for w, count in bag:
+                        stream.writelines(_repeated(corpus.vocabulary[w], count))
+            except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+                raise CorpusFormatError(
+                    f"{path}: document {shown(doc_id)} would be the same file as another one, or "
+                    "a folder with its name; give it another id"
+                ) from error
+
+
+def safe_path(doc_id: str) -> str:
+    """A relative path without hidden parts for a document; the id itself if that is one.
+
+    Different ids have different paths.
+    """
+    return "/".join(_safe_name(part) for part in doc_id.split("/"))
+
+
+@contextmanager
+def new_directory(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Path]:
+    """A directory to fill, which takes the name `path` when the block ends without an error.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something at `path` already, unless that is an empty directory or `replace`.
+    """
+    target = Path(os.path.abspath(path))  # noqa: PTH100  # resolve would follow a link at its end
+    if target.exists() and not replace and not (target.is_dir() and not any(target.iterdir())):
+        raise FileExistsError(
+            f"{path} exists and was not written as such: remove it, or name another"
+        )
+    hidden = f".{target.name}.{secrets.token_hex(4)}"
+    partial = target.with_name(hidden + TEMPORARY_SUFFIX)
+    former = target.with_name(f"{hidden}.former{TEMPORARY_SUFFIX}")
+    partial.mkdir()
+    try:
+        yield partial
+        sync_directory(partial)
+        if replace and target.exists():
+            target.rename(former)
+        partial.rename(target)
+    except BaseException:
+        if former.exists() and not target.exists():
+            former.rename(target)
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    shutil.rmtree(former, ignore_errors=True)
+    sync_directory(target.parent)
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """The paths of the files that are not hidden, relative to `folder`, with / between parts."""
+
+    def give_up(error: OSError) -> None:
+        raise error
+
+    for directory, folders, files in os.walk(folder, onerror=give_up):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            if not name.startswith("."):
+                yield Path(directory, name).relative_to(folder).as_posix()
+
+
+def _safe_name(part: str) -> str:
+    """One part of a path: as it is, or with %XX for each byte that is not safe."""
+    escaped = "".join(
+        char if char.isprintable() and char not in "%\\" else _escape(char) for char in part
+    )
+    if escaped.startswith("."):
+        escaped = _escape(".") + escaped[1:]
+    if len(escaped.encode()) > LONGEST_NAME:
+        digest = sha256(part.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        beginning = escaped.encode()[: LONGEST_NAME - 40].decode("utf-8", "ignore")
+        return f"{beginning}%{digest}%"  # no escape ends so
+    return escaped or "%"
+
+
+def _escape(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+
+
+def _repeated(word: str, count: int) -> Iterator[str]:
+    """A line of `word` written `count` times, in pieces of bounded size."""
+    for start in range(0, count, WORDS_AT_ONCE):
+        yield " ".join([word] * min(WORDS_AT_ONCE, count - start)) + "\n"

@@ -1,0 +1,80 @@
+"""UCI bag of words: docword.NAME.txt and vocab.NAME.txt.
+
+    3430          documents
+    6906          words
+    353160        entries, the lines that follow
+    1 61 2        DOCUMENT WORD COUNT, both numbered from 1
+
+Document ids, titles and the number of unknown words are not held.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corpora.formats.lines import LineReader
+from corpora.formats.number_table import Column, checked
+from corpora.formats.numbered import beside_vocabulary, numbered_corpus
+from corpora.formats.triplets import MOST, Header, read_triplets, write_triplets
+from corpora.formats.vocabulary_file import words_of
+
+if TYPE_CHECKING:
+    import os
+
+    from corpora.corpus import Corpus
+
+HEADER = (
+    Column("the number of documents", 0, MOST),
+    Column("the number of words", 0, MOST),
+    Column("the number of entries", 0, 10**18 - 1),
+)
+
+
+def read_uci(
+    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
+) -> Corpus:
+    """The corpus in a docword file, plain or compressed; documents are called "1", "2", ….
+
+    Parameters
+    ----------
+    path
+        The docword file.
+    vocabulary
+        The vocabulary file; by default that beside it; "numbers": words are called "1", "2", ….
+
+    Raises
+    ------
+    OSError
+        If a file is missing or cannot be read.
+    CorpusFormatError
+        If a file is not what its format says, word and document appear twice, or a count is 0 or
+        above 2³¹ − 1; the message names file and line.
+    """
+    words = words_of(path, vocabulary)
+    reader = LineReader(path)
+    n_docs, n_words, n_entries = (_size(reader, column) for column in HEADER)
+    header = Header((n_docs, 1), (n_words, 2), (n_entries, 3))
+    counts = read_triplets(reader, header, Column("count", 1, MOST), words)
+    return numbered_corpus(counts, words, 1)
+
+
+def write_uci(corpus: Corpus, path: str | os.PathLike[str]) -> None:
+    """Write the docword file `path`, compressed as it ends, and the vocabulary beside it.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a word is empty or holds a line break.
+    OSError
+        If a file cannot be written; nothing is left then.
+    """
+    with beside_vocabulary(corpus, path) as stream:
+        stream.write(f"{corpus.n_docs}\n{corpus.n_words}\n{corpus.counts.nnz}\n".encode())
+        write_triplets(stream, corpus.counts)
+
+
+def _size(reader: LineReader, column: Column) -> int:
+    line = reader.line()
+    if line is None:
+        raise reader.error(f"expected {column.name}, found the end of the file", reader.number + 1)
+    return checked(line.strip(), column, reader, reader.number)

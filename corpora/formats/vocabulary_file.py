@@ -1,0 +1,133 @@
+"""Vocabularies as text: a word a line, in the order of the columns of the counts.
+
+Beside NAME.mtx, NAME.ldac or docword.NAME.txt the file is looked for under the first of these names
+that is there: vocab.NAME.txt, NAME.vocab, NAME.vocab.txt, NAME_vocabulary.txt, vocab.txt,
+vocabulary.txt.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from corpora.errors import CorpusFormatError
+from corpora.formats.compression import without_suffix
+from corpora.formats.lines import LineReader, shown
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    PathLike = str | os.PathLike[str]
+
+NUMBERS = "numbers"
+"""In place of a vocabulary file: the words are their own numbers, as the format counts them."""
+
+
+def stem_of(path: PathLike) -> str:
+    """NAME of docword.NAME.txt.gz, NAME.mtx, NAME.ldac."""
+    name = without_suffix(Path(path).name)
+    found = re.fullmatch(r"docword\.(.+)\.txt", name)
+    return found[1] if found else name.rpartition(".")[0] or name
+
+
+def find_vocabulary(path: PathLike) -> Path:
+    """The vocabulary file beside the counts in `path`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none under any of its usual names; the message lists them.
+    """
+    stem = stem_of(path)
+    names = (
+        *(f"vocab.{stem}.txt", f"{stem}.vocab", f"{stem}.vocab.txt", f"{stem}_vocabulary.txt"),
+        *("vocab.txt", "vocabulary.txt"),
+    )
+    for name in names:
+        if (beside := Path(path).with_name(name)).is_file():
+            return beside
+    raise FileNotFoundError(
+        f"{path}: no vocabulary beside it ({', '.join(names)}): name its file, or say "
+        f"{NUMBERS!r} for words that are their numbers"
+    )
+
+
+def vocabulary_beside(path: PathLike) -> Path:
+    """Where the vocabulary of counts that are written to `path` goes."""
+    stem = stem_of(path)
+    is_uci = Path(path).name.startswith("docword.")
+    return Path(path).with_name(f"vocab.{stem}.txt" if is_uci else f"{stem}.vocab")
+
+
+def words_of(path: PathLike, vocabulary: PathLike | None) -> tuple[str, ...] | None:
+    """The words for the counts in `path`; None if they are to be their numbers."""
+    if vocabulary == NUMBERS:
+        return None
+    return read_vocabulary(find_vocabulary(path) if vocabulary is None else vocabulary)
+
+
+def read_vocabulary(path: PathLike) -> tuple[str, ...]:
+    """The words of a vocabulary file, plain or compressed, in UTF-8.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If a line is empty, repeats a word or is not UTF-8; the message names the line.
+    """
+    reader = LineReader(path)
+    line_of: dict[str, int] = {}
+    for number, word in reader.text_lines():
+        if not word.strip():
+            raise reader.error("expected a word, found an empty line", number)
+        if line_of.setdefault(word, number) != number:
+            raise reader.error(f"{shown(word)} is in line {line_of[word]} already", number)
+    return tuple(line_of)
+
+
+def write_vocabulary(stream: IO[bytes], words: Sequence[str]) -> None:
+    """The file that `read_vocabulary` reads; `check_writable` with `fits_a_line` comes first."""
+    stream.write("".join(f"{word}\n" for word in words).encode())
+
+
+def fits_a_line(word: str) -> bool:
+    """Whether a word can stand in a line of its own."""
+    return bool(word.strip()) and not re.search("[\r\n\ufeff]", word)
+
+
+def fits_a_text(word: str) -> bool:
+    """Whether a word is one word where words stand between white space."""
+    return word.split() == [word] and "\ufeff" not in word
+
+
+def check_writable(words: Sequence[str], path: PathLike, fits: Callable[[str], bool]) -> None:
+    """Refuse words that a format cannot hold, before anything is written.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a word does not fit, or holds half a surrogate pair; the message names the word.
+    """
+    for word in words:
+        if not fits(word):
+            raise CorpusFormatError(
+                f"{path}: the word {shown(word)} cannot be written in this format: it is empty or "
+                "holds white space or a line break; .jsonl can hold it"
+            )
+        if not is_unicode(word):
+            raise CorpusFormatError(
+                f"{path}: the word {shown(word)} cannot be written: half a surrogate pair is no "
+                "character"
+            )
+
+
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 can hold the text: half a surrogate pair it cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,170 @@
+"""Formats told by name, what they cannot hold, and what is not replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from corpora.corpus import Corpus
+from corpora.errors import CorpusFormatError
+from corpora.formats import (
+    FORMATS,
+    UnknownFormatError,
+    format_of,
+    losses,
+    read_corpus,
+    write_corpus,
+)
+from tests.corpora.formats.made_up import (
+    any_text,
+    corpora,
+    only_file,
+    same,
+    says,
+    small_corpus,
+    text_words,
+)
+
+NAMES = {"uci": "docword.x.txt", "mtx": "x.mtx", "ldac": "x.ldac", "jsonl": "x.jsonl"}
+NAMES |= {"text": "texts", "corpus": "corpus"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("docword.kos.txt", "uci"),
+        ("docword.ny.times.txt.gz", "uci"),
+        ("DOCWORD.KOS.TXT.XZ", "uci"),
+        ("a.mtx", "mtx"),
+        ("a.mtx.bz2", "mtx"),
+        ("a.ldac", "ldac"),
+        ("ap.dat", "ldac"),
+        ("a.jsonl", "jsonl"),
+        ("a.state.jsonl.zst", "jsonl"),
+        ("topic-state.gz", "mallet-state"),
+    ],
+)
+def test_the_name_tells(name: str, expected: str) -> None:
+    assert format_of(Path("somewhere", name)).name == expected
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "docword.txt", ".mtx", "a.gz", "state"])
+def test_a_name_that_does_not_tell(name: str) -> None:
+    with pytest.raises(UnknownFormatError) as error:
+        format_of(name)
+    says(error, name, *FORMATS)
+    assert format_of(name, "mtx").name == "mtx"
+
+
+def test_directories(tmp_path: Path) -> None:
+    assert format_of(tmp_path).name == "text"
+    (tmp_path / "header.json").touch()
+    assert format_of(tmp_path).name == "corpus"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40)
+@given(corpus=corpora(text_words, most=30, ids=st.text("ab/.%:", max_size=4) | any_text))
+def test_what_is_not_named_as_lost_comes_back(name: str, corpus: Corpus) -> None:
+    """The law behind the warning: no loss, no difference; and the other way round."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory, NAMES[name])
+        try:
+            write_corpus(corpus, path, name)
+        except CorpusFormatError as error:
+            assert name == "text"
+            assert "same file" in str(error)  # noqa: PT017
+            return
+        found = read_corpus(path, name)
+    kept = set(found.doc_ids) == set(corpus.doc_ids)
+    lost = losses(corpus, FORMATS[name])
+    assert kept == (not {"document ids", "ids as they are"} & set(lost))
+    if not lost:
+        if name == "text":  # its documents are in the order of their paths
+            place = {doc_id: d for d, doc_id in enumerate(found.doc_ids)}
+            found = found.rows(np.array([place[i] for i in corpus.doc_ids], dtype=np.int64))
+        same(found, corpus)
+
+
+def test_losses_by_format() -> None:
+    corpus = Corpus(
+        sparse.csr_array(np.array([[1, 0, 2]])), ("c", "b", "a"), ("x y%",), ("t",), np.array([3])
+    )
+    numbered = ("document ids", "titles", "numbers of unknown words")
+    unordered = ("words that no document has", "the order of the vocabulary")
+    assert {name: losses(corpus, each) for name, each in FORMATS.items() if each.write} == {
+        "uci": numbered,
+        "mtx": numbered,
+        "ldac": numbered,
+        "jsonl": unordered,
+        "text": ("ids as they are", "titles", "numbers of unknown words", *unordered),
+        "corpus": (),
+    }
+    assert not any(losses(small_corpus(), each) for each in FORMATS.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_there_is_replaced_only_if_asked(name: str, tmp_path: Path) -> None:
+    path = tmp_path / NAMES[name]
+    write_corpus(small_corpus(), path, name)
+    other = small_corpus().rows([0, 1])
+    with pytest.raises(FileExistsError, match="exists"):
+        write_corpus(other, path, name)
+    same(read_corpus(path, name), small_corpus())
+    write_corpus(other, path, name, replace=True)
+    assert read_corpus(path, name).n_docs == 2
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("name", ["uci", "mtx", "ldac"])
+def test_another_vocabulary_beside_is_not_replaced(name: str, tmp_path: Path) -> None:
+    path = tmp_path / NAMES[name]
+    beside = tmp_path / ("vocab.x.txt" if name == "uci" else "x.vocab")
+    beside.write_text("precious\n")
+    with pytest.raises(FileExistsError, match="another vocabulary"):
+        write_corpus(small_corpus(), path)
+    assert only_file(tmp_path) == beside.name
+    beside.write_text("ant\nbee\ncat\ndoe\n")
+    write_corpus(small_corpus(), path)
+    same(read_corpus(path), small_corpus())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_foreign_things_are_never_replaced(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "there"
+    if FORMATS[name].is_directory:
+        path.write_text("precious")
+        with pytest.raises(FileExistsError, match="is a file"):
+            write_corpus(small_corpus(), path, name, replace=True)
+        assert path.read_text() == "precious"
+        path.unlink()
+        path.mkdir()
+        (path / "mine").touch()
+        with pytest.raises(FileExistsError, match="holds other files"):
+            write_corpus(small_corpus(), path, name, replace=True)
+        assert only_file(path) == "mine"
+        (path / "mine").unlink()
+        write_corpus(small_corpus(), path, name)  # an empty one may be filled
+    else:
+        path.mkdir()
+        with pytest.raises(FileExistsError, match="is a directory"):
+            write_corpus(small_corpus(), path, name, replace=True)
+        assert not only_file(path)
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="none"):
+        write_corpus(small_corpus(), tmp_path / "none" / "x.jsonl")
+    with pytest.raises(UnknownFormatError, match="read only"):
+        write_corpus(small_corpus(), tmp_path / "state.gz")
+    write_corpus(small_corpus(), tmp_path / "corpus", "corpus")
+    with pytest.raises(UnknownFormatError, match="its own vocabulary"):
+        read_corpus(tmp_path / "corpus", vocabulary=tmp_path / "words")
+    with pytest.raises(UnknownFormatError, match="no format 'csv', only uci, mtx"):
+        read_corpus(tmp_path / "corpus", "csv")

@@ -1,0 +1,148 @@
+"""Folders of texts: round trips, safe names, what is refused and what is left behind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from corpora.corpus import Corpus
+from corpora.errors import CorpusFormatError
+from corpora.formats import read_text_folder, write_text_folder
+from corpora.formats.text_folder import MARK, safe_path
+from tests.corpora.formats.made_up import bags, corpora, only_file, says, small_corpus, text_words
+
+safe_names = st.text("abcXYZ0123 _-:äあ", min_size=1, max_size=6)
+hostile_ids = st.text("./%\\a\n\0~\ud800", max_size=8) | st.text(max_size=400)
+
+
+@given(corpus=corpora(text_words, most=50, ids=safe_names))
+def test_what_is_written_is_read_again(corpus: Corpus) -> None:
+    with TemporaryDirectory() as directory:
+        path = Path(directory, "texts")
+        write_text_folder(corpus, path)
+        found = read_text_folder(path)
+        assert only_file(path.parent) == "texts"
+    expected = dict(zip(corpus.doc_ids, bags(corpus), strict=True))
+    assert dict(zip(found.doc_ids, bags(found), strict=True)) == expected
+    assert list(found.doc_ids) == sorted(corpus.doc_ids)
+
+
+def test_ids_that_are_paths_become_folders(tmp_path: Path) -> None:
+    counts = sparse.csr_array(np.eye(2, dtype=int))
+    corpus = Corpus(counts, ("a", "b"), ("animals/cat", "plants/tree"))
+    write_text_folder(corpus, tmp_path / "texts")
+    assert (tmp_path / "texts" / "animals" / "cat").read_text().split() == ["a"]
+    assert tuple(read_text_folder(tmp_path / "texts").doc_ids) == tuple(corpus.doc_ids)
+
+
+@given(first=hostile_ids, second=hostile_ids)
+def test_no_id_leads_outside_and_different_ids_differ(first: str, second: str) -> None:
+    for doc_id in (first, second):
+        path = safe_path(doc_id)
+        parts = path.split("/")
+        assert all(part and not part.startswith(".") and "\0" not in part for part in parts)
+        assert all(len(part.encode()) <= 200 for part in parts)
+        assert Path("/folder", path).resolve().is_relative_to("/folder")
+    assert (safe_path(first) == safe_path(second)) == (first == second)
+
+
+@pytest.mark.parametrize("doc_id", ["../../evil", "/etc/evil", "a/../../evil", "..", ".hidden", ""])
+def test_nothing_is_written_outside(doc_id: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    corpus = Corpus(sparse.csr_array([[1]]), ("a",), (doc_id,))
+    write_text_folder(corpus, tmp_path / "in" / "texts")
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != MARK]
+    assert len(files) == 1
+    assert files[0].is_relative_to(tmp_path / "in" / "texts")
+    assert bags(read_text_folder(tmp_path / "in" / "texts")) == [{"a": 1}]
+
+
+def test_any_white_space_separates_and_hidden_files_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("no")
+    (tmp_path / ".DS_Store").write_bytes(b"\xff")
+    (tmp_path / "one.txt").write_bytes("\ufeffa b\r\n\tc\u00a0a".encode())
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "empty").touch()
+    corpus = read_text_folder(tmp_path)
+    assert tuple(corpus.doc_ids) == ("one.txt", "two/empty")
+    assert bags(corpus) == [{"a": 2, "b": 1, "c": 1}, {}]
+    (tmp_path / ".words").write_text("c\nz\na\n")
+    known = read_text_folder(tmp_path, tmp_path / ".words")
+    assert known.vocabulary == ("c", "z", "a")
+    assert known.n_unknown.tolist() == [1, 0]
+
+
+def test_a_bad_byte_names_file_and_offset(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(b"good \xff")
+    with pytest.raises(CorpusFormatError) as error:
+        read_text_folder(tmp_path)
+    says(error, str(tmp_path / "bad.txt"), "byte 5")
+
+
+def test_a_file_name_that_is_not_utf_8(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"bad\xff")).touch()
+    with pytest.raises(CorpusFormatError, match="name of the file"):
+        read_text_folder(tmp_path)
+
+
+@pytest.mark.parametrize("word", ["", " ", "two words", "a\nb", "a\u00a0b", "\ufeffa", "\ud800"])
+def test_a_word_that_no_text_holds_is_named(word: str, tmp_path: Path) -> None:
+    corpus = Corpus(sparse.csr_array([[1]]), (word,), ("1",))
+    with pytest.raises(CorpusFormatError) as error:
+        write_text_folder(corpus, tmp_path / "texts")
+    says(error, repr(word))
+    assert not only_file(tmp_path)
+
+
+@pytest.mark.parametrize("ids", [("a", "a"), ("a", "a/b"), ("a/b", "a")])
+def test_two_documents_in_one_place(ids: tuple[str, str], tmp_path: Path) -> None:
+    corpus = Corpus(sparse.csr_array([[1], [1]]), ("x",), ids)
+    with pytest.raises(CorpusFormatError, match="same file"):
+        write_text_folder(corpus, tmp_path / "texts")
+    assert not only_file(tmp_path)
+
+
+def test_only_a_folder_written_here_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "texts"
+    path.mkdir()
+    (path / "mine.txt").write_text("precious")
+    for replace in (False, True):
+        with pytest.raises(FileExistsError):
+            write_text_folder(small_corpus(), path, replace=replace)
+    assert only_file(path) == "mine.txt"
+    (path / "mine.txt").unlink()
+    write_text_folder(small_corpus(), path)
+    with pytest.raises(FileExistsError):
+        write_text_folder(small_corpus(), path)
+    write_text_folder(small_corpus().rows([0]), path, replace=True)
+    assert only_file(path) == f"{MARK} 1"
+    assert only_file(tmp_path) == "texts"
+
+
+def test_a_failure_leaves_the_former_folder(tmp_path: Path) -> None:
+    path = tmp_path / "texts"
+    write_text_folder(small_corpus(), path)
+    clash = Corpus(sparse.csr_array([[1], [1]]), ("x",), ("a", "a"))
+    with pytest.raises(CorpusFormatError):
+        write_text_folder(clash, path, replace=True)
+    assert only_file(path) == f"{MARK} 1 2 3"
+    assert only_file(tmp_path) == "texts"
+
+
+def test_a_word_that_is_counted_often(tmp_path: Path) -> None:
+    corpus = Corpus(sparse.csr_array([[40_001]]), ("x",), ("1",))
+    write_text_folder(corpus, tmp_path / "texts")
+    assert bags(read_text_folder(tmp_path / "texts")) == [{"x": 40_001}]
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_text_folder(tmp_path / "none")
