@@ -27,5 +27,9 @@ class UnsuitableModelError(ValueError):
     """The spaCy model gives no parts of speech or no lemmas; another one has to be chosen."""
 
 
+class UnsupportedPipelineError(ValueError):
+    """A pipeline that the fast text stage does not know; the message says what it does not know."""
+
+
 class MissingExtraError(RuntimeError):
     """An optional package is not installed; the message holds the install command."""

@@ -57,5 +57,7 @@ def part_of(document_id: str, validation: float = 0.1, test: float = 0.1) -> Par
 
 def split(corpus: Corpus, validation: float = 0.1, test: float = 0.1) -> Split:
     """The three parts of `corpus`, each in its order; see `part_of`."""
-    parts = np.array([part_of(doc_id, validation, test) for doc_id in corpus.doc_ids], dtype="U10")
-    return Split(*(corpus.rows(parts == name) for name in Split._fields))
+    names = Split._fields
+    numbers = (names.index(part_of(doc_id, validation, test)) for doc_id in corpus.doc_ids)
+    parts = np.fromiter(numbers, dtype=np.int8, count=corpus.n_docs)
+    return Split(*(corpus.rows(parts == number) for number in range(len(names))))

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import heapq
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.errors import EmptyVocabularyError
+from corpora.tokens.block import BREAK
+from corpora.word_counts import MOST_WORDS, WordCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import os
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from corpora.tokens.block import TokenBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +51,59 @@ class Pruning:
             raise ValueError(f"keep_n must be at least 1 word or None, not {self.keep_n}")
 
 
-def prune(
-    words: Sequence[str], document_frequency: NDArray[np.integer], n_docs: int, pruning: Pruning
-) -> NDArray[np.int64]:
-    """Indices of the words to keep, in the alphabetical order of the words.
+def learn_vocabulary(
+    blocks: Iterable[TokenBlock],
+    learn_from: Callable[[str], bool],
+    pruning: Pruning,
+    *,
+    most_words: int = MOST_WORDS,
+    directory: str | os.PathLike[str] | None = None,
+) -> tuple[str, ...]:
+    """The words of the training documents that `pruning` leaves, in alphabetical order.
+
+    Takes one pass over `blocks`, and memory for a block, `most_words` words and those kept.
 
     Parameters
     ----------
-    words
-        All different.
-    document_frequency
-        (len(words),) in how many documents each occurs.
+    learn_from
+        Whether a document, by its id, is one to learn from.
+    most_words
+        Different words that are held in memory; the result does not depend on it.
+    directory
+        Where temporary files go, with room for the different words of every so many documents.
+
+    Raises
+    ------
+    EmptyVocabularyError
+        If there is no training document, or no word is left.
+    """
+    n_docs = n_training = 0
+    with closing(WordCounts(most_words, directory)) as counts:
+        for block in blocks:
+            training = np.fromiter(map(learn_from, block.doc_ids), dtype=bool, count=block.n_docs)
+            n_docs += block.n_docs
+            n_training += int(np.count_nonzero(training))
+            counts.add(block.words, _document_frequency(block, training))
+        if n_docs and not n_training:
+            raise EmptyVocabularyError(
+                f"none of the {n_docs} documents is one to train on: add articles, or make the "
+                "validation and test shares smaller"
+            )
+        return prune(counts.chunks(), n_training, pruning)
+
+
+def prune(
+    chunks: Iterable[tuple[Sequence[str] | NDArray[np.object_], NDArray[np.integer]]],
+    n_docs: int,
+    pruning: Pruning,
+) -> tuple[str, ...]:
+    """The words to keep, in alphabetical order; only they are held in memory.
+
+    Parameters
+    ----------
+    chunks
+        (n,) words and (n,) in how many documents each occurs; all different and in alphabetical
+        order, from one chunk to the next too.
     n_docs
         Documents altogether; `pruning.no_above` is a share of these.
     pruning
@@ -64,30 +114,56 @@ def prune(
     EmptyVocabularyError
         If no word is left.
     """
-    too_rare = document_frequency < pruning.no_below
     # The small number undoes rounding: 0.29 · 100 is a little less than 29.
-    too_common = document_frequency > pruning.no_above * n_docs + 1e-9
-    kept = np.flatnonzero(~too_rare & ~too_common)
-    if not len(kept):
-        raise EmptyVocabularyError(_what_was_removed(too_rare, too_common, n_docs, pruning))
-    alphabetical = sorted(kept.tolist(), key=lambda w: words[w])
-    frequent_first = sorted(alphabetical, key=lambda w: -int(document_frequency[w]))
-    return np.array(
-        sorted(frequent_first[: pruning.keep_n], key=lambda w: words[w]), dtype=np.int64
-    )
+    most = pruning.no_above * n_docs + 1e-9
+    removed = _Removed(n_docs, pruning)
+    # The word that goes first stands first: in the fewest documents, and of those the last.
+    kept: list[tuple[int, int, str]] = []
+    negated_place = count(0, -1)
+    for words, frequency in chunks:
+        too_rare, too_common = frequency < pruning.no_below, frequency > most
+        removed.n_words += len(words)
+        removed.n_rare += int(np.count_nonzero(too_rare))
+        removed.n_common += int(np.count_nonzero(too_common))
+        for w in np.flatnonzero(~too_rare & ~too_common).tolist():
+            n = int(frequency[w])
+            if pruning.keep_n is None or len(kept) < pruning.keep_n:
+                heapq.heappush(kept, (n, next(negated_place), words[w]))
+            elif n > kept[0][0]:
+                heapq.heapreplace(kept, (n, next(negated_place), words[w]))
+    if not kept:
+        raise EmptyVocabularyError(removed.message())
+    return tuple(sorted(word for _, _, word in kept))
 
 
-def _what_was_removed(
-    too_rare: NDArray[np.bool_], too_common: NDArray[np.bool_], n_docs: int, pruning: Pruning
-) -> str:
-    if not len(too_rare):
-        return f"the {n_docs} training documents have no words; check the text settings"
-    n_rare, n_common = np.count_nonzero(too_rare), np.count_nonzero(too_common)
-    lower = "lower no_below" if n_rare >= n_common else ""
-    higher = "raise no_above" if n_common else ""
-    return (
-        f"no word is left of {len(too_rare)}: {n_rare} occur in fewer than "
-        f"no_below = {pruning.no_below} documents, {n_common} in more than "
-        f"no_above = {pruning.no_above:g} of the {n_docs} documents; "
-        + (" or ".join(filter(None, [lower, higher])) or "change a threshold")
-    )
+def _document_frequency(block: TokenBlock, training: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(len(block.words),) how many of the training documents of `block` hold each word."""
+    doc_of = block.doc_of
+    counted = (block.word_of != BREAK) & training[doc_of]
+    n_words = max(1, len(block.words))
+    # With the counts np.unique sorts, and without them it hashes, which takes ten times as long.
+    keys, _ = np.unique(doc_of[counted] * n_words + block.word_of[counted], return_counts=True)
+    return np.bincount(keys % n_words, minlength=len(block.words))
+
+
+@dataclass
+class _Removed:
+    """What the thresholds took away, to say why nothing is left."""
+
+    n_docs: int
+    pruning: Pruning
+    n_words: int = 0
+    n_rare: int = 0
+    n_common: int = 0
+
+    def message(self) -> str:
+        if not self.n_words:
+            return f"the {self.n_docs} training documents have no words; check the text settings"
+        lower = "lower no_below" if self.n_rare >= self.n_common else ""
+        higher = "raise no_above" if self.n_common else ""
+        return (
+            f"no word is left of {self.n_words}: {self.n_rare} occur in fewer than "
+            f"no_below = {self.pruning.no_below} documents, {self.n_common} in more than "
+            f"no_above = {self.pruning.no_above:g} of the {self.n_docs} documents; "
+            + (" or ".join(filter(None, [lower, higher])) or "change a threshold")
+        )

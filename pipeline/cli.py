@@ -1,4 +1,4 @@
-"""The command line: `python -m pipeline download | train | evaluate | topics | infer`."""
+"""The command line: `python -m pipeline download | train | evaluate | topics | infer | convert`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pipeline.settings import (
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
+    NoSettings,
     TopicsSettings,
     TrainSettings,
     asked_for,
@@ -94,6 +95,9 @@ def build_parser() -> argparse.ArgumentParser:
     command.add_argument("run_name", metavar="RUN", help="name or path of a run")
     command.add_argument("files", metavar="FILE", nargs="+", help="text file; - is stdin")
     command.set_defaults(runner=_run_infer)
+    command = _command(commands, "convert", "bags of words into another format", NoSettings)
+    _add_conversion(command)
+    command.set_defaults(runner=_run_convert)
     return parser
 
 
@@ -126,6 +130,33 @@ def _add_download_actions(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write --output as .jsonl, .jsonl.gz, .bz2, .xz or .parquet",
     )
+
+
+def _add_conversion(parser: argparse.ArgumentParser) -> None:
+    """What to convert: no settings, as neither environment nor file should decide on it."""
+    names = "uci, mtx, ldac, jsonl, text, corpus"
+    parser.add_argument("source", metavar="A", help="file or directory to read; a run, too")
+    parser.add_argument("target", metavar="B", help="file or directory to write")
+    parser.add_argument(
+        "--from",
+        dest="source_format",
+        default="",
+        metavar="FORMAT",
+        help=f"format of A, if its name does not tell: {names}, mallet-state",
+    )
+    parser.add_argument(
+        "--to",
+        dest="target_format",
+        default="",
+        metavar="FORMAT",
+        help=f"format of B: {names}; of a run also mallet-topic-keys, mallet-doc-topics",
+    )
+    parser.add_argument(
+        "--vocabulary",
+        metavar="FILE",
+        help="words of A, a line each; by default the file beside A; numbers: numbers as words",
+    )
+    parser.add_argument("--force", action="store_true", help="replace B if it is there already")
 
 
 def _command(
@@ -215,6 +246,14 @@ def _run_infer(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str
 
     arguments.printer = print_inference
     return infer(settings, arguments.run_name, arguments.files)
+
+
+def _run_convert(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    del given
+    from pipeline.commands.convert import Conversion, convert, print_conversion  # noqa: PLC0415
+
+    arguments.printer = print_conversion
+    return convert(Conversion(**{f.name: getattr(arguments, f.name) for f in fields(Conversion)}))
 
 
 def _configure_logging(*, quiet: bool, detached: bool) -> None:

@@ -6,14 +6,29 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corpora import Bigrams, Corpus, Pruning, TextSettings, TokenStore, build_corpus, part_of
+from corpora import (
+    ArticleStore,
+    Bigrams,
+    Corpus,
+    Pruning,
+    TextSettings,
+    TokenStore,
+    model_for_store,
+    part_of,
+)
+from corpora.corpus import build_corpus_on_disk
+from corpora.tokens.model_choice import meaning
+from corpora.tokens.spacy_model import BLANK
+from corpora.vocabulary import learn_vocabulary
+from pipeline.bigram_patterns import bigram_patterns
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
-    from corpora import ArticleStore, TokenBlock
+    from corpora import TokenBlock
     from corpora.articles.manifest import ShardEntry
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
@@ -25,7 +40,18 @@ FEW_ARTICLES = 1000
 
 
 def text_settings(settings: TrainSettings) -> TextSettings:
-    """The settings of the text stage; `documents` must be decided, not "auto"."""
+    """The settings of the text stage; `documents` must be decided, not "auto".
+
+    Raises
+    ------
+    UsageError
+        If they make no sense.
+    """
+    if settings.noun_chunks and settings.spacy_model.startswith(BLANK):
+        raise UsageError(
+            f"--noun-chunks: {settings.spacy_model} has no parser; leave the setting out, or "
+            "choose a spaCy model that has one"
+        )
     try:
         return TextSettings(
             spacy_model=settings.spacy_model,
@@ -33,15 +59,22 @@ def text_settings(settings: TrainSettings) -> TextSettings:
             min_length=settings.min_length,
             extra_stop_words=_listed(settings.stop_words),
             documents=settings.documents,
+            noun_chunks=settings.noun_chunks,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
 def learn_bigrams(
-    blocks: Iterable[TokenBlock], is_training: Callable[[str], bool], settings: TrainSettings
+    blocks: Iterable[TokenBlock],
+    is_training: Callable[[str], bool],
+    settings: TrainSettings,
+    directory: Path | None = None,
 ) -> Bigrams:
-    """The pairs to join, by the settings' score; none if they say so."""
+    """The pairs to join, by the settings' score and rule; none if they say so.
+
+    Temporary files go to `directory`.
+    """
     if settings.bigrams == "none":
         return Bigrams({})
     usual = 0.5 if settings.bigrams == "npmi" else 100.0
@@ -51,26 +84,43 @@ def learn_bigrams(
         min_count=settings.bigram_min_count,
         threshold=usual if settings.bigram_threshold is None else settings.bigram_threshold,
         scoring=settings.bigrams,
+        patterns=bigram_patterns(settings),
+        within_chunks=settings.noun_chunks,
+        directory=directory,
     )
 
 
 def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
-    """Settings with "auto" replaced by what it means for a store of so many articles."""
-    if settings.documents != "auto":
-        return settings
-    documents = "section" if n_articles < FEW_ARTICLES else "article"
-    return replace(settings, documents=documents)
+    """Settings with what they leave to the articles decided, for a store of so many.
+
+    That is what a document is, and which spaCy model fits the articles' language. Once the model is
+    recorded by its name, new texts and other articles are read by the same one.
+    """
+    if settings.documents == "auto":
+        documents = "section" if n_articles < FEW_ARTICLES else "article"
+        settings = replace(settings, documents=documents)
+    if not settings.spacy_model:
+        model = model_for_store(ArticleStore(settings.articles))
+        settings = replace(settings, spacy_model=model)
+    elif settings.spacy_model.startswith(BLANK):
+        logger.warning("%s", meaning(settings.spacy_model))
+    text_settings(settings)
+    bigram_patterns(settings)
+    return settings
 
 
 def make_corpus(run: RunDirectory, settings: TrainSettings, tokens: TokenStore) -> Corpus:
-    """The corpus of a run: bigrams and vocabulary come from its training part alone."""
+    """The corpus of a run: bigrams and vocabulary come from its training part alone.
+
+    It is counted into the run directory, block by block, and mapped from there, so that it may be
+    larger than memory.
+    """
 
     def is_training(document_id: str) -> bool:
         return part_of(document_id, settings.validation, settings.test) == "train"
 
-    corpus = learn_words(run, settings, tokens, is_training)
-    corpus.save(run.corpus_path)
-    return corpus
+    bigrams, vocabulary = _learn(run, settings, tokens, is_training)
+    return build_corpus_on_disk(run.corpus_path, _joined("counts", tokens, bigrams), vocabulary)
 
 
 def learn_words(
@@ -79,27 +129,15 @@ def learn_words(
     tokens: TokenStore,
     learn_from: Callable[[str], bool],
 ) -> Corpus:
-    """Learn the run's bigrams and the vocabulary, and count all of `tokens` with them.
+    """Learn the run's bigrams and the vocabulary, and count all of `tokens` with them, in memory.
 
     Parameters
     ----------
     learn_from
         Whether a document, by its id, is one to learn from.
     """
-
-    def passing(progress: Progress) -> Iterator[TokenBlock]:
-        for block in tokens:
-            yield block
-            progress.update(block.n_docs)
-
-    with Progress("bigrams", None, "documents") as progress:
-        bigrams = learn_bigrams(passing(progress), learn_from, settings)
-    bigrams.save(run.bigrams_path)
-    run.record(run.bigrams_path)
-    pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
-    with Progress("counts", None, "documents") as progress:
-        joined = (bigrams.join(block) for block in passing(progress))
-        return build_corpus(joined, learn_from, pruning)
+    bigrams, vocabulary = _learn(run, settings, tokens, learn_from)
+    return Corpus.from_blocks(_joined("counts", tokens, bigrams), vocabulary)
 
 
 def count_with(
@@ -118,7 +156,7 @@ def count_with(
 def token_store(
     articles: ArticleStore, settings: TextSettings, entries: tuple[ShardEntry, ...] | None = None
 ) -> TokenStore:
-    """The store's cache of tokens; of all its shards, or of `entries` alone."""
+    """The store's tokens, from its cache of annotations; of all its shards, or of `entries`."""
     tokens = TokenStore(articles, articles.path / "tokens", settings)
     if entries is not None:
         tokens.entries = entries
@@ -143,8 +181,35 @@ def tokens_of(
             n_tokens = 0
             for entry, (_, n_new) in zip(missing, tokens.fill(n_processes), strict=True):
                 n_tokens += n_new
-                progress.update(entry.articles, f"{n_tokens:,} words kept")
+                progress.update(entry.articles, f"{n_tokens:,} tokens")
     return tokens
+
+
+def _learn(
+    run: RunDirectory,
+    settings: TrainSettings,
+    tokens: TokenStore,
+    learn_from: Callable[[str], bool],
+) -> tuple[Bigrams, tuple[str, ...]]:
+    """The run's bigrams, which are saved, and its vocabulary."""
+    bigrams = learn_bigrams(_passing("bigrams", tokens), learn_from, settings, run.path)
+    bigrams.save(run.bigrams_path)
+    run.record(run.bigrams_path)
+    pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
+    joined = _joined("vocabulary", tokens, bigrams)
+    return bigrams, learn_vocabulary(joined, learn_from, pruning, directory=run.path)
+
+
+def _passing(stage: str, tokens: TokenStore) -> Iterator[TokenBlock]:
+    """The blocks in turn, with progress under the name `stage`."""
+    with Progress(stage, None, "documents") as progress:
+        for block in tokens:
+            yield block
+            progress.update(block.n_docs)
+
+
+def _joined(stage: str, tokens: TokenStore, bigrams: Bigrams) -> Iterator[TokenBlock]:
+    return (bigrams.join(block) for block in _passing(stage, tokens))
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -25,9 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from corpora import ArticleStore, find_model
+from corpora import ArticleStore
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import atomic_write_text, sha256_of
+from corpora.tokens.store import describe
+from pipeline.documents import text_settings
 from pipeline.errors import UsageError
 from pipeline.settings import TrainSettings, as_table, from_table, read_table
 from pipeline.version import software_version
@@ -291,7 +293,7 @@ def about_articles(
 ) -> dict[str, Any]:
     """For the provenance: what the run learns from; `settled` says that these are all."""
     entries = tuple(entries)
-    return {
+    about: dict[str, Any] = {
         "articles": {
             "store": settings.articles,
             "number": sum(entry.articles for entry in entries),
@@ -300,8 +302,10 @@ def about_articles(
             "attribution": "Text by Wikipedia contributors, CC BY-SA; the store names the "
             "revision of each article.",
         },
-        "spacy_model": find_model(settings.spacy_model),
     }
+    if settings.documents != "auto":  # else the articles that decide this are not there yet
+        about["annotation"] = json.loads(describe(text_settings(settings)))
+    return about
 
 
 def versions() -> dict[str, str]:
@@ -317,6 +321,7 @@ def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
         settings,
         articles=settings.articles or SAMPLE_STORE,
         documents=begun.documents if settings.documents == "auto" else settings.documents,
+        spacy_model=settings.spacy_model or begun.spacy_model,
         seed=begun.seed if settings.seed is None else settings.seed,
     )
 

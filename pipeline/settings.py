@@ -104,12 +104,24 @@ class TrainSettings:
         "what a document is; auto: sections in a store of fewer than 1,000 articles",
         choices=("auto", "article", "section"),
     )
-    spacy_model: str = setting("", "spaCy model; by default the small English one", metavar="NAME")
+    spacy_model: str = setting(
+        "",
+        "spaCy model, or blank:CODE for a language without; by default what the articles need",
+        metavar="NAME",
+    )
     parts_of_speech: str = setting("NOUN,VERB,ADJ,ADV", "parts of speech to keep", metavar="LIST")
     min_length: int = setting(3, "shortest word to keep, in letters", metavar="N")
     stop_words: str = setting("", "stop words besides spaCy's", metavar="LIST")
     bigrams: str = setting(
         "classic", "score that joins neighbours", choices=("classic", "npmi", "none")
+    )
+    bigram_patterns: str = setting(
+        "",
+        'parts of speech that a bigram may have, as "ADJ NOUN, NOUN NOUN"; by default any',
+        metavar="LIST",
+    )
+    noun_chunks: bool = setting(
+        False, "bigrams within spaCy's noun chunks only; takes its parser, several times as long"
     )
     bigram_min_count: int = setting(5, "least occurrences of a bigram", metavar="N")
     bigram_threshold: float | None = setting(
@@ -170,6 +182,11 @@ class InferSettings:
     words: int = setting(5, "words a topic", metavar="N")
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
     threads: int = setting(-1, "threads; -1: one a core", metavar="N")
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """Of a command whose arguments say all: environment and file set nothing."""
 
 
 def resolve(

@@ -1,1 +1,1 @@
-"""The text stage: articles to lemmas by spaCy, stored as blocks of integers; bigrams."""
+"""The text stage: what spaCy says of articles, kept on disk; which of it are words; bigrams."""

@@ -1,27 +1,29 @@
 """Collocations: pairs of neighbours that are so often neighbours that they make one word.
 
-Words a and b that stand side by side in one run n_ab times are scored, as in gensim's `Phrases`, by
-
-    classic   (n_ab - min_count) · N / (n_a n_b), N the number of different words and pairs
-              (Mikolov et al. 2013, eq. 6, times N)
-    npmi      ln(p_ab / (p_a p_b)) / -ln p_ab, p = n / tokens (Bouma 2009)
-
-and joined as `a_b` where the score is above the threshold.
+Words that stand side by side in one run are scored (see `corpora.tokens.collocation_scores`), and
+joined as `a_b` where the score is above the threshold. A pair counts as often as it occurs; `a a a`
+are two pairs `a a`. gensim's `Phrases` does the same.
 """
 
 from __future__ import annotations
 
 import io
+import json
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.errors import CorpusFormatError
+from corpora.errors import CorpusFormatError, UnsuitableModelError
 from corpora.files import atomic_write_text
+from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.block import BREAK, TokenBlock
+from corpora.tokens.collocation_scores import SCORINGS, classic_scores, npmi_scores
+from corpora.tokens.pair_counts import MOST_PAIRS, PairCounts
+from corpora.word_counts import MOST_WORDS
 
 if TYPE_CHECKING:
     import os
@@ -30,14 +32,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DELIMITER = "_"
-SCORINGS = ("classic", "npmi")
+RULE = "#rule"
+"""Begins the first line of a file of pairs that a rule limits; of a pair, a line has two tabs."""
 
 
 @dataclass(frozen=True)
 class Bigrams:
-    """The pairs of words to join, with their scores."""
+    """The pairs of words to join, with their scores, and which of their occurrences count.
+
+    Raises
+    ------
+    ValueError
+        If a pattern names a part of speech that there is not.
+    """
 
     scores: Mapping[tuple[str, str], float]
+    patterns: frozenset[tuple[str, str]] | None = None
+    """Parts of speech (see `corpora.tokens.annotation`) of first and second word, one of which two
+    neighbours must have; None for any."""
+    within_chunks: bool = False
+    """Whether two neighbours must be in one noun chunk."""
+
+    def __post_init__(self) -> None:
+        known = set(PARTS_OF_SPEECH) - {""}
+        for pattern in sorted(self.patterns) if self.patterns is not None else []:
+            if not known.issuperset(pattern):
+                raise ValueError(
+                    f"a pattern is two parts of speech, of {', '.join(sorted(known))}; "
+                    f"found {' '.join(pattern)!r}"
+                )
 
     @classmethod
     def learn(
@@ -47,75 +70,81 @@ class Bigrams:
         min_count: int = 5,
         threshold: float = 100.0,
         scoring: str = "classic",
+        patterns: frozenset[tuple[str, str]] | None = None,
+        *,
+        within_chunks: bool = False,
+        most_words: int = MOST_WORDS,
+        most_pairs: int = MOST_PAIRS,
+        directory: str | os.PathLike[str] | None = None,
     ) -> Bigrams:
         """The pairs of the documents whose ids `keep` approves, in one pass over `blocks`.
 
-        Memory: some 50 bytes for each different pair that occurs.
+        Takes memory for a block, `most_words`, `most_pairs` and the result; the rest is on disk.
 
         Parameters
         ----------
         min_count
-            Pairs that occur less often are not joined.
+            Pairs that occur less often are not joined: as often is enough. Classic scores take it
+            off the count, so there a pair must occur more often for a score above 0. As in gensim.
         threshold
             Scores must be above it: positive for "classic", from -1 to 1 for "npmi".
         scoring
             "classic" or "npmi".
+        patterns, within_chunks
+            Which neighbours count, and will be joined; see the attributes of these names.
+        most_words, most_pairs
+            Different ones that are held in memory; the result does not depend on them.
+        directory
+            Where temporary files go, with room for some 40 bytes for each different pair.
 
         Raises
         ------
         ValueError
             If a setting is out of range.
+        UnsuitableModelError
+            If there are patterns, and no word has a part of speech.
         """
-        # Here, as gensim takes most of a second to import and nothing else here needs it.
-        from gensim.models.phrases import npmi_scorer, original_scorer  # noqa: PLC0415
-
         _check(min_count, threshold, scoring)
-        index: dict[str, int] = {}
-        n_word = np.zeros(0, dtype=np.int64)
-        pairs = _PairCounts()
-        for block in blocks:
-            word_of = _in_common_index(block, keep, index)
-            counts = np.bincount(word_of[word_of != BREAK], minlength=len(index))
-            counts[: len(n_word)] += n_word
-            n_word = counts
-            pairs.add(_pair_keys(word_of))
-        keys, n_pair = pairs.total()
-
-        words = list(index)
-        n_tokens, n_entries = int(n_word.sum()), np.count_nonzero(n_word) + len(keys)
-        score_of = original_scorer if scoring == "classic" else npmi_scorer
-        scores: dict[tuple[str, str], float] = {}
-        frequent = n_pair >= min_count
-        for key, n_ab in zip(keys[frequent].tolist(), n_pair[frequent].tolist(), strict=True):
-            a, b = key >> 32, key & 0xFFFFFFFF
-            score = score_of(int(n_word[a]), int(n_word[b]), n_ab, n_entries, min_count, n_tokens)
-            if score > threshold:
-                scores[words[a], words[b]] = float(score)
-        return cls(dict(sorted(scores.items())))
+        empty = cls({}, patterns, within_chunks)
+        has_words, has_parts_of_speech = False, False
+        with closing(PairCounts(most_words, most_pairs, directory)) as pairs:
+            for block in blocks:
+                counted = _of_documents(block, keep) & (block.word_of != BREAK)
+                first = np.flatnonzero(counted[:-1] & counted[1:] & empty._admitted(block))
+                pairs.add(block, counted, first)
+                has_words = has_words or bool(counted.any())
+                has_parts_of_speech = has_parts_of_speech or bool(block.pos_of.any())
+            if patterns is not None and has_words and not has_parts_of_speech:
+                raise UnsuitableModelError(
+                    "bigrams are to have certain parts of speech, and the tokens have none: choose "
+                    "a spaCy model with a tagger, or leave the patterns out"
+                )
+            scores = _scores_above(threshold, pairs, min_count, scoring)
+        return cls(scores, patterns, within_chunks)
 
     def join(self, block: TokenBlock) -> TokenBlock:
-        """The block with the pairs joined, from left to right, each word in one pair at most."""
-        word_index, pair_keys = self._lookup
-        local = np.array([word_index.get(word, -1) for word in block.words] + [-1], dtype=np.int64)
-        known = local[block.word_of]  # BREAK, the last, is -1 as well
-        keys = np.where((known[:-1] >= 0) & (known[1:] >= 0), known[:-1] << 32 | known[1:], -1)
-        candidates = np.flatnonzero(np.isin(keys, pair_keys))
-        taken, after = [], -1
-        for i in candidates.tolist():
-            if i > after:
-                taken.append(i)
-                after = i + 1
-        first = np.array(taken, dtype=np.int64)
+        """The block with the pairs joined, from left to right, each word in one pair at most.
 
-        pairs, pair_of = np.unique(
-            np.stack([block.word_of[first], block.word_of[first + 1]]), axis=1, return_inverse=True
-        )
+        A joined word has the part of speech of its second word, and continues the noun chunk that
+        its first word continues.
+        """
+        first = self._first_of_pairs(block)
+        if not len(first):
+            return block
+        word_of = block.word_of.astype(np.int64)
+        keys, pair_of = np.unique(word_of[first] << 32 | word_of[first + 1], return_inverse=True)
         strings = list(block.words)
-        strings += [strings[a] + DELIMITER + strings[b] for a, b in pairs.T.tolist()]
+        strings += [strings[k >> 32] + DELIMITER + strings[k & 0xFFFFFFFF] for k in keys.tolist()]
         joined = block.word_of.copy()
-        joined[first] = len(block.words) + pair_of.ravel()
-        joined = np.delete(joined, first + 1)
-        used = np.unique(joined[joined != BREAK])
+        joined[first] = len(block.words) + pair_of
+        pos_of = block.pos_of.copy()
+        pos_of[first] = pos_of[first + 1]
+        left = np.ones(len(joined), dtype=bool)
+        left[first + 1] = False
+        joined = joined[left]
+
+        used = np.flatnonzero(np.bincount(joined[joined != BREAK], minlength=len(strings)))
+        # A joined word may be the same as one that had the delimiter in it before.
         words = sorted({strings[w] for w in used.tolist()})
         new_index = {word: w for w, word in enumerate(words)}
         renumbered = np.full(len(strings) + 1, BREAK, dtype=np.int32)
@@ -126,11 +155,29 @@ class Bigrams:
             block.doc_start - np.searchsorted(first, block.doc_start),
             block.doc_ids,
             block.titles,
+            pos_of[left],
+            block.continues_chunk[left],
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write lines of word, word and score, parted by tabs, whole or not at all."""
-        lines = (f"{a}\t{b}\t{score!r}\n" for (a, b), score in sorted(self.scores.items()))
+        """Write lines of word, word and score, parted by tabs, whole or not at all.
+
+        If there is a rule for which pairs count, a line says it first.
+
+        Raises
+        ------
+        ValueError
+            If a word holds a tab or the end of a line.
+        """
+        lines = []
+        if self.patterns is not None or self.within_chunks:
+            patterns = None if self.patterns is None else sorted(self.patterns)
+            rule = {"patterns": patterns, "within_chunks": self.within_chunks}
+            lines.append(f"{RULE}\t{json.dumps(rule)}\n")
+        for (a, b), score in sorted(self.scores.items()):
+            if any(mark in word for word in (a, b) for mark in "\t\n"):
+                raise ValueError(f"{a!r} and {b!r}: a word with a tab or line end cannot be saved")
+            lines.append(f"{a}\t{b}\t{score!r}\n")
         atomic_write_text(path, "".join(lines))
 
     @classmethod
@@ -143,24 +190,73 @@ class Bigrams:
             With the number of the line that is not two words and a score.
         """
         scores: dict[tuple[str, str], float] = {}
+        rule: dict[str, Any] = {}
         for number, line in enumerate(io.BytesIO(Path(path).read_bytes()), start=1):
             try:
+                if number == 1 and line.startswith(f"{RULE}\t".encode()) and line.count(b"\t") == 1:
+                    rule = _parsed_rule(line)
+                    continue
                 a, b, score = line.decode().split("\t")
                 scores[a, b] = float(score[: score.index("\n")])
             except ValueError as error:
                 raise CorpusFormatError(
-                    f"{path}, line {number}: expected two words and a score parted by tabs"
+                    f"{path}, line {number}: expected two words and a score parted by tabs, or in "
+                    f"the first line {RULE}, a tab and a rule"
                 ) from error
-        return cls(scores)
+        return cls(scores, **rule)
+
+    def _admitted(self, block: TokenBlock) -> NDArray[np.bool_]:
+        """(len(block.word_of) - 1,) which neighbours may be a pair, whatever words they are.
+
+        Learning and joining both ask this, so that what is joined is what was counted.
+        """
+        admitted = np.ones(max(0, len(block.word_of) - 1), dtype=bool)
+        if self.patterns is not None:
+            allowed = np.zeros((len(PARTS_OF_SPEECH), len(PARTS_OF_SPEECH)), dtype=bool)
+            for a, b in self.patterns:
+                allowed[PARTS_OF_SPEECH.index(a), PARTS_OF_SPEECH.index(b)] = True
+            admitted &= allowed[block.pos_of[:-1], block.pos_of[1:]]
+        if self.within_chunks:
+            admitted &= block.continues_chunk[1:]
+        return admitted
+
+    def _first_of_pairs(self, block: TokenBlock) -> NDArray[np.int64]:
+        """Indices into `block.word_of` of the first words of the pairs to join."""
+        if not self.scores:
+            return np.zeros(0, dtype=np.int64)
+        index, is_first, is_second, pair_keys = self._lookup
+        # Numbers of the words that are in pairs; BREAK, the last, and all others are -1.
+        known = np.array([index.get(word, -1) for word in block.words] + [-1], dtype=np.int64)
+        word_of = known[block.word_of]
+        at = np.flatnonzero(is_first[word_of[:-1]] & is_second[word_of[1:]] & self._admitted(block))
+        keys = word_of[at] << 32 | word_of[at + 1]
+        place = np.searchsorted(pair_keys, keys)
+        at = at[pair_keys[np.minimum(place, len(pair_keys) - 1)] == keys]
+        taken, after = [], -1
+        for i in at.tolist():
+            if i > after:
+                taken.append(i)
+                after = i + 1
+        return np.array(taken, dtype=np.int64)
 
     @cached_property
-    def _lookup(self) -> tuple[dict[str, int], NDArray[np.int64]]:
-        """Numbers for the words of the pairs, and the pairs as a << 32 | b."""
+    def _lookup(
+        self,
+    ) -> tuple[dict[str, int], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
+        """Numbers for the words of the pairs; which are first ones, which second; the sorted pairs.
+
+        A pair is first << 32 | second. The number -1, which is for other words, is neither.
+        """
         index: dict[str, int] = {}
         for pair in self.scores:
             for word in pair:
                 index.setdefault(word, len(index))
-        return index, np.array([index[a] << 32 | index[b] for a, b in self.scores], dtype=np.int64)
+        is_first, is_second = np.zeros((2, len(index) + 1), dtype=bool)
+        a = np.array([index[a] for a, _ in self.scores], dtype=np.int64)
+        b = np.array([index[b] for _, b in self.scores], dtype=np.int64)
+        is_first[a] = True
+        is_second[b] = True
+        return index, is_first, is_second, np.sort(a << 32 | b)
 
 
 def _check(min_count: int, threshold: float, scoring: str) -> None:
@@ -174,49 +270,41 @@ def _check(min_count: int, threshold: float, scoring: str) -> None:
         raise ValueError(f"the threshold of npmi scores must be from -1 to 1, not {threshold}")
 
 
-def _in_common_index(
-    block: TokenBlock, keep: Callable[[str], bool], index: dict[str, int]
-) -> NDArray[np.int64]:
-    """`block.word_of` in the numbers of `index`, which grows; documents not kept are all BREAK."""
-    kept = np.array([keep(doc_id) for doc_id in block.doc_ids], dtype=bool)
-    word_of = np.where(kept[block.doc_of], block.word_of, BREAK)
-    common = np.full(len(block.words) + 1, BREAK, dtype=np.int64)
-    for w in np.unique(word_of[word_of != BREAK]).tolist():
-        common[w] = index.setdefault(block.words[w], len(index))
-    return common[word_of]
+def _of_documents(block: TokenBlock, keep: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """(len(block.word_of),) what belongs to the documents whose ids `keep` approves."""
+    kept = np.fromiter(map(keep, block.doc_ids), dtype=bool, count=block.n_docs)
+    return np.repeat(kept, np.diff(block.doc_start))
 
 
-def _pair_keys(word_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Every two neighbours a, b as a << 32 | b; a BREAK stands between all that are not."""
-    a, b = word_of[:-1], word_of[1:]
-    neighbours = (a != BREAK) & (b != BREAK)
-    keys: NDArray[np.int64] = a[neighbours] << 32 | b[neighbours]
-    return keys
+def _scores_above(
+    threshold: float, pairs: PairCounts, min_count: int, scoring: str
+) -> dict[tuple[str, str], float]:
+    """The pairs with such scores, in alphabetical order."""
+    totals = pairs.totals(min_count)
+    firsts, seconds, scores = [], [], []
+    for a, b, n_a, n_b, n_ab in totals:
+        if scoring == "classic":
+            score = classic_scores(n_a, n_b, n_ab, totals.n_entries, min_count)
+        else:
+            score = npmi_scores(n_a, n_b, n_ab, totals.n_tokens)
+        above = score > threshold
+        firsts += a[above].tolist()
+        seconds += b[above].tolist()
+        scores += score[above].tolist()
+    numbers = np.unique(np.array(firsts + seconds, dtype=np.int64))
+    word_of = dict(zip(numbers.tolist(), totals.words(numbers), strict=True))
+    return {
+        (word_of[a], word_of[b]): score for a, b, score in zip(firsts, seconds, scores, strict=True)
+    }
 
 
-class _PairCounts:
-    """How often each key was added; small batches gather until merging them is worth it."""
-
-    def __init__(self) -> None:
-        self._keys = [np.zeros(0, dtype=np.int64)]
-        self._counts = [np.zeros(0, dtype=np.int64)]
-        self._n_waiting = 0
-
-    def add(self, keys: NDArray[np.int64]) -> None:
-        keys, counts = np.unique(keys, return_counts=True)
-        self._keys.append(keys)
-        self._counts.append(counts)
-        self._n_waiting += len(keys)
-        if self._n_waiting > max(1_000_000, len(self._keys[0])):
-            self.total()
-
-    def total(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The keys added so far, sorted, and their counts."""
-        keys, counts = np.concatenate(self._keys), np.concatenate(self._counts)
-        order = np.argsort(keys, kind="stable")
-        keys, counts = keys[order], counts[order]
-        first = np.flatnonzero(np.diff(keys, prepend=-1))
-        self._keys = [keys[first]]
-        self._counts = [np.add.reduceat(counts, first) if len(first) else counts]
-        self._n_waiting = 0
-        return self._keys[0], self._counts[0]
+def _parsed_rule(line: bytes) -> dict[str, Any]:
+    """The arguments that `Bigrams.save` wrote into the first line."""
+    rule = json.loads(line[line.index(b"\t") : line.index(b"\n")])
+    match rule:
+        case {"patterns": list() | None as listed, "within_chunks": bool(within_chunks)}:
+            patterns = None if listed is None else frozenset((str(a), str(b)) for a, b in listed)
+            Bigrams({}, patterns)  # looks at them
+            return {"patterns": patterns, "within_chunks": within_chunks}
+        case _:
+            raise ValueError(f"not a rule: {rule}")

@@ -1,29 +1,21 @@
-"""The tokens of one shard of articles, as integers, and the file they are kept in."""
+"""The tokens of one shard of articles, as integers."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from corpora.errors import CorpusFormatError, UnsupportedVersionError
-from corpora.files import atomic_write
+from corpora.tokens.annotation import PARTS_OF_SPEECH
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
 BREAK: Final = -1
 """Stands in `TokenBlock.word_of` after each run of words that were side by side in the text."""
-
-FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +36,18 @@ class TokenBlock:
     """(n_docs + 1,) document d is `word_of[doc_start[d]:doc_start[d + 1]]`, which may be empty."""
     doc_ids: tuple[str, ...]
     titles: tuple[str, ...]
+    pos_of: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
+    """Aligned with `word_of`: indices into `annotation.PARTS_OF_SPEECH`, 0 at BREAK and where the
+    part of speech is not known. Zeros if not given."""
+    continues_chunk: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """Aligned with `word_of`: whether a word is in the same noun chunk as the word just before it.
+    False at BREAK and where nobody asked for noun chunks. All False if not given."""
 
     def __post_init__(self) -> None:
+        for name in ("pos_of", "continues_chunk"):
+            if len(getattr(self, name)) == 0:
+                dtype = getattr(self, name).dtype
+                object.__setattr__(self, name, np.zeros(len(self.word_of), dtype=dtype))
         ends = self.doc_start[1:][np.diff(self.doc_start) != 0]
         if (
             len(self.doc_start) != len(self.doc_ids) + 1
@@ -55,6 +57,11 @@ class TokenBlock:
             or np.any(np.diff(self.doc_start) < 0)
             or np.any(self.word_of[ends - 1] != BREAK)
             or np.any((self.word_of < BREAK) | (self.word_of >= len(self.words)))
+            or len(self.pos_of) != len(self.word_of)
+            or np.any(self.pos_of >= len(PARTS_OF_SPEECH))
+            or np.any(self.pos_of[self.word_of == BREAK] != 0)
+            or len(self.continues_chunk) != len(self.word_of)
+            or np.any(self.continues_chunk & follows_break(self.word_of))
         ):
             raise ValueError("the arrays of the token block contradict each other")
 
@@ -111,60 +118,11 @@ class TokenBlock:
                 run = []
         return runs
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .npz file, whole or not at all; equal blocks make equal files.
 
-        Its last 32 bytes, to a zip reader the archive's comment, are the SHA-256 of the rest.
-        """
-        packed = io.BytesIO()
-        np.savez_compressed(
-            packed,
-            allow_pickle=False,
-            version=np.int64(FORMAT_VERSION),
-            words=_packed(self.words),
-            word_of=self.word_of,
-            doc_start=self.doc_start,
-            doc_ids=_packed(self.doc_ids),
-            titles=_packed(self.titles),
-        )
-        # A zip file without a comment ends in the comment's length, two bytes of zero.
-        content = packed.getvalue()[:-2] + (32).to_bytes(2, "little")
-        with atomic_write(path) as stream:
-            stream.write(content + hashlib.sha256(content).digest())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> TokenBlock:
-        """The block that `save` wrote.
-
-        Raises
-        ------
-        CorpusFormatError
-            If the file is not a token block or was changed.
-        UnsupportedVersionError
-            If a newer version of this software wrote it.
-        """
-        stored = Path(path).read_bytes()
-        content, digest = stored[:-32], stored[-32:]
-        if hashlib.sha256(content).digest() != digest:
-            raise CorpusFormatError(f"{path}: the tokens are damaged; delete the file to redo it")
-        with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
-            try:
-                if arrays["version"] > FORMAT_VERSION:
-                    raise UnsupportedVersionError(f"{path} was written by a newer wikitopics")
-                return cls(
-                    _unpacked(arrays["words"]),
-                    arrays["word_of"],
-                    arrays["doc_start"],
-                    _unpacked(arrays["doc_ids"]),
-                    _unpacked(arrays["titles"]),
-                )
-            except KeyError as error:
-                raise CorpusFormatError(f"{path} is not a token block: {error}") from error
-
-
-def _packed(strings: Sequence[str]) -> NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(strings).encode(), dtype=np.uint8)
-
-
-def _unpacked(array: NDArray[np.uint8]) -> tuple[str, ...]:
-    return tuple(json.loads(array.tobytes()))
+def follows_break(word_of: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Aligned with `word_of`: whether an entry is a BREAK or the first word of its run."""
+    is_break = word_of == BREAK
+    first: NDArray[np.bool_] = is_break.copy()
+    first[:1] = True
+    first[1:] |= is_break[:-1]
+    return first

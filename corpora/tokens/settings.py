@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
+
+from corpora.tokens.spacy_model import BLANK
 
 UNIVERSAL_PARTS_OF_SPEECH = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ"),
@@ -23,7 +24,8 @@ class TextSettings:
     """
 
     spacy_model: str = ""
-    """A package or a path; empty for the small English model, whichever of its two packages."""
+    """A package or a path; `blank:CODE` for the tokenizer and stop words of a language without a
+    model; empty for the small English model, whichever of its two packages."""
     parts_of_speech: tuple[str, ...] = ("NOUN", "VERB", "ADJ", "ADV")
     min_length: int = 3
     """Characters that a lemma has at least."""
@@ -31,6 +33,8 @@ class TextSettings:
     """Lemmas to drop besides the model's own stop words, in any case."""
     documents: str = "article"
     """Whether each "article" or each top-level "section" of one is a document."""
+    noun_chunks: bool = False
+    """Whether to look for noun chunks, which takes the parser and several times as long."""
 
     def __post_init__(self) -> None:
         for name in ("parts_of_speech", "extra_stop_words"):
@@ -49,7 +53,7 @@ class TextSettings:
         if self.documents not in {"article", "section"}:
             raise ValueError(f'documents must be "article" or "section", not {self.documents!r}')
 
-
-def normalized(lemma: str) -> str:
-    """The one form in which a word is stored and compared: lower case, Unicode's composed form."""
-    return unicodedata.normalize("NFC", lemma.lower())
+    @property
+    def knows_parts_of_speech(self) -> bool:
+        """Whether the model gives parts of speech; if not, none are asked for."""
+        return not self.spacy_model.startswith(BLANK)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora import Bigrams, Corpus, CorpusFormatError, TokenBlock, load_model, tokenize
+from corpora import (
+    Article,
+    Bigrams,
+    Corpus,
+    CorpusFormatError,
+    annotate_articles,
+    load_annotator,
+    select,
+    stop_words_of,
+)
 from models.parallel import effective_n_jobs
 from pipeline.commands.topics import finished_model
 from pipeline.documents import text_settings
@@ -32,10 +42,14 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
     model = finished_model(run)
     texts = [_read(file) for file in files]
     how = text_settings(run.settings())
-    runs = tokenize(texts, load_model(how.spacy_model), how)
-    block = Bigrams.load(run.verified(run.bigrams_path)).join(
-        TokenBlock.from_runs(runs, files, files)
+    bigrams = Bigrams.load(run.verified(run.bigrams_path))
+    annotated = annotate_articles(
+        (Article(d, 0, files[d], "", "", "und", "", text) for d, text in enumerate(texts)),
+        load_annotator(how.spacy_model, noun_chunks=how.noun_chunks),
+        stop_words_of(how.spacy_model),
     )
+    # A file is a document, whatever the documents of the run are.
+    block = bigrams.join(select(annotated, replace(how, documents="article")))
     corpus = Corpus.from_blocks([block], model.vocabulary)
     proportions = model.topics.transform(corpus.counts, n_jobs=effective_n_jobs(settings.threads))
     top = model.topics.top_words(settings.words)

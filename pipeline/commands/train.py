@@ -134,7 +134,8 @@ def _check(settings: TrainSettings) -> None:
         raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
     decided = settings.documents != "auto"
     text_settings(settings if decided else replace(settings, documents="article"))
-    find_model(settings.spacy_model)
+    if settings.spacy_model or not settings.articles:  # else it is told by the articles' language
+        find_model(settings.spacy_model)
 
 
 def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from corpora import corpus as corpus_module
+from corpora import corpus_files
 from corpora.corpus import Corpus, build_corpus
 from corpora.errors import CorpusFormatError, EmptyVocabularyError, UnsupportedVersionError
+from corpora.string_column import StringColumn
 from corpora.tokens.block import TokenBlock
 from corpora.vocabulary import Pruning
 
@@ -268,7 +269,10 @@ def test_saved_corpora_come_back(
 def test_a_mapped_corpus_stays_on_disk(tmp_path: Path) -> None:
     small_corpus().save(tmp_path)
     mapped = Corpus.load(tmp_path, mmap=True)
-    for array in (mapped.counts.data, mapped.counts.indices, mapped.counts.indptr):
+    arrays = [mapped.counts.data, mapped.counts.indices, mapped.counts.indptr, mapped.n_unknown]
+    assert isinstance(mapped.doc_ids, StringColumn)
+    assert isinstance(mapped.titles, StringColumn)
+    for array in (*arrays, mapped.doc_ids.data, mapped.titles.data, mapped.titles.start):
         assert not array.flags.owndata
         assert not array.flags.writeable
     assert next(mapped.batches(2)).toarray().tolist() == [[1, 0, 2], [0, 0, 0]]
@@ -296,7 +300,7 @@ def test_a_save_that_fails_leaves_the_former_corpus(
         raise OSError("no space left on device")
 
     with monkeypatch.context() as full:
-        full.setattr(corpus_module, "atomic_write_text", no_space)
+        full.setattr(corpus_files, "atomic_write_text", no_space)
         with pytest.raises(OSError, match="no space"):
             small_corpus().rows([0]).save(tmp_path)
     assert Corpus.load(tmp_path).content_hash == small_corpus().content_hash
@@ -340,8 +344,8 @@ def rewrite(directory: Path, name: str, array: np.ndarray[Any, Any]) -> None:
     path = directory / header["files"][name]["name"]
     np.save(path, array)
     header["files"][name]["bytes"] = path.stat().st_size
-    header["files"][name]["sha256"] = corpus_module._sha256_of_file(path)
-    header["check"] = corpus_module._check_of(header)
+    header["files"][name]["sha256"] = corpus_files.sha256_of_file(path)
+    header["check"] = corpus_files.check_of(header)
     (directory / "header.json").write_text(json.dumps(header))
 
 
@@ -362,6 +366,13 @@ def rewrite(directory: Path, name: str, array: np.ndarray[Any, Any]) -> None:
         ("vocabulary", np.frombuffer(b'["a", "b"]', dtype=np.uint8)),
         ("vocabulary", np.frombuffer(b'["a", "b",', dtype=np.uint8)),
         ("vocabulary", np.frombuffer(b'["a", "b", "b"]', dtype=np.uint8)),
+        ("doc_ids", np.frombuffer(b"en:1en:2#1en:2#", dtype=np.uint8)),
+        ("doc_ids", np.array([101, 110])),
+        ("doc_ids_start", np.array([0, 4, 10])),
+        ("doc_ids_start", np.array([0, 4, 3, 16])),
+        ("doc_ids_start", np.array([0, 4, 10, 16], dtype=np.int32)),
+        ("titles_start", np.zeros(0, dtype=np.int64)),
+        ("titles", np.frombuffer(b"OneTwoTwo \xc2\xc2\xc2\xc2", dtype=np.uint8)),
     ],
 )
 def test_files_that_hold_no_corpus_are_refused(
@@ -373,11 +384,52 @@ def test_files_that_hold_no_corpus_are_refused(
         Corpus.load(tmp_path)
 
 
+@pytest.mark.parametrize("mmap", [False, True])
+def test_the_first_version_is_still_read(mmap: bool, tmp_path: Path) -> None:
+    # Written by the release before: counts as now, all strings as JSON lists.
+    corpus = small_corpus()
+    arrays = {
+        "data": corpus.counts.data,
+        "indices": corpus.counts.indices,
+        "indptr": corpus.counts.indptr,
+        "n_unknown": corpus.n_unknown,
+    }
+    for name in ("vocabulary", "doc_ids", "titles"):
+        listed = json.dumps(list(getattr(corpus, name))).encode()
+        arrays[name] = np.frombuffer(listed, dtype=np.uint8)
+    header: dict[str, Any] = {"format": "wikitopics corpus", "version": 1}
+    header |= {"n_docs": 3, "n_words": 3, "n_tokens": 6, "files": {}}
+    header["content_hash"] = "a12f"
+    for name, array in arrays.items():
+        np.save(tmp_path / f"0123456789abcdef-{name}.npy", array)
+        path = tmp_path / f"0123456789abcdef-{name}.npy"
+        header["files"][name] = {
+            "name": path.name,
+            "bytes": path.stat().st_size,
+            "sha256": corpus_files.sha256_of_file(path),
+        }
+    header["check"] = corpus_files.check_of(header)
+    (tmp_path / "header.json").write_text(json.dumps(header, indent=2) + "\n")
+
+    loaded = Corpus.load(tmp_path, mmap=mmap)
+    assert loaded.content_hash == corpus.content_hash
+    assert (loaded.vocabulary, loaded.doc_ids) == (corpus.vocabulary, corpus.doc_ids)
+    corpus.save(tmp_path)
+    assert not list(tmp_path.glob("0123456789abcdef-*"))
+
+
+def test_the_content_hash_is_that_of_former_releases() -> None:
+    # Checkpoints and provenance of runs hold it.
+    assert small_corpus().content_hash == (
+        "1bd3d6f65e2cdd4cb8ef1f57c41d3e0a2ad56b462d848c166dfdf795086f65da"
+    )
+
+
 def test_a_newer_version_says_to_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr(corpus_module, "FORMAT_VERSION", 2)
+        newer.setattr(corpus_files, "FORMAT_VERSION", 3)
         small_corpus().save(tmp_path)
-    with pytest.raises(UnsupportedVersionError, match=r"header\.json is of format version 2"):
+    with pytest.raises(UnsupportedVersionError, match=r"header\.json is of format version 3"):
         Corpus.load(tmp_path)
 
 

@@ -10,34 +10,88 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import EmptyVocabularyError
-from corpora.vocabulary import Pruning, prune
+from corpora.tokens.block import TokenBlock
+from corpora.vocabulary import Pruning, learn_vocabulary, prune
+
+Chunks = list[tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]]
+
+
+def chunks_of(frequency: dict[str, int], size: int = 1000) -> Chunks:
+    words = sorted(frequency)
+    parts = [words[i : i + size] for i in range(0, len(words), size)]
+    return [(part, np.array([frequency[w] for w in part], dtype=np.int64)) for part in parts]
+
+
+def as_loops_say(frequency: dict[str, int], n_docs: int, pruning: Pruning) -> tuple[str, ...]:
+    kept = [
+        w
+        for w, n in frequency.items()
+        if pruning.no_below <= n and n / n_docs <= pruning.no_above + 1e-12
+    ]
+    kept.sort(key=lambda w: (-frequency[w], w))
+    return tuple(sorted(kept[: pruning.keep_n]))
+
+
+prunings = st.builds(
+    Pruning,
+    no_below=st.integers(1, 6),
+    no_above=st.sampled_from([0.1, 0.25, 0.5, 1.0]),
+    keep_n=st.none() | st.integers(1, 10),
+)
 
 
 @settings(deadline=None)
 @given(
     frequency=st.dictionaries(st.text(max_size=3), st.integers(1, 20), max_size=30),
-    no_below=st.integers(1, 6),
-    no_above=st.sampled_from([0.1, 0.25, 0.5, 1.0]),
-    keep_n=st.none() | st.integers(1, 10),
+    pruning=prunings,
+    size=st.integers(1, 31),
 )
 def test_pruning_is_what_a_loop_says(
-    frequency: dict[str, int], no_below: int, no_above: float, keep_n: int | None
+    frequency: dict[str, int], pruning: Pruning, size: int
 ) -> None:
-    kept = [w for w in frequency if no_below <= frequency[w] and frequency[w] / 20 <= no_above]
-    kept.sort(key=lambda w: (-frequency[w], w))
-    expected = sorted(kept[:keep_n])
-    words, counts = list(frequency), np.array(list(frequency.values()), dtype=np.int64)
-    pruning = Pruning(no_below, no_above, keep_n)
+    expected = as_loops_say(frequency, 20, pruning)
     if expected:
-        assert [words[w] for w in prune(words, counts, 20, pruning)] == expected
+        assert prune(chunks_of(frequency, size), 20, pruning) == expected
     else:
         with pytest.raises(EmptyVocabularyError):
-            prune(words, counts, 20, pruning)
+            prune(chunks_of(frequency, size), 20, pruning)
+
+
+@settings(deadline=None)
+@given(
+    documents=st.lists(
+        st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6), max_size=3),
+        max_size=9,
+    ),
+    pruning=prunings,
+    block_size=st.integers(1, 9),
+    most_words=st.integers(0, 9),
+)
+def test_learning_counts_training_documents_whatever_fits_in_memory(
+    documents: list[list[list[str]]], pruning: Pruning, block_size: int, most_words: int
+) -> None:
+    ids = [str(d) for d in range(len(documents))]
+    training = {doc_id for doc_id in ids if int(doc_id) % 3}
+    bags = [{w for run in documents[int(d)] for w in run} for d in sorted(training)]
+    frequency = {w: sum(w in bag for bag in bags) for w in "abcdefgh" if any(w in b for b in bags)}
+    blocks = [
+        TokenBlock.from_runs(
+            documents[i : i + block_size], ids[i : i + block_size], ids[i : i + block_size]
+        )
+        for i in range(0, len(documents), block_size)
+    ]
+    expected = as_loops_say(frequency, len(training), pruning) if training else ()
+    if expected:
+        learned = learn_vocabulary(blocks, training.__contains__, pruning, most_words=most_words)
+        assert learned == expected
+    else:
+        with pytest.raises(EmptyVocabularyError):
+            learn_vocabulary(blocks, training.__contains__, pruning, most_words=most_words)
 
 
 def test_a_share_is_not_lost_to_rounding() -> None:
     assert 0.29 * 100 < 29
-    assert prune(["a"], np.array([29]), 100, Pruning(no_above=0.29)).tolist() == [0]
+    assert prune(chunks_of({"a": 29}), 100, Pruning(no_above=0.29)) == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +112,9 @@ def test_a_share_is_not_lost_to_rounding() -> None:
 def test_an_empty_vocabulary_says_which_threshold_to_change(
     frequency: list[int], message: str
 ) -> None:
-    words = [f"word{w}" for w in range(len(frequency))]
+    words = {f"word{w}": n for w, n in enumerate(frequency)}
     with pytest.raises(EmptyVocabularyError, match=message):
-        prune(words, np.array(frequency, dtype=np.int64), 20, Pruning())
+        prune(chunks_of(words, 1), 20, Pruning())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from unittest import mock
 import pytest
 
 import pipeline.commands.train as training
-from corpora import TokenBlock, part_of
+from corpora import part_of
+from corpora.tokens import filling
 from models import OnlineLDA
 from pipeline.commands.train import LOOK_EVERY_SECONDS
 from pipeline.interrupts import Deferred
@@ -20,6 +21,8 @@ from tests.pipeline.support import TINY, Outcome, arrays_of, call, files_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from corpora.tokens.annotated import AnnotatedArticles
 
 PATIENT = ("--early-stopping", "none", "--max-passes", 12)
 
@@ -154,16 +157,16 @@ def test_deferred_notes_the_first_signal() -> None:
 def test_interrupted_in_the_text_stage_and_resumed(
     untouched: Path, tiny_finished: Path, number: signal.Signals
 ) -> None:
-    save, n_saved = TokenBlock.save, 0
+    save, n_saved = filling.save_annotated, 0
 
-    def save_and_signal(self: TokenBlock, path: Path) -> None:
+    def save_and_signal(articles: AnnotatedArticles, path: Path) -> None:
         nonlocal n_saved
-        save(self, path)
+        save(articles, path)
         n_saved += 1
         if n_saved == 3:
             os.kill(os.getpid(), number)
 
-    with mock.patch.object(TokenBlock, "save", save_and_signal):
+    with mock.patch.object(filling, "save_annotated", save_and_signal):
         outcome = train("parts", cwd=untouched)
     assert outcome.code == 128 + number
     assert outcome.error.endswith("give the same command again to go on")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +17,19 @@ from gensim.test.utils import datapath
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpora.errors import CorpusFormatError
-from corpora.tokens import bigrams as bigrams_module
-from corpora.tokens.bigrams import Bigrams
+from corpora.errors import CorpusFormatError, UnsuitableModelError
+from corpora.tokens.annotation import PARTS_OF_SPEECH
+from corpora.tokens.bigrams import RULE, Bigrams
 from corpora.tokens.block import TokenBlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Documents = list[list[list[str]]]
+Token = tuple[str, str, bool]
+"""Word, part of speech, and whether it continues a noun chunk."""
+Tagged = list[list[list[Token]]]
+Rule = tuple[frozenset[tuple[str, str]] | None, bool]
 
 
 def blocks_of(documents: Documents, block_size: int = 2) -> list[TokenBlock]:
@@ -41,6 +49,14 @@ def gensim_phrases(documents: Documents, min_count: int, threshold: float, scori
     runs = [run for document in documents for run in document]
     scoring = {"classic": "default"}.get(scoring, scoring)
     return Phrases(runs, min_count=min_count, threshold=threshold, scoring=scoring)
+
+
+def within_bounds(phrases: Phrases, scoring: str, threshold: float) -> dict[str, float]:
+    """gensim's scores, without what rounding adds to an npmi of 1."""
+    scores = phrases.export_phrases()
+    if scoring == "npmi":
+        scores = {pair: min(1.0, score) for pair, score in scores.items()}
+    return {pair: score for pair, score in scores.items() if score > threshold}
 
 
 def joined_scores(bigrams: Bigrams) -> dict[str, float]:
@@ -79,8 +95,15 @@ def test_real_text_is_scored_and_joined_as_gensim_does(
     phrases = gensim_phrases(documents, min_count, threshold, scoring)
     blocks = blocks_of(documents, 40)
     bigrams = Bigrams.learn(blocks, everything, min_count, threshold, scoring)
-    assert joined_scores(bigrams) == phrases.export_phrases()
+    assert joined_scores(bigrams) == within_bounds(phrases, scoring, threshold)
+    assert list(bigrams.scores) == sorted(bigrams.scores)
     assert len(bigrams.scores) > 10
+
+    # As little memory as this holds no two blocks' words.
+    spilled = Bigrams.learn(
+        blocks, everything, min_count, threshold, scoring, most_words=1500, most_pairs=4000
+    )
+    assert spilled == bigrams
 
     frozen = FrozenPhrases(phrases)
     expected = [[frozen[run] for run in document] for document in documents]
@@ -105,9 +128,10 @@ def test_any_corpus_is_scored_and_joined_as_gensim_does(
     phrases = gensim_phrases(documents, min_count, threshold, scoring)
     blocks = blocks_of(documents)
     bigrams = Bigrams.learn(blocks, everything, min_count, threshold, scoring)
-    assert joined_scores(bigrams) == phrases.export_phrases()
+    assert joined_scores(bigrams) == within_bounds(phrases, scoring, threshold)
 
     frozen = FrozenPhrases(phrases)
+    frozen.phrasegrams = joined_scores(bigrams)
     joined = [bigrams.join(block) for block in blocks]
     expected = [[frozen[run] for run in document] for document in documents]
     assert runs_of_blocks(joined) == expected
@@ -123,20 +147,6 @@ def test_only_kept_documents_are_learned_from(documents: Documents) -> None:
     odd = Bigrams.learn(blocks_of(documents), lambda d: int(d) % 2 == 1, 1, 0.1)
     alone = Bigrams.learn(blocks_of(documents[1::2]), everything, 1, 0.1)
     assert odd == alone
-
-
-def test_merging_pair_counts_early_changes_nothing(
-    lee: Documents, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(0)
-    keys = [rng.integers(0, 400_000, 300_000) for _ in range(8)]
-    pairs = bigrams_module._PairCounts()
-    for batch in keys:
-        pairs.add(batch)
-    found, counts = pairs.total()
-    expected = np.unique(np.concatenate(keys), return_counts=True)
-    np.testing.assert_array_equal(found, expected[0])
-    np.testing.assert_array_equal(counts, expected[1])
 
 
 def test_three_in_a_row_join_from_the_left_and_never_across_a_break() -> None:
@@ -162,20 +172,169 @@ def test_no_bigrams_change_nothing() -> None:
     assert runs_of_blocks([Bigrams({}).join(block)]) == [[["b", "a"]], []]
 
 
+# Rules: which neighbours may be a pair
+
+
+def tagged_block(tagged: Tagged, first_id: int = 0) -> TokenBlock:
+    """Documents of runs of words, parts of speech and whether they continue a noun chunk."""
+    words = [[[token[0] for token in run] for run in document] for document in tagged]
+    ids = [str(first_id + d) for d in range(len(tagged))]
+    block = TokenBlock.from_runs(words, ids, ids)
+    entries = [
+        token for document in tagged for run in document for token in (*run, ("", "", False))
+    ]
+    return replace(
+        block,
+        pos_of=np.array([PARTS_OF_SPEECH.index(pos) for _, pos, _ in entries], dtype=np.uint8),
+        continues_chunk=np.array([continues for _, _, continues in entries], dtype=bool),
+    )
+
+
+@st.composite
+def tagged_runs(draw: st.DrawFn) -> list[tuple[str, str, bool]]:
+    token = st.tuples(
+        st.sampled_from("abc"), st.sampled_from(["ADJ", "NOUN", "VERB"]), st.booleans()
+    )
+    (word, pos, _), *rest = draw(st.lists(token, min_size=1, max_size=6))
+    return [(word, pos, False), *rest]
+
+
+tagged_documents = st.lists(st.lists(tagged_runs(), max_size=3), max_size=8)
+rules = st.tuples(
+    st.none()
+    | st.frozensets(st.tuples(*2 * [st.sampled_from(["ADJ", "NOUN", "VERB"])]), max_size=4),
+    st.booleans(),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    tagged=tagged_documents,
+    rule=rules,
+    min_count=st.integers(1, 2),
+    scoring=st.sampled_from(["classic", "npmi"]),
+)
+def test_learning_and_joining_use_one_rule(
+    tagged: Tagged, rule: Rule, min_count: int, scoring: str
+) -> None:
+    patterns, within_chunks = rule
+    threshold = 0.01 if scoring == "classic" else -0.5
+
+    def may_join(one: Token, two: Token) -> bool:
+        return (patterns is None or (one[1], two[1]) in patterns) and (two[2] or not within_chunks)
+
+    runs = [run for document in tagged for run in document]
+    words = Counter(token[0] for run in runs for token in run)
+    pairs = Counter(
+        (one[0], two[0]) for run in runs for one, two in pairwise(run) if may_join(one, two)
+    )
+    scores = {}
+    for (a, b), n in pairs.items():
+        n_entries, n_tokens = len(words) + len(pairs), words.total()
+        if scoring == "classic":
+            score = (n - min_count) / (words[a] * words[b]) * n_entries
+        else:
+            p = n / n_tokens
+            score = math.log(p * n_tokens**2 / (words[a] * words[b])) / -math.log(p)
+        if n >= min_count and score > threshold + 1e-9:
+            scores[a, b] = score
+
+    blocks = [tagged_block(tagged[i : i + 3], i) for i in range(0, len(tagged), 3)]
+    learned = Bigrams.learn(
+        blocks, everything, min_count, threshold, scoring, patterns, within_chunks=within_chunks
+    )
+    clearly_above = {p: s for p, s in learned.scores.items() if s > threshold + 1e-9}
+    assert clearly_above == pytest.approx(scores)
+    assert (learned.patterns, learned.within_chunks) == rule
+
+    def joined(run: list[Token]) -> list[Token]:
+        done: list[Token] = []
+        i = 0
+        while i < len(run):
+            if (
+                i + 1 < len(run)
+                and (run[i][0], run[i + 1][0]) in learned.scores
+                and may_join(run[i], run[i + 1])
+            ):
+                done.append((f"{run[i][0]}_{run[i + 1][0]}", run[i + 1][1], run[i][2]))
+                i += 2
+            else:
+                done.append(run[i])
+                i += 1
+        return done
+
+    expected = tagged_block([[joined(run) for run in document] for document in tagged])
+    whole = learned.join(tagged_block(tagged))
+    assert whole.words == expected.words
+    for name in ("word_of", "doc_start", "pos_of", "continues_chunk"):
+        assert getattr(whole, name).tolist() == getattr(expected, name).tolist()
+
+
+def test_patterns_without_parts_of_speech_are_refused() -> None:
+    blocks = blocks_of([[["new", "york"]]])
+    with pytest.raises(UnsuitableModelError, match="parts of speech"):
+        Bigrams.learn(blocks, everything, 1, patterns=frozenset({("NOUN", "NOUN")}))
+    assert Bigrams.learn([], everything, 1, patterns=frozenset({("NOUN", "NOUN")})).scores == {}
+
+
+def test_a_part_of_speech_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"two parts of speech.*'ADJ NOPE'"):
+        Bigrams({}, frozenset({("ADJ", "NOPE")}))
+
+
+# Files
+
+
 @settings(deadline=None)
 @given(
-    st.dictionaries(
-        st.tuples(*2 * [st.text(st.characters(categories=["L"]), min_size=1)]),
+    scores=st.dictionaries(
+        st.tuples(*2 * [st.text(st.characters(categories=["L"]), min_size=1) | st.just(RULE)]),
         st.floats(allow_nan=False),
         max_size=8,
-    )
+    ),
+    rule=rules,
 )
 def test_saved_bigrams_come_back(
-    tmp_path_factory: pytest.TempPathFactory, scores: dict[tuple[str, str], float]
+    tmp_path_factory: pytest.TempPathFactory, scores: dict[tuple[str, str], float], rule: Rule
 ) -> None:
     path = tmp_path_factory.mktemp("bigrams") / "bigrams.tsv"
-    Bigrams(scores).save(path)
-    assert Bigrams.load(path) == Bigrams(scores)
+    Bigrams(scores, *rule).save(path)
+    assert Bigrams.load(path) == Bigrams(scores, *rule)
+
+
+def test_files_of_former_releases_have_no_rule(tmp_path: Path) -> None:
+    path = tmp_path / "bigrams.tsv"
+    path.write_text("new\tyork\t12.5\n")
+    assert Bigrams.load(path) == Bigrams({("new", "york"): 12.5})
+    Bigrams({("new", "york"): 12.5}).save(path)
+    assert path.read_text() == "new\tyork\t12.5\n"
+
+
+@pytest.mark.parametrize("word", ["new\tyork", "new\n"])
+def test_words_that_a_line_cannot_hold_are_refused(word: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="tab or line end"):
+        Bigrams({("a", word): 1.0}).save(tmp_path / "bigrams.tsv")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "",
+        "{",
+        "[]",
+        '{"patterns": null}',
+        '{"patterns": null, "within_chunks": 1}',
+        '{"patterns": [["ADJ"]], "within_chunks": true}',
+        '{"patterns": [["ADJ", "NOPE"]], "within_chunks": true}',
+        '{"patterns": {}, "within_chunks": true}',
+    ],
+)
+def test_a_malformed_rule_is_named(rule: str, tmp_path: Path) -> None:
+    path = tmp_path / "bigrams.tsv"
+    path.write_text(f"#rule\t{rule}\nnew\tyork\t12.5\n")
+    with pytest.raises(CorpusFormatError, match=r"bigrams\.tsv, line 1"):
+        Bigrams.load(path)
 
 
 @pytest.mark.parametrize("line", ["new\tyork", "new york 3.0", "a\tb\tthree", "a\tb\t1\t2", "\xff"])

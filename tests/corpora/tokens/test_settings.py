@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corpora.tokens.settings import TextSettings, normalized
+from corpora.tokens.settings import TextSettings
 
 
 @pytest.mark.parametrize(
@@ -31,5 +31,7 @@ def test_lists_as_settings_files_have_them_are_taken_for_tuples() -> None:
     assert settings == TextSettings(parts_of_speech=("NOUN",))
 
 
-def test_normalized_words_are_lower_case_and_composed() -> None:
-    assert normalized("Cafe\u0301") == "café"
+def test_a_blank_model_knows_no_parts_of_speech() -> None:
+    assert TextSettings().knows_parts_of_speech
+    assert TextSettings(spacy_model="de_core_news_sm").knows_parts_of_speech
+    assert not TextSettings(spacy_model="blank:de").knows_parts_of_speech

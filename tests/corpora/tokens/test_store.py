@@ -17,12 +17,18 @@ from gensim.test.utils import datapath
 from corpora.articles.article import Article
 from corpora.articles.store import ArticleStore
 from corpora.errors import CorpusFormatError, MissingModelError, StoreLockedError
+from corpora.tokens.annotation_file import load_annotated
+from corpora.tokens.plain_annotator import PlainAnnotator
 from corpora.tokens.settings import TextSettings
 from corpora.tokens.store import TokenStore, describe
 from tests.corpora.tokens.models import save_all_nouns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from _pytest.logging import LogCaptureFixture
+
+    from corpora.tokens.annotation import Annotation
 
 ROOT = Path(__file__).parents[3]
 TEXTS = Path(datapath("lee_background.cor")).read_text("utf-8").splitlines()
@@ -58,6 +64,12 @@ def nouns(tmp_path_factory: pytest.TempPathFactory) -> TextSettings:
     return TextSettings(spacy_model=save_all_nouns(tmp_path_factory.mktemp("model")))
 
 
+def n_tokens_of(tokens: TokenStore) -> list[int]:
+    """Tokens of each shard, all kinds of them."""
+    paths = [tokens.directory / f"{entry.sha256}.npz" for entry in tokens.entries]
+    return [load_annotated(path).n_tokens for path in paths]
+
+
 def content(tokens: TokenStore) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in tokens.directory.glob("*.npz")}
 
@@ -72,7 +84,7 @@ def test_blocks_come_in_the_order_of_the_articles(
         assert [doc_id for block in blocks for doc_id in block.doc_ids] == [
             f"en:{n}" for n in range(20)
         ]
-        assert filled == [(block.n_docs, block.n_tokens) for block in blocks]
+        assert filled == [(5, n) for n in n_tokens_of(tokens)]
     assert blocks[0].titles[1] == "Title 1"
     assert blocks[0].runs(0)[0][:3] == ["hundreds"]
 
@@ -106,31 +118,67 @@ def test_only_new_shards_are_tokenized(
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
 
 
-def test_other_settings_have_tokens_of_their_own(
+def test_other_choices_annotate_nothing_again(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    annotated: list[str] = []
+    original = PlainAnnotator.annotate
+
+    def counted(self: PlainAnnotator, texts: Sequence[str]) -> Annotation:
+        annotated.extend(texts)
+        return original(self, texts)
+
+    monkeypatch.setattr(PlainAnnotator, "annotate", counted)
+    short = TokenStore(store, tmp_path / "tokens", replace(nouns, min_length=1))
+    list(short.fill())
+    assert len(annotated) == 20
+    others = [
+        TokenStore(store, tmp_path / "tokens", replace(nouns, **changes))
+        for changes in (
+            {"min_length": 6},
+            {"extra_stop_words": ("hundreds",)},
+            {"documents": "section"},
+            {"parts_of_speech": ("VERB",)},
+        )
+    ]
+    for other in others:
+        assert other.missing() == []
+        assert list(other.fill()) == []
+    n_kept = [sum(block.n_tokens for block in each) for each in (short, *others)]
+    assert n_kept[0] > n_kept[1] > n_kept[4] == 0
+    assert n_kept[0] > n_kept[2] > n_kept[1]
+    assert [block.doc_ids[0] for block in others[2]] == ["en:0#1", "en:5#1", "en:10#1", "en:15#1"]
+    assert len(annotated) == 20
+
+
+def test_another_model_and_noun_chunks_have_annotations_of_their_own(
     store: ArticleStore, nouns: TextSettings, tmp_path: Path
 ) -> None:
-    short = TokenStore(store, tmp_path / "tokens", replace(nouns, min_length=1))
-    long = TokenStore(store, tmp_path / "tokens", replace(nouns, min_length=6))
-    list(short.fill())
-    assert len(long.missing()) == 4
-    list(long.fill())
-    assert sum(b.n_tokens for b in long) < sum(b.n_tokens for b in short)
+    list(TokenStore(store, tmp_path / "tokens", nouns).fill())
+    blank = TokenStore(store, tmp_path / "tokens", replace(nouns, spacy_model="blank:en"))
+    assert len(blank.missing()) == 4
+    assert describe(TextSettings(noun_chunks=True)) != describe(TextSettings())
+    list(blank.fill())
+    assert next(iter(blank)).runs(0)[0][:2] == ["hundreds"]
 
 
-def test_what_made_the_tokens_is_written_beside_them(
+def test_what_made_the_annotations_is_written_beside_them(
     store: ArticleStore, nouns: TextSettings, tmp_path: Path
 ) -> None:
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     list(tokens.fill())
     about = json.loads((tokens.directory / "about.json").read_text())
-    assert about["min_length"] == 3
-    assert {"spacy", "spacy_model", "spacy_model_meta_sha256"} <= about.keys()
+    assert about["noun_chunks"] is False
+    assert about["parts_of_speech_known"] is True
+    assert {"spacy", "spacy_model", "spacy_model_meta_sha256", "rules_version"} <= about.keys()
 
 
-def test_the_order_of_settings_is_of_no_account() -> None:
-    a = TextSettings(parts_of_speech=("NOUN", "VERB"), extra_stop_words=("Re", "use"))
-    b = TextSettings(parts_of_speech=("VERB", "NOUN"), extra_stop_words=("use", "re"))
-    assert describe(a) == describe(b)
+def test_what_an_annotator_has_to_say_is_logged_once(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path, caplog: LogCaptureFixture
+) -> None:
+    list(TokenStore(store, tmp_path / "tokens", nouns).fill(2))
+    (message,) = caplog.messages
+    assert "spaCy's own speed" in message
 
 
 def test_sections_as_documents(nouns: TextSettings, tmp_path: Path) -> None:
@@ -140,7 +188,7 @@ def test_sections_as_documents(nouns: TextSettings, tmp_path: Path) -> None:
     store = ArticleStore(tmp_path / "articles")
     store.append([replace(articles([7])[0], title="Anarchism", text=text)])
     tokens = TokenStore(store, tmp_path / "tokens", replace(nouns, documents="section"))
-    assert list(tokens.fill()) == [(2, 4)]
+    assert list(tokens.fill()) == [(1, n_tokens_of(tokens)[0])]
     (block,) = tokens
     assert block.doc_ids == ("en:7#1", "en:7#2")
     assert block.titles == ("Anarchism", "Anarchism § History")
@@ -176,7 +224,7 @@ def test_tokens_that_are_not_there_cannot_be_read(
         iter(tokens)
 
 
-def test_a_damaged_block_is_named_and_can_be_redone(
+def test_a_damaged_file_is_named_and_can_be_redone(
     store: ArticleStore, nouns: TextSettings, tmp_path: Path
 ) -> None:
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
@@ -184,7 +232,7 @@ def test_a_damaged_block_is_named_and_can_be_redone(
     before = content(tokens)
     path = tokens.directory / f"{store.entries[2].sha256}.npz"
     damaged = bytearray(path.read_bytes())
-    damaged[1000] ^= 0xFF
+    damaged[300] ^= 0xFF
     path.write_bytes(damaged)
     with pytest.raises(CorpusFormatError, match=path.name):
         list(tokens)

@@ -1,0 +1,43 @@
+"""From tokens to bags of words, block by block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from corpora.corpus_writer import Bags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from corpora.tokens.block import TokenBlock
+
+
+def count_blocks(blocks: Iterable[TokenBlock], vocabulary: Sequence[str]) -> Iterator[Bags]:
+    """The documents of each block as bags of words of `vocabulary`; the rest are unknown."""
+    column_of = {word: column for column, word in enumerate(vocabulary)}
+    n_words = len(vocabulary)
+    for block in blocks:
+        # The entry at the end is that of BREAK.
+        columns = [*(column_of.get(word, n_words) for word in block.words), n_words + 1]
+        column = np.array(columns, dtype=np.int64)[block.word_of]
+        known, unknown = column < n_words, column == n_words
+        doc_of = block.doc_of
+        keys, counts = np.unique(doc_of[known] * n_words + column[known], return_counts=True)
+        doc_of_key, column_of_key = np.divmod(keys, max(n_words, 1))
+        start = np.searchsorted(doc_of_key, np.arange(block.n_docs + 1))
+        yield Bags(
+            sparse.csr_array(
+                (
+                    counts.astype(np.int32),
+                    column_of_key.astype(np.int32),
+                    start.astype(np.int32),
+                ),
+                shape=(block.n_docs, n_words),
+            ),
+            block.doc_ids,
+            block.titles,
+            np.bincount(doc_of[unknown], minlength=block.n_docs),
+        )

@@ -1,0 +1,201 @@
+"""Articles through an annotator, some at a time, into what is kept of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from corpora.tokens.annotated import AnnotatedArticles
+from corpora.tokens.pieces import pieces_of
+from corpora.tokens.word_form import is_alphabetic, normalized
+from corpora.worker_pool import working_on
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from numpy.typing import NDArray
+
+    from corpora.articles.article import Article
+    from corpora.tokens.annotation import Annotation, Annotator
+
+TOGETHER: Final = 100_000
+"""Characters from which on pieces are annotated: many at a time are faster than one by one, and
+more than these hardly faster."""
+
+TAG_BITS, POS_BITS = 15, 5
+"""While articles are collected an entry is one integer: word, tag, part of speech and flag."""
+
+
+def annotate_articles(
+    articles: Iterable[Article],
+    annotator: Annotator,
+    stop_words: Iterable[str],
+    *,
+    one_by_one: bool = False,
+    passed_over: Collection[int] = (),
+) -> AnnotatedArticles:
+    """What the annotator says of all sections of the articles.
+
+    In a worker process, `working_on` is told the place, id and title of what is being annotated:
+    the first article of those that are annotated together.
+
+    Parameters
+    ----------
+    stop_words
+        Of the annotator's language, in any case.
+    one_by_one
+        Annotate no two articles together; the result is the same.
+    passed_over
+        Places, counted from 0, of articles to pass over.
+    """
+    collected = _Collected()
+    headings, doc_ids, titles, skipped = [], [], [], []
+    n_pieces, n_sections = [0], [0]
+    together: list[str] = []
+    n_characters = 0
+    note = ""
+
+    def annotate() -> None:
+        nonlocal n_characters
+        working_on(note)
+        if together:
+            collected.add(annotator.annotate(together))
+        working_on("")
+        together.clear()
+        n_characters = 0
+
+    for place, article in enumerate(articles):
+        doc_ids.append(article.document_id)
+        titles.append(article.title)
+        sections = article.sections()
+        n_sections.append(len(sections))
+        if place in passed_over:
+            skipped.append(article.document_id)
+        for heading, text in sections:
+            headings.append(heading)
+            n_pieces.append(0)
+            for piece in pieces_of(text) if place not in passed_over else ():
+                note = note if together else f"{place} {article.document_id} {article.title}"
+                together.append(piece)
+                n_pieces[-1] += 1
+                n_characters += len(piece)
+                if n_characters >= TOGETHER:
+                    annotate()
+        if one_by_one:
+            annotate()
+    annotate()
+    return collected.articles(
+        stop_words,
+        section_start=np.cumsum(n_pieces, dtype=np.int64),
+        article_start=np.cumsum(n_sections, dtype=np.int64),
+        headings=tuple(headings),
+        doc_ids=tuple(doc_ids),
+        titles=tuple(titles),
+        passed_over=tuple(skipped),
+    )
+
+
+class _Collected:
+    """Annotations of consecutive pieces, in common numbers for words and tags."""
+
+    def __init__(self) -> None:
+        self._word_of_lemma: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self._tags: dict[str, int] = {}
+        self._entries = [np.zeros(0, dtype=np.int64)]
+        self._chunks = [np.zeros(0, dtype=bool)]
+        self._lengths = [np.zeros(1, dtype=np.int64)]
+
+    def add(self, annotation: Annotation) -> None:
+        words = np.array([self._number_of(lemma) for lemma in annotation.lemmas], dtype=np.int64)
+        numbers = [self._tags.setdefault(tag, len(self._tags)) for tag in annotation.tags]
+        tags = np.array(numbers, dtype=np.int64)
+        self._entries.append(
+            _entry(
+                words[annotation.lemma_of],
+                tags[annotation.tag_of],
+                annotation.pos,
+                annotation.is_stop,
+            )
+        )
+        self._chunks.append(annotation.continues_chunk)
+        self._lengths.append(np.diff(annotation.text_start))
+
+    def articles(
+        self,
+        stop_words: Iterable[str],
+        section_start: NDArray[np.int64],
+        article_start: NDArray[np.int64],
+        headings: tuple[str, ...],
+        doc_ids: tuple[str, ...],
+        titles: tuple[str, ...],
+        passed_over: tuple[str, ...],
+    ) -> AnnotatedArticles:
+        entries, entry_of = np.unique(np.concatenate(self._entries), return_inverse=True)
+        words, word_place = _sorted(self._words)
+        tags, tag_place = _sorted(self._tags)
+        word, tag, pos, is_stop = _parts(entries)
+        word, tag = word_place[word], tag_place[tag]
+        # In the order of the words; the numbers so far are those of first occurrence.
+        order = np.argsort(_entry(word, tag, pos, is_stop))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        stops = {normalized(each) for each in stop_words}
+        return AnnotatedArticles(
+            words,
+            np.array([is_alphabetic(each) for each in words], dtype=bool),
+            np.array([each in stops for each in words], dtype=bool),
+            tags,
+            word[order],
+            tag[order],
+            pos[order].astype(np.uint8),
+            is_stop[order].astype(bool),
+            place[entry_of],
+            np.concatenate(self._chunks),
+            np.cumsum(np.concatenate(self._lengths)),
+            section_start,
+            article_start,
+            headings,
+            doc_ids,
+            titles,
+            passed_over,
+        )
+
+    def _number_of(self, lemma: str) -> int:
+        number = self._word_of_lemma.get(lemma)
+        if number is None:
+            number = self._words.setdefault(normalized(lemma), len(self._words))
+            self._word_of_lemma[lemma] = number
+        return number
+
+
+def _entry(
+    word: NDArray[np.int64],
+    tag: NDArray[np.int64],
+    pos: NDArray[np.integer],
+    is_stop: NDArray[np.integer | np.bool_],
+) -> NDArray[np.int64]:
+    """The four as one integer each."""
+    entries: NDArray[np.int64] = ((word << TAG_BITS | tag) << POS_BITS | pos) << 1 | is_stop
+    return entries
+
+
+def _parts(entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """The four that `_entry` made one."""
+    rest = entries >> 1
+    word_and_tag = rest >> POS_BITS
+    return (
+        word_and_tag >> TAG_BITS,
+        word_and_tag & (1 << TAG_BITS) - 1,
+        rest & (1 << POS_BITS) - 1,
+        entries & 1,
+    )
+
+
+def _sorted(numbers: dict[str, int]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The strings in order, and for each number the place of its string."""
+    strings = sorted(numbers)
+    place = np.empty(len(strings), dtype=np.int64)
+    place[[numbers[each] for each in strings]] = np.arange(len(strings))
+    return tuple(strings), place

@@ -1,0 +1,166 @@
+"""Part of speech and lemma for every form and tag, found once and looked up from then on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from spacy.lookups import Lookups
+from spacy.tokens import Doc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from spacy.pipeline import Lemmatizer
+
+    from corpora.tokens.fast.attribute_rules import AttributeRules, Ruled
+    from corpora.tokens.fast.lexicon import Lexicon
+
+UNKNOWN = -1
+
+
+class LemmaTable:
+    """Entries, each of a lemma, a part of speech and a tag, and where they apply.
+
+    Parameters
+    ----------
+    labels
+        The tags that the tagger tells apart, in its order.
+    lemmatizer
+        As it is in the pipeline.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        labels: Sequence[str],
+        rules: AttributeRules,
+        lemmatizer: Lemmatizer,
+    ) -> None:
+        self._lexicon = lexicon
+        self._labels = tuple(labels)
+        self._rules = rules
+        self._lemmatizer = with_sets(lemmatizer)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all; together with the lexicon, whose rows this is about."""
+        self._entry_of = np.zeros((0, len(self._labels)), dtype=np.int32)
+        self._masks = np.zeros((0, self._rules.longest), dtype=np.uint64)
+        self._number_of: dict[tuple[str, str, str], int] = {}
+        self.entries: list[tuple[str, str, str]] = []
+        """Lemma, part of speech and tag of each entry."""
+
+    def look_up(
+        self, rows: NDArray[np.int32], tags: NDArray[np.int16], text_of: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """(n_tokens,) the entry of each token.
+
+        Parameters
+        ----------
+        rows, tags
+            (n_tokens,) of the lexicon, and indices of the tagger's labels.
+        text_of
+            (n_tokens,) the text that each token is in, ascending.
+        """
+        self._grow()
+        forms = self._lexicon.form_of[rows]
+        entries = self._entry_of[forms, tags]
+        unknown = np.flatnonzero(entries == UNKNOWN)
+        if len(unknown):
+            self._learn(forms[unknown], tags[unknown])
+            entries[unknown] = self._entry_of[forms[unknown], tags[unknown]]
+        for start, end in self._sequences(forms, text_of):
+            words = [self._lexicon.words[form] for form in forms[start:end].tolist()]
+            names = [self._labels[tag] for tag in tags[start:end].tolist()]
+            entries[start:end] = self._entries(words, self._rules.ruled_together(words, names))
+        return entries
+
+    def _grow(self) -> None:
+        """Make room for the forms that the lexicon got meanwhile."""
+        n_before, n_forms = len(self._entry_of), len(self._lexicon.words)
+        if n_forms > n_before:
+            new = np.full((n_forms - n_before, len(self._labels)), UNKNOWN, dtype=np.int32)
+            self._entry_of = np.concatenate([self._entry_of, new])
+            masks = self._rules.masks(self._lexicon.words[n_before:])
+            self._masks = np.concatenate([self._masks, masks])
+
+    def _learn(self, forms: NDArray[np.int32], tags: NDArray[np.int16]) -> None:
+        """Find the entries for forms with tags, each as often as it may come."""
+        pairs = np.unique(forms.astype(np.int64) * len(self._labels) + tags)
+        which_forms, which_tags = np.divmod(pairs, len(self._labels))
+        words = [self._lexicon.words[form] for form in which_forms.tolist()]
+        names = [self._labels[tag] for tag in which_tags.tolist()]
+        ruled = [self._rules.ruled(*pair) for pair in zip(words, names, strict=True)]
+        self._entry_of[which_forms, which_tags] = self._entries(words, ruled)
+
+    def _entries(self, words: list[str], ruled: list[Ruled]) -> list[int]:
+        """The numbers of the entries for these words."""
+        numbers = []
+        for lemma, r in zip(self._lemmas(words, ruled), ruled, strict=True):
+            entry = lemma, r.pos, r.tag
+            number = self._number_of.setdefault(entry, len(self.entries))
+            if number == len(self.entries):
+                self.entries.append(entry)
+            numbers.append(number)
+        return numbers
+
+    def _lemmas(self, words: list[str], ruled: list[Ruled]) -> list[str]:
+        """What the attribute ruler said of these words, or else the lemmatizer says."""
+        doc = Doc(
+            self._lemmatizer.vocab,
+            words=words,
+            pos=[r.pos for r in ruled],
+            morphs=[r.morph for r in ruled],
+        )
+        lemmas = [
+            r.lemma
+            if r.lemma and not self._lemmatizer.overwrite
+            else self._lemmatizer.lemmatize(token)[0]
+            for token, r in zip(doc, ruled, strict=True)
+        ]
+        self._lemmatizer.cache.clear()  # it would grow for ever
+        return lemmas
+
+    def _sequences(
+        self, forms: NDArray[np.int32], text_of: NDArray[np.int64]
+    ) -> list[tuple[int, int]]:
+        """From where to where patterns of several tokens may match; overlapping ones as one."""
+        masks = self._masks[forms]
+        found: list[tuple[int, int]] = []
+        for length, which in self._rules.lengths.items():
+            n_places = len(forms) - length + 1
+            if n_places < 1:
+                continue
+            hits = np.full(n_places, which, dtype=np.uint64)
+            for i in range(length):
+                hits &= masks[i : n_places + i, i]
+            starts = np.flatnonzero(hits)
+            within = text_of[starts] == text_of[starts + length - 1]
+            found += [(start, start + length) for start in starts[within].tolist()]
+        merged: list[tuple[int, int]] = []
+        for start, end in sorted(found):
+            if merged and start < merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((start, end))
+        return merged
+
+
+def with_sets(lemmatizer: Lemmatizer) -> Lemmatizer:
+    """A lemmatizer that answers the same, and finds words in sets where it searched through lists.
+
+    The list of English nouns has 40,000 words, and each unknown form is looked for in it.
+    """
+    lookups = Lookups()
+    for name in lemmatizer.lookups.tables:
+        table = dict(lemmatizer.lookups.get_table(name))
+        if name == "lemma_index":
+            table = {pos: frozenset(words) for pos, words in table.items()}
+        lookups.add_table(name, table)
+    twin = type(lemmatizer)(
+        lemmatizer.vocab, None, mode=lemmatizer.mode, overwrite=lemmatizer.overwrite
+    )
+    twin.initialize(lookups=lookups)
+    return twin

@@ -1,0 +1,250 @@
+"""The annotations of `nlp.pipe`, several times faster, for the pipelines that this file recognises.
+
+These are spaCy's small models for English and whatever is built like them: its rule-based
+tokenizer, a `Tok2Vec` of hashed embeddings and convolutions, a tagger, an attribute ruler, and a
+lemmatizer by rules or a table. Everything else is refused with the reason, for `nlp.pipe` to do.
+
+spaCy's components do what they did, for each different token once (see `corpora.tokens.fast`). Only
+the convolution is worked out here; that it comes to the same is checked when the model is loaded.
+The seams, where spaCy documents less than is used: the layers of the two networks and their
+parameters, the tokenizer's rule of cutting at white space, and that a lemma hangs on the token's
+form, part of speech and morphology alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.lang.en.lemmatizer import EnglishLemmatizer
+from spacy.pipeline import AttributeRuler, Lemmatizer, Tagger, Tok2Vec
+from spacy.tokenizer import Tokenizer  # type: ignore[import-not-found]
+from thinc.api import NumpyOps
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from corpora.errors import UnsupportedPipelineError
+from corpora.tokens.annotation import PARTS_OF_SPEECH, Annotation
+from corpora.tokens.fast.attribute_rules import AttributeRules
+from corpora.tokens.fast.convolution import ConvolutionalTagger, Layer
+from corpora.tokens.fast.lemma_table import LemmaTable
+from corpora.tokens.fast.lexicon import PADDING, SEPARATOR, Lexicon
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+    from spacy.language import Language
+    from thinc.api import Model
+
+COMPONENTS = {
+    "tok2vec": (Tok2Vec,),
+    "tagger": (Tagger,),
+    "attribute_ruler": (AttributeRuler,),
+    "lemmatizer": (Lemmatizer, EnglishLemmatizer),
+}
+"""What the pipeline has to consist of, in this order; of these very classes, as one that is derived
+from them may do something else."""
+
+OF_THE_FORM = {"NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER", "ORTH", "SPACY", "IS_SPACE"}
+"""Attributes that depend on a token's form, its norm and the space after it."""
+
+MOST_ROWS = 200_000
+"""Different tokens that are remembered, at some 0.8 kB each; then all are forgotten."""
+
+PROBE = (
+    "Anarchism is a philosophy that's sceptical of authority; it hasn't got one (since 1840).",
+    " \n\nLet's see: 3.14 and  cafés,\tnaïve O'Neill. ",
+    "",
+    "Ok",
+    "The quick brown foxes were jumping over 13 lazy dogs " * 12,
+)
+"""Texts on which the outcome is compared with that of `nlp` at the start."""
+
+INDEX_OF_POS = {name: i for i, name in enumerate(PARTS_OF_SPEECH)}
+
+
+class FastAnnotator:
+    """Annotates by tables and tiles.
+
+    Parameters
+    ----------
+    nlp
+        With the components to run enabled, and no others. They stay as they are.
+
+    Raises
+    ------
+    UnsupportedPipelineError
+        If the pipeline is not of the kind that this does; the message says why.
+    """
+
+    def __init__(self, nlp: Language) -> None:
+        _check_components(nlp)
+        parts: dict[str, Any] = {name: nlp.get_pipe(name) for name in COMPONENTS}
+        columns, embed = _embedding(parts["tok2vec"].model)
+        self._nlp = nlp
+        self._tagger = _convolution(parts["tok2vec"].model.layers[1], parts["tagger"])
+        self._lexicon = Lexicon(nlp, embed, columns, self._tagger.width)
+        rules = AttributeRules(parts["attribute_ruler"])
+        labels = parts["tagger"].labels
+        self._table = LemmaTable(self._lexicon, labels, rules, parts["lemmatizer"])
+        # The matrices are too small to be worth a second thread, and other sums have other bits.
+        self._threads = ThreadpoolController()
+        self._check()
+
+    @property
+    def n_remembered(self) -> int:
+        """Tokens and chunks of text that need not be looked at again, whichever are more."""
+        return max(self._lexicon.n_rows, self._lexicon.n_chunks)
+
+    def annotate(self, texts: Sequence[str]) -> Annotation:
+        """The annotation of `texts`; each is a text of its own to the tagger."""
+        if self.n_remembered > MOST_ROWS:
+            self._lexicon.clear()
+            self._table.clear()
+        # Without the zone the strings of all texts ever read would stay in memory.
+        with self._nlp.memory_zone(), self._threads.limit(limits=1, user_api="blas"):
+            rows, text_start = self._lexicon.rows_of(texts)
+            text_of = np.repeat(np.arange(len(texts)), np.diff(text_start))
+            tags = self._tag(rows, text_of)
+            entry_of = self._table.look_up(rows, tags, text_of)
+        return _annotation(self._table.entries, entry_of, self._lexicon.is_stop[rows], text_start)
+
+    def _tag(self, rows: NDArray[np.int32], text_of: NDArray[np.int64]) -> NDArray[np.int16]:
+        stream, places = self._padded(rows, text_of)
+        return self._tagger.tag(stream, self._lexicon.embedding)[places]
+
+    def _padded(
+        self, rows: NDArray[np.int32], text_of: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The rows with padding around each text, and where each row is in that."""
+        depth = self._tagger.depth
+        n_texts = int(text_of[-1]) + 1 if len(text_of) else 0
+        stream = np.full(len(rows) + depth * (n_texts + 1), PADDING, dtype=np.int32)
+        places = np.arange(len(rows)) + depth * (text_of + 1)
+        stream[places] = rows
+        return stream, places
+
+    def _check(self) -> None:
+        """See to it that what is worked out here is what spaCy says."""
+        docs = [self._nlp(text) for text in PROBE]
+        here = self.annotate(PROBE)
+        there = [(token.lemma_, token.pos_, token.tag_) for doc in docs for token in doc]
+        if there != list(zip(*decoded(here), strict=True)):
+            raise UnsupportedPipelineError("its network does not give what it should")
+
+
+def decoded(annotation: Annotation) -> tuple[list[str], list[str], list[str]]:
+    """Lemma, part of speech and tag of each token, as strings."""
+    return (
+        [annotation.lemmas[i] for i in annotation.lemma_of],
+        [PARTS_OF_SPEECH[i] for i in annotation.pos],
+        [annotation.tags[i] for i in annotation.tag_of],
+    )
+
+
+def _check_components(nlp: Language) -> None:
+    """Raise if the pipeline has other parts than those that this file knows."""
+    if nlp.pipe_names != list(COMPONENTS):
+        raise UnsupportedPipelineError(f"its components are {', '.join(nlp.pipe_names)}")
+    parts = [(name, nlp.get_pipe(name), classes) for name, classes in COMPONENTS.items()]
+    for name, part, classes in [*parts, ("tokenizer", nlp.tokenizer, (Tokenizer,))]:
+        if type(part) not in classes:
+            raise UnsupportedPipelineError(f"its {name} is a {type(part).__name__}")
+    mode = getattr(nlp.get_pipe("lemmatizer"), "mode", "")
+    if mode not in ("rule", "lookup"):
+        raise UnsupportedPipelineError(f"the mode of its lemmatizer is {mode!r}")
+    tokenizer: Any = nlp.tokenizer
+    for rule in tokenizer.rules or {}:
+        if SEPARATOR in rule or (len(rule.split()) > 1) or (rule != rule.strip() and rule.strip()):
+            raise UnsupportedPipelineError(f"its tokenizer has a rule for {rule!r}")
+    if [token.text for token in tokenizer(SEPARATOR)] != [SEPARATOR]:
+        raise UnsupportedPipelineError(f"its tokenizer takes {SEPARATOR!r} apart")
+
+
+def _embedding(tok2vec: Model[Any, Any]) -> tuple[list[str], Callable[[Any], Any]]:
+    """The attributes that a token's embedding is made from, and what makes it."""
+    layers = tok2vec.layers[0].layers
+    names = [layer.name.partition("(")[0] for layer in layers]
+    if names != ["extract_features", "list2ragged", "with_array", "with_array", "ragged2list"]:
+        raise UnsupportedPipelineError("its tok2vec embeds words in another way than by hashing")
+    columns = [str(name) for name in layers[0].attrs["columns"]]
+    if unknown := set(columns) - OF_THE_FORM:
+        raise UnsupportedPipelineError(f"its tok2vec looks at {', '.join(sorted(unknown))}")
+    for layer in layers[2:4]:
+        for node in layer.walk():
+            node.ops = NumpyOps(use_blis=False)  # NumPy's own products are several times faster
+
+    def embed(attributes: Any) -> Any:
+        return layers[3].predict(layers[2].predict(attributes))
+
+    return columns, embed
+
+
+def _convolution(encode: Model[Any, Any], tagger: Any) -> ConvolutionalTagger:
+    """The tagger's network, with the weights of spaCy's."""
+    nodes: dict[str, list[Model[Any, Any]]] = {}
+    for node in encode.walk():
+        nodes.setdefault(node.name.partition("(")[0].partition(">>")[0], []).append(node)
+    parts = [nodes.pop(name, []) for name in ("expand_window", "maxout", "layernorm")]
+    windows = [node for node in parts[0] if "window_size" in node.attrs]
+    maxouts, norms = ([node for node in part if node.has_param("b")] for part in parts[1:])
+    depth = len(maxouts)
+    is_known = (
+        not nodes.keys() - {"with_array", "residual", "dropout"}
+        and depth
+        and len(norms) == len(windows) == depth
+        and all(window.attrs["window_size"] == 1 for window in windows)
+        and encode.attrs.get("pad", 0) >= depth
+    )
+    head = tagger.model.layers
+    if not is_known or [layer.name for layer in head] != [
+        "tok2vec-listener",
+        "with_array(softmax)",
+    ]:
+        raise UnsupportedPipelineError("its network is not a stack of convolutions")
+    layers = [
+        Layer.of(*_weights(maxout), *_scale_and_shift(norm))
+        for maxout, norm in zip(maxouts, norms, strict=True)
+    ]
+    return ConvolutionalTagger(layers, *_weights(head[1].layers[0]))
+
+
+def _weights(layer: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    return layer.get_param("W"), layer.get_param("b")
+
+
+def _scale_and_shift(norm: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    return norm.get_param("G"), norm.get_param("b")
+
+
+def _annotation(
+    entries: Sequence[tuple[str, str, str]],
+    entry_of: NDArray[np.int32],
+    is_stop: NDArray[np.bool_],
+    text_start: NDArray[np.int64],
+) -> Annotation:
+    """The annotation of texts whose tokens have these entries of the lemma table."""
+    used = np.flatnonzero(np.bincount(entry_of, minlength=len(entries)))
+    chosen = [entries[e] for e in used.tolist()]
+    lemmas, parts, tags = ([entry[field] for entry in chosen] for field in range(3))
+    local = np.zeros(len(entries), dtype=np.int64)
+    local[used] = np.arange(len(used))
+    chosen_of = local[entry_of]
+    sorted_lemmas, lemma_of = _numbered(lemmas)
+    sorted_tags, tag_of = _numbered(tags)
+    pos = np.array([INDEX_OF_POS[name] for name in parts], dtype=np.uint8)
+    return Annotation(
+        lemmas=sorted_lemmas,
+        tags=sorted_tags,
+        lemma_of=lemma_of[chosen_of],
+        tag_of=tag_of[chosen_of].astype(np.int16),
+        pos=pos[chosen_of],
+        is_stop=is_stop,
+        text_start=text_start,
+    )
+
+
+def _numbered(strings: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """The different strings, sorted, and which of them each is."""
+    number_of = {string: i for i, string in enumerate(sorted(set(strings)))}
+    return tuple(number_of), np.array([number_of[string] for string in strings], dtype=np.int32)

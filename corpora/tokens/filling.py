@@ -1,0 +1,108 @@
+"""One shard of articles to a file of annotations, in a worker process that a text may kill."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from corpora.tokens.annotate import annotate_articles
+from corpora.tokens.annotation_file import save_annotated
+from corpora.tokens.annotators import load_annotator
+from corpora.tokens.spacy_model import stop_words_of
+from corpora.worker_pool import WorkerDiedError, working_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from corpora.articles.manifest import ShardEntry
+    from corpora.articles.store import ArticleStore
+    from corpora.tokens.annotation import Annotator
+
+logger = logging.getLogger(__name__)
+
+MOST_PASSED_OVER = 10
+"""Articles of a shard. If more of them kill, it is the machine's fault rather than theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardTask:
+    """What to annotate, where to keep it, and what was learned from workers that died at it."""
+
+    entry: ShardEntry
+    path: Path
+    one_by_one: bool = False
+    """Whether to annotate each article alone, so that it is known which one kills."""
+    passed_over: frozenset[int] = frozenset()
+    """Places in the shard of the articles that did."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardDone:
+    """What came of a task."""
+
+    n_articles: int
+    n_tokens: int
+    warnings: tuple[str, ...]
+    """What the annotator had to say, for the parent process to log."""
+
+
+def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
+    """The task to run instead of one at which a worker died; for `worker_pool.ordered_map`.
+
+    First the same shard article by article, then without the article that kills it.
+
+    Raises
+    ------
+    WorkerDiedError
+        If no article is to blame: workers die for another reason, most often for want of memory.
+    """
+    place, _, name = note.partition(" ")
+    reason = f"a worker process died at {name or task.entry.shard}"
+    if not place.isdecimal():
+        if n_deaths > 1:
+            raise WorkerDiedError(
+                f"{reason} and again where no article is to blame; if the system runs out of "
+                "memory, use fewer processes"
+            )
+        return task
+    if not task.one_by_one:
+        logger.warning(
+            "%s or just behind it; the articles of its shard are tried one by one", reason
+        )
+        return replace(task, one_by_one=True)
+    if len(task.passed_over) == MOST_PASSED_OVER:
+        raise WorkerDiedError(
+            f"{reason}, and at {MOST_PASSED_OVER} articles before; if the system runs out of "
+            "memory, use fewer processes"
+        )
+    logger.warning("%s again; the article is passed over, it has no words", reason)
+    return replace(task, passed_over=task.passed_over | {int(place)})
+
+
+# In a worker
+
+_prepared: list[tuple[ArticleStore, Annotator, frozenset[str], list[str]]] = []
+"""What `annotate_shard` works with, set once in each process."""
+
+
+def prepare(articles: ArticleStore, model: str, noun_chunks: bool) -> None:
+    """Load the model, in the process that is to call `annotate_shard`."""
+    warnings: list[str] = []
+    annotator = load_annotator(model, noun_chunks=noun_chunks, warn=warnings.append)
+    _prepared[:] = [(articles, annotator, stop_words_of(model), warnings)]
+
+
+def annotate_shard(task: ShardTask) -> ShardDone:
+    """Annotate the articles of a shard and write the file."""
+    store, annotator, stop_words, warnings = _prepared[0]
+    working_on("")
+    annotated = annotate_articles(
+        store.read_shard(task.entry),
+        annotator,
+        stop_words,
+        one_by_one=task.one_by_one,
+        passed_over=task.passed_over,
+    )
+    save_annotated(annotated, task.path)
+    return ShardDone(annotated.n_articles, annotated.n_tokens, tuple(warnings))

@@ -1,0 +1,90 @@
+"""Which spaCy model suits articles of a language, where nobody names one."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from corpora.tokens.spacy_model import BLANK, find_model, is_language, model_directory
+
+if TYPE_CHECKING:
+    from corpora.articles.store import ArticleStore
+
+logger = logging.getLogger(__name__)
+
+SPACY_CODES: Final = {"": "en", "und": "en", "simple": "en", "no": "nb"}
+"""spaCy's codes of languages that articles call otherwise; the unknown is taken for English."""
+
+GENRES: Final = ("news", "web")
+SIZES: Final = ("sm", "md", "lg")
+"""spaCy's own packages are called `de_core_news_sm`; they are looked for in this order."""
+
+OFFERED_NEWS: Final = frozenset(
+    (
+        *("ca", "da", "de", "el", "es", "fi", "fr", "hr", "it", "ja", "ko", "lt", "mk"),
+        *("nb", "nl", "pl", "pt", "ro", "ru", "sl", "sv", "uk"),
+    )
+)
+OFFERED_WEB: Final = frozenset(("en", "zh"))
+"""Languages of the packages that `python -m spacy download` has."""
+
+
+def model_for_store(articles: ArticleStore) -> str:
+    """The model for the language of most articles in the first shard of the store.
+
+    The first shard never changes, so that the answer is the same however far the store has grown.
+    A store of several languages is taken for one of that language, with a logged warning.
+    """
+    for entry in articles.entries[:1]:
+        numbers = Counter(article.language for article in articles.read_shard(entry))
+        language = max(sorted(numbers), key=numbers.__getitem__)
+        others = {each for each, _ in articles.sites()}.union(numbers) - {language}
+        if others:
+            logger.warning(
+                "the store holds articles in %s; all of them are read as %s, the language of most "
+                "articles of its first shard; name another model to have it otherwise",
+                ", ".join(sorted({language, *others})),
+                language or "en",
+            )
+        return model_for_language(language)
+    return model_for_language("")
+
+
+def model_for_language(language: str) -> str:
+    """An installed model for the language, or the language's blank tokenizer with a warning.
+
+    Parameters
+    ----------
+    language
+        As articles have it, the code of a Wikipedia: `de`, `simple`; empty if it is not known.
+
+    Raises
+    ------
+    MissingModelError
+        If it is English, and the small English model is not installed.
+    """
+    code = SPACY_CODES.get(language, language)
+    if code == "en":
+        return find_model("")
+    for size, genre in product(SIZES, GENRES):
+        package = f"{code}_core_{genre}_{size}"
+        if package.isidentifier() and model_directory(package):
+            return package
+    name = f"{BLANK}{code if is_language(code) else 'xx'}"
+    hint = ""
+    if code in OFFERED_NEWS | OFFERED_WEB:
+        genre = "web" if code in OFFERED_WEB else "news"
+        hint = f"; for lemmas run: python -m spacy download {code}_core_{genre}_sm"
+    logger.warning("no spaCy model of language %s is installed: %s%s", code, meaning(name), hint)
+    return name
+
+
+def meaning(blank: str) -> str:
+    """What it means to work with `blank:CODE`, in a sentence."""
+    without = "" if blank != f"{BLANK}xx" else ", and knows no stop words"
+    return (
+        f"{blank} gives neither lemmas nor parts of speech{without}, so every word of letters "
+        "that is no stop word is kept, in lower case"
+    )

@@ -1,0 +1,254 @@
+"""How often words, and pairs of neighbours, occur: exact, however many different ones there are.
+
+Words are numbered as they come, and a pair is one integer, first word << 32 | second word. When
+memory is full, words and pairs become sorted runs on disk and numbering begins anew. In a run words
+are numbered in alphabetical order, and so are they in the merge of all runs: the change from the
+one numbering to the other keeps the order of the pairs, so that sorted pairs stay sorted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from corpora.spilled_run import SpilledRun, SpillFile, merge, objects, ranks
+from corpora.tokens.block import BREAK
+from corpora.word_counts import MOST_WORDS
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from corpora.tokens.block import TokenBlock
+
+MOST_PAIRS = 4_000_000
+"""Different pairs that are held in memory, at 16 bytes each; some more while they gather."""
+
+MOST_WAITING = 8192
+"""Numbers of a run's words that are held in memory while runs are merged."""
+SECOND = 0xFFFFFFFF
+
+
+class Pairs(NamedTuple):
+    """Some pairs and the counts that scores need."""
+
+    a: NDArray[np.int64]
+    """(n,) first words, as numbers in the alphabetical order of all words."""
+    b: NDArray[np.int64]
+    """(n,) second words."""
+    n_a: NDArray[np.int64]
+    """(n,) how often each first word occurs, beside whatever word."""
+    n_b: NDArray[np.int64]
+    """(n,) how often each second word occurs."""
+    n_ab: NDArray[np.int64]
+    """(n,) how often the pair occurs."""
+
+
+class PairTotals:
+    """All counts together, on disk; made by `PairCounts.totals`."""
+
+    def __init__(
+        self,
+        words: SpilledRun,
+        n_word: NDArray[np.int64],
+        frequent: SpilledRun,
+        n_tokens: int,
+        n_entries: int,
+    ) -> None:
+        self._words, self._n_word, self._frequent = words, n_word, frequent
+        self.n_tokens = n_tokens
+        """Words in running text."""
+        self.n_entries = n_entries
+        """Different words and different pairs."""
+
+    def __iter__(self) -> Iterator[Pairs]:
+        """The frequent pairs in alphabetical order of first and then second words, in chunks."""
+        for keys, n_ab in self._frequent:
+            a, b = keys >> 32, keys & SECOND
+            yield Pairs(a, b, self._n_word[a], self._n_word[b], n_ab)
+
+    def words(self, numbers: NDArray[np.int64]) -> list[str]:
+        """The words with these numbers, which are ascending."""
+        return self._words.keys_at(numbers)
+
+
+class PairCounts:
+    """Adds up words and pairs of neighbours, block by block.
+
+    Parameters
+    ----------
+    most_words, most_pairs
+        How many different ones fit in memory.
+    directory
+        Where temporary files go.
+    """
+
+    def __init__(
+        self,
+        most_words: int = MOST_WORDS,
+        most_pairs: int = MOST_PAIRS,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self._most_words, self._most_pairs = most_words, most_pairs
+        self._spill = SpillFile(directory)
+        self._index: dict[str, int] = {}
+        self._n_word = np.zeros(1024, dtype=np.int64)
+        self._pairs = _KeyCounts(max(1, most_pairs // 2))
+        self._runs: list[tuple[SpilledRun, SpilledRun]] = []
+
+    def add(
+        self, block: TokenBlock, counted: NDArray[np.bool_], first: NDArray[np.integer]
+    ) -> None:
+        """Count words of `block`, and the pairs whose first words stand at the indices `first`.
+
+        Parameters
+        ----------
+        counted : (len(block.word_of),)
+            Which entries of `block.word_of` count; none of them a BREAK, all words of pairs.
+        """
+        n_word = np.bincount(block.word_of[counted], minlength=len(block.words))
+        used = np.flatnonzero(n_word)
+        index = self._index
+        number = np.full(len(block.words), BREAK, dtype=np.int64)
+        number[used] = [
+            index.setdefault(word, len(index)) for word in objects(block.words)[used].tolist()
+        ]
+        if len(index) > len(self._n_word):
+            self._n_word = np.concatenate(
+                [self._n_word, np.zeros(2 * len(index) - len(self._n_word), dtype=np.int64)]
+            )
+        self._n_word[number[used]] += n_word[used]
+        word_of = block.word_of
+        self._pairs.add(number[word_of[first]] << 32 | number[word_of[first + 1]])
+        if len(index) > self._most_words or self._pairs.n > self._most_pairs:
+            self._write_run()
+
+    def totals(self, min_count: int) -> PairTotals:
+        """All counts so far; of the pairs those that occur at least `min_count` times.
+
+        Nothing can be added afterwards, and the totals are on disk until `close`.
+        """
+        self._write_run()
+        words = SpilledRun(self._spill, of_strings=True)
+        numbers = [_Numbers(self._spill) for _ in self._runs]
+        for merged in merge([run for run, _ in self._runs]):
+            words.append(merged.keys, merged.counts)
+            for number, places in zip(numbers, merged.places, strict=True):
+                number.append(places)
+        n_word = self._in_one_piece(counts for _, counts in words)
+
+        n_pairs = 0
+        frequent = SpilledRun(self._spill, of_strings=False)
+        pair_runs = [pairs for _, pairs in self._runs]
+        if len(pair_runs) > 1:
+            pair_runs = list(map(self._renumbered, pair_runs, numbers))
+        for keys, counts, _ in merge(pair_runs):
+            n_pairs += len(keys)
+            is_frequent = counts >= min_count
+            frequent.append(keys[is_frequent], counts[is_frequent])
+        return PairTotals(words, n_word, frequent, int(n_word.sum()), len(words) + n_pairs)
+
+    def close(self) -> None:
+        """Delete the temporary file."""
+        self._spill.close()
+
+    def _write_run(self) -> None:
+        words = list(self._index)
+        order, rank = ranks(words)
+        word_run = SpilledRun(self._spill, of_strings=True)
+        word_run.append(objects(words)[order], self._n_word[order])
+        keys, counts = self._pairs.total()
+        keys = rank[keys >> 32] << 32 | rank[keys & SECOND]
+        by_key = np.argsort(keys)
+        pair_run = SpilledRun(self._spill, of_strings=False)
+        pair_run.append(keys[by_key], counts[by_key])
+        self._runs.append((word_run, pair_run))
+        self._index.clear()
+        self._n_word[:] = 0
+        self._pairs.clear()
+
+    def _renumbered(self, pairs: SpilledRun, numbers: _Numbers) -> SpilledRun:
+        """A run of pairs, on disk again, in the numbers that its words have in the merge."""
+        number = numbers.all()
+        renumbered = SpilledRun(self._spill, of_strings=False)
+        for keys, counts in pairs:
+            renumbered.append(number[keys >> 32] << 32 | number[keys & SECOND], counts)
+        return renumbered
+
+    def _in_one_piece(self, parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """The arrays as one, which stays on disk."""
+        offset, n = self._spill.append(), 0
+        for part in parts:
+            self._spill.append(part)
+            n += len(part)
+        return self._spill.array(offset, n, np.int64)
+
+
+class _Numbers:
+    """What number each word of a run has in the merge, in their order; on disk but for the last."""
+
+    def __init__(self, spill: SpillFile) -> None:
+        self._spill = spill
+        self._stored: list[tuple[int, int]] = []
+        self._waiting: list[NDArray[np.int64]] = []
+        self._n_waiting = 0
+
+    def append(self, numbers: NDArray[np.int64]) -> None:
+        if len(numbers):
+            # A copy, as the array is part of a larger one, which this would keep.
+            self._waiting.append(numbers.copy())
+            self._n_waiting += len(numbers)
+        if self._n_waiting > MOST_WAITING or len(self._waiting) > MOST_WAITING // 100:
+            together = np.concatenate(self._waiting)
+            self._stored.append((self._spill.append(together), len(together)))
+            self._waiting.clear()
+            self._n_waiting = 0
+
+    def all(self) -> NDArray[np.int64]:
+        """(n,) the numbers, in memory."""
+        stored = [np.array(self._spill.array(*each, np.int64)) for each in self._stored]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *stored, *self._waiting])
+
+
+class _KeyCounts:
+    """How often each integer was added; what is new gathers until sorting it in is worth it."""
+
+    def __init__(self, most_waiting: int) -> None:
+        self._most_waiting = most_waiting
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._keys = np.zeros(0, dtype=np.int64)
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._waiting: list[NDArray[np.int64]] = []
+        self._n_waiting = 0
+
+    @property
+    def n(self) -> int:
+        """Different keys, those that wait not counted."""
+        return len(self._keys)
+
+    def add(self, keys: NDArray[np.int64]) -> None:
+        """Count each key once more."""
+        self._waiting.append(keys)
+        self._n_waiting += len(keys)
+        if self._n_waiting > self._most_waiting:
+            self.total()
+
+    def total(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The keys added so far, sorted, and their counts."""
+        if self._waiting:
+            new, n_new = np.unique(np.concatenate(self._waiting), return_counts=True)
+            self._waiting, self._n_waiting = [], 0
+            place = np.searchsorted(self._keys, new)
+            known = np.zeros(len(new), dtype=bool)
+            inside = place < len(self._keys)
+            known[inside] = self._keys[place[inside]] == new[inside]
+            self._counts[place[known]] += n_new[known]
+            self._keys = np.insert(self._keys, place[~known], new[~known])
+            self._counts = np.insert(self._counts, place[~known], n_new[~known])
+        return self._keys, self._counts

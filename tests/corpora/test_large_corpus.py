@@ -1,0 +1,130 @@
+"""Memory does not grow with the number of documents: bigrams, vocabulary and counts stream."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from corpora import spilled_run
+from corpora.corpus import Corpus, build_corpus_on_disk
+from corpora.tokens.bigrams import Bigrams
+from corpora.tokens.block import BREAK, TokenBlock
+from corpora.vocabulary import Pruning, learn_vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+REPOSITORY = Path(__file__).parents[2]
+BLOCK = 2500
+MOST_WORDS, MOST_PAIRS = 5000, 20_000
+"""So few that 25,000 documents are more than enough to fill them."""
+
+
+def short_documents(n_docs: int) -> Iterator[TokenBlock]:
+    """Eight words each, of Zipf's distribution, so that new ones keep coming; none is kept."""
+    for start in range(0, n_docs, BLOCK):
+        rng = np.random.default_rng(start)
+        ranks = np.minimum(rng.zipf(1.3, 9 * BLOCK), 10**9)
+        ranks[8::9] = BREAK
+        distinct, word_of = np.unique(ranks, return_inverse=True)
+        ids = [f"en:{d}" for d in range(start, start + BLOCK)]
+        yield TokenBlock(
+            tuple(f"w{rank:09d}" for rank in distinct[1:].tolist()),
+            (word_of - 1).astype(np.int32),
+            np.arange(0, 9 * BLOCK + 1, 9),
+            tuple(ids),
+            tuple(f"Title of {doc_id}" for doc_id in ids),
+        )
+
+
+def growth_of_memory(directory: Path, step: Callable[[int], object]) -> float:
+    """Bytes at the peak for 100,000 documents more than for 25,000."""
+    peaks = []
+    for n_docs in (25_000, 100_000):
+        tracemalloc.start()
+        step(n_docs)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    return float(peaks[1] - peaks[0])
+
+
+def is_even(doc_id: str) -> bool:
+    return doc_id[-1] in "02468"
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run, as much smaller than what memory holds as they really are."""
+    monkeypatch.setattr(spilled_run, "CHUNK", 64)
+
+
+LITTLE = 2_000_000
+"""Bytes: 25,000 documents' ids and titles take more than twice as much as Python's strings."""
+
+
+def test_counting_takes_the_same_memory_for_any_number_of_documents(tmp_path: Path) -> None:
+    def count(n_docs: int) -> Corpus:
+        vocabulary = [f"w{rank:09d}" for rank in range(1, 1000)]
+        return build_corpus_on_disk(tmp_path, short_documents(n_docs), vocabulary)
+
+    assert growth_of_memory(tmp_path, count) < LITTLE
+    # The measure would notice.
+    hoard: list[str] = []
+
+    def hoarding(n_docs: int) -> None:
+        for block in short_documents(n_docs):
+            hoard.extend(block.doc_ids)
+
+    assert growth_of_memory(tmp_path, hoarding) > 2 * LITTLE
+
+
+def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(
+    tmp_path: Path,
+) -> None:
+    def learn(n_docs: int) -> None:
+        pruning = Pruning(keep_n=1000)
+        blocks = short_documents(n_docs)
+        vocabulary = learn_vocabulary(
+            blocks, is_even, pruning, most_words=MOST_WORDS, directory=tmp_path
+        )
+        assert len(vocabulary) > 500
+
+    assert growth_of_memory(tmp_path, learn) < LITTLE
+
+
+def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(
+    tmp_path: Path,
+) -> None:
+    def learn(n_docs: int) -> None:
+        bigrams = Bigrams.learn(
+            *(short_documents(n_docs), is_even, n_docs // 4000, 0.01, "npmi"),
+            most_words=MOST_WORDS,
+            most_pairs=MOST_PAIRS,
+            directory=tmp_path,
+        )
+        assert bigrams.scores
+
+    assert growth_of_memory(tmp_path, learn) < LITTLE
+
+
+@pytest.mark.slow
+def test_millions_of_documents(tmp_path: Path) -> None:
+    # By then all that is to fill is full: half a million words, four million pairs.
+    grown = {}
+    for n_docs in (2_000_000, 6_000_000):
+        folder = tmp_path / str(n_docs)
+        folder.mkdir()
+        command = [sys.executable, "-m", "benchmarks.large_corpus", "--one"]
+        command += ["--documents", str(n_docs), "--folder", str(folder)]
+        result = json.loads(subprocess.check_output(command, cwd=REPOSITORY))
+        assert result["documents"] == n_docs
+        grown[n_docs] = result["counts_memory"]
+    assert max(grown.values()) < 500e6
+    assert grown[6_000_000] - grown[2_000_000] < 60e6

@@ -1,0 +1,107 @@
+"""The table against the ruler itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from corpora.errors import UnsupportedPipelineError
+from corpora.tokens.fast.attribute_rules import AttributeRules, Ruled
+from tests.corpora.tokens.fast.english import english
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.pipeline import AttributeRuler
+
+WORDS = st.sampled_from(
+    [
+        *("the", "dog", "That", "this", "ai", "n't", "nt", "gon", "na", "got", "ta", "let", "Let"),
+        *("'s", "c'm", "on", "y'", "y", "all", "is", "gets", "because", "so", "it", "I", "\n", " "),
+        *("something", "there", "'re", "Anyone", "ca", "can", "'d", "been", "had", "us", "you"),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Language:
+    return english()
+
+
+def ruled_as_a_whole(ruler: AttributeRuler, words: list[str], tags: list[str]) -> list[Ruled]:
+    doc = ruler(Doc(ruler.vocab, words=words, tags=tags))
+    return [Ruled(token.tag_, token.pos_, str(token.morph), token.lemma_) for token in doc]
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_the_table_says_what_the_ruler_says(nlp: Language, data: st.DataObject) -> None:
+    ruler = nlp.get_pipe("attribute_ruler")
+    rules = AttributeRules(ruler)  # type: ignore[arg-type]
+    labels = nlp.get_pipe("tagger").labels  # type: ignore[attr-defined]
+    tokens = data.draw(
+        st.lists(st.tuples(WORDS, st.sampled_from(sorted(labels))), min_size=1, max_size=8)
+    )
+    words, tags = [word for word, _ in tokens], [tag for _, tag in tokens]
+    expected = ruled_as_a_whole(ruler, words, tags)  # type: ignore[arg-type]
+    masks = rules.masks(words)
+    for i, (word, tag) in enumerate(tokens):
+        together = any(
+            masks[i - k + j, j] & np.uint64(which) == masks[i - k + j, j]
+            for length, which in rules.lengths.items()
+            for k in range(length)
+            for j in range(length)
+            if i - k >= 0 and i - k + length <= len(words) and masks[i - k + j, j]
+        )
+        if not together:
+            assert rules.ruled(word, tag) == expected[i], (word, tag)
+
+
+def ruler_with(*patterns: object) -> AttributeRuler:
+    ruler = spacy.blank("en").add_pipe("attribute_ruler")
+    for i, pattern in enumerate(patterns):
+        ruler.add(patterns=[pattern], attrs={"LEMMA": f"lemma{i}"})  # type: ignore[attr-defined]
+    return ruler  # type: ignore[return-value]
+
+
+def test_places_of_patterns_of_several_tokens() -> None:
+    rules = AttributeRules(
+        ruler_with(
+            [{"LOWER": "new"}, {"ORTH": {"IN": ["York", "Delhi"]}}],
+            [{"TAG": "NN"}, {"LOWER": {"REGEX": "^of$"}}, {"LOWER": "the"}],
+            [{"DEP": "nsubj"}, {"LOWER": "never"}],
+        )
+    )
+    assert rules.lengths == {2: 1, 3: 2}
+    assert rules.longest == 3
+    masks = rules.masks(["New", "York", "york", "of", "the", "never"])
+    assert masks.tolist() == [[3, 0, 0], [2, 1, 0], [2, 0, 0], [2, 2, 0], [2, 0, 2], [2, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ([{"LOWER": "a", "OP": "+"}], "OP"),
+        ([{"NORM": "a"}], "NORM"),
+        ([{"LOWER": {"FUZZY": "a"}}], "FUZZY"),
+        ([{"LENGTH": {">": 3}}], "LENGTH"),
+        ([{"_": {"mine": True}}], "_"),
+        ([{"IS_TITLE": True}], "IS_TITLE"),
+    ],
+)
+def test_what_it_does_not_know_is_refused(pattern: list[dict[str, object]], named: str) -> None:
+    with pytest.raises(UnsupportedPipelineError, match=named):
+        AttributeRules(ruler_with(pattern))
+
+
+def test_a_word_that_only_a_regex_names() -> None:
+    rules = AttributeRules(ruler_with([{"LOWER": {"REGEX": "ing$"}}], [{"ORTH": "Ab"}]))
+    assert rules.ruled("going", "").lemma == "lemma0"
+    assert rules.ruled("gone", "").lemma == ""
+    assert rules.ruled("Ab", "").lemma == "lemma1"
+    assert rules.ruled("ab", "").lemma == ""

@@ -1,0 +1,86 @@
+"""Chunks against spaCy's tokenizer on whole texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpora.tokens.fast.lexicon import Lexicon
+from tests.corpora.tokens.fast.english import english
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+COLUMNS = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "SPACY", "IS_SPACE"]
+PIECES = st.sampled_from(
+    [
+        *(" ", "  ", "\n", "\n\n", "\t", "\r\n", "\x1c", "\x85", "\xa0", " ", "　"),
+        *("a", "can't", "I'm", "U.S.", "e.g.", "(b)", "c.", "d,", ":)", ":", ")", "8", "-D", "xD"),
+        *("…", "–", "“q”", "3.14km", "http://x.org/a?b=c", "C++", "don't.", "'s", "'", '"', "o_O"),
+        *("separator", "naïve", "İ", "ß", "日本", "हिन्दी", "a/b", "x-y-z", "$5", "5%", "@me", "#1"),
+    ]
+)
+
+
+def attributes_as_embedding(attributes: Any) -> Any:
+    """The attributes themselves, folded so that single precision holds them."""
+    return (attributes % np.uint64(2**20)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Language:
+    return english()
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts=st.lists(st.lists(PIECES, max_size=12).map("".join), max_size=4))
+def test_tokens_and_their_attributes_are_those_of_whole_texts(
+    nlp: Language, texts: list[str]
+) -> None:
+    lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
+    for _ in range(2):  # new, and known
+        rows, start = lexicon.rows_of(texts)
+        assert len(start) == len(texts) + 1
+        for t, text in enumerate(texts):
+            doc = nlp.tokenizer(text)
+            of_text = rows[start[t] : start[t + 1]]
+            assert [lexicon.words[f] for f in lexicon.form_of[of_text]] == [w.text for w in doc]
+            expected = attributes_as_embedding(doc.to_array(COLUMNS))
+            np.testing.assert_array_equal(lexicon.embedding[of_text], expected.reshape(-1, 6))
+            assert lexicon.is_stop[of_text].tolist() == [word.is_stop for word in doc]
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_any_text(nlp: Language, text: str) -> None:
+    lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
+    rows, _ = lexicon.rows_of([text])
+    words = [lexicon.words[form] for form in lexicon.form_of[rows]]
+    assert words == [token.text for token in nlp.tokenizer(text)]
+
+
+def test_many_words_are_embedded_the_same_in_any_company(nlp: Language) -> None:
+    words = [f"word{i}" for i in range(600)]
+    together = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
+    rows, _ = together.rows_of([" ".join(words)])
+    assert together.n_rows == 601
+    assert together.n_chunks == 600
+    apart = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
+    for start in range(0, 600, 7):
+        apart.rows_of([" ".join(words[start : start + 7]) + " "])
+    again, _ = apart.rows_of([" ".join(words)])
+    np.testing.assert_array_equal(together.embedding[rows], apart.embedding[again])
+
+
+def test_what_is_forgotten_is_learned_again(nlp: Language) -> None:
+    lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
+    before, _ = lexicon.rows_of(["It isn't so."])
+    lexicon.clear()
+    assert lexicon.n_rows == 1
+    assert lexicon.n_chunks == 0
+    after, _ = lexicon.rows_of(["It isn't so."])
+    np.testing.assert_array_equal(before, after)

@@ -1,0 +1,124 @@
+"""Annotations on disk: the same come back, and no changed byte goes unnoticed."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.articles.article import Article
+from corpora.errors import CorpusFormatError, UnsupportedVersionError
+from corpora.tokens import annotation_file
+from corpora.tokens.annotate import annotate_articles
+from corpora.tokens.annotated import AnnotatedArticles
+from corpora.tokens.annotation_file import load_annotated, save_annotated
+from tests.corpora.tokens.scripted import Scripted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def annotated(
+    texts: list[str], *, noun_chunks: bool = False, title: str = "Drei § ü"
+) -> AnnotatedArticles:
+    articles = [
+        Article(n, 0, title, "", "", "en", "", f"== {title.strip() or '-'} ==\n{text}")
+        for n, text in enumerate(texts)
+    ]
+    return annotate_articles(articles, Scripted(noun_chunks=noun_chunks), ["the"], passed_over={5})
+
+
+def small() -> AnnotatedArticles:
+    return annotated(["The/DT/DET/s ox/NN/NOUN/c", "", "Ox/NN/NOUN/- ran/VB/VERB/-"])
+
+
+def same(a: AnnotatedArticles, b: AnnotatedArticles) -> bool:
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in AnnotatedArticles.__dataclass_fields__
+    )
+
+
+words = st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters="/="), min_size=1)
+tokens = st.builds("{}/{}/NOUN/{}".format, words, words, st.sampled_from(["-", "s", "c"]))
+
+
+@given(
+    texts=st.lists(st.lists(tokens, max_size=5).map(" ".join), max_size=7),
+    noun_chunks=st.booleans(),
+    title=st.text(st.characters(exclude_characters="\n=")),
+)
+def test_saved_annotations_come_back(
+    texts: list[str], noun_chunks: bool, title: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("annotation") / "a.npz"
+    articles = annotated(texts, noun_chunks=noun_chunks, title=title)
+    save_annotated(articles, path)
+    assert same(load_annotated(path), articles)
+
+
+def test_half_a_surrogate_pair_in_a_title_comes_back(tmp_path: Path) -> None:
+    articles = replace(small(), titles=("\ud800", "", "x"))
+    save_annotated(articles, tmp_path / "a.npz")
+    assert same(load_annotated(tmp_path / "a.npz"), articles)
+
+
+def test_many_entries_come_back(tmp_path: Path) -> None:
+    articles = annotated([" ".join(f"w{n}/NN/NOUN/-" for n in range(70_000))])
+    assert len(articles.entry_word) == 70_000
+    save_annotated(articles, tmp_path / "a.npz")
+    assert same(load_annotated(tmp_path / "a.npz"), articles)
+
+
+def test_equal_annotations_make_equal_files_that_numpy_reads(tmp_path: Path) -> None:
+    save_annotated(small(), tmp_path / "a.npz")
+    save_annotated(small(), tmp_path / "b.npz")
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as arrays:
+        assert arrays["entry_of"].tolist() == small().entry_of.tolist()
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        assert archive.testzip() is None
+        assert len(archive.comment) == 32
+
+
+def test_a_flipped_byte_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    save_annotated(small(), path)
+    stored = path.read_bytes()
+    for position in range(0, len(stored), 7):
+        changed = bytearray(stored)
+        changed[position] ^= 0x01
+        path.write_bytes(changed)
+        with pytest.raises(CorpusFormatError, match=r"a\.npz"):
+            load_annotated(path)
+
+
+@pytest.mark.parametrize("length", [0, 10, 100, -1])
+def test_a_shortened_file_is_noticed(length: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    save_annotated(small(), path)
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(CorpusFormatError, match="damaged; delete the file to redo it"):
+        load_annotated(path)
+
+
+def test_a_file_of_a_newer_version_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as newer:
+        newer.setattr(annotation_file, "FORMAT_VERSION", 2)
+        save_annotated(small(), tmp_path / "a.npz")
+    with pytest.raises(UnsupportedVersionError, match="newer"):
+        load_annotated(tmp_path / "a.npz")
+
+
+def test_another_archive_is_no_annotation(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    np.savez(packed, x=np.zeros(3))
+    (tmp_path / "x.npz").write_bytes(packed.getvalue())
+    with pytest.raises(CorpusFormatError, match=r"x\.npz"):
+        load_annotated(tmp_path / "x.npz")

@@ -1,0 +1,169 @@
+"""The fast annotator against `nlp.pipe`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpora.errors import UnsupportedPipelineError
+from corpora.tokens import fast_annotator
+from corpora.tokens.fast_annotator import FastAnnotator, decoded
+from downloader.sources import read_source, sample_path
+from tests.corpora.tokens.fast.english import english
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spacy.language import Language
+
+    from corpora.tokens.annotation import Annotation
+
+WORDS = st.sampled_from(
+    [
+        *("gonna", "Let's", "let 's", "ain't", "y'all", "gotta", "c'mon", "there", "is", "that"),
+        *("The", "running", "ran", "better", "best", "mice", "saw", "saws", "left", "leaves", "us"),
+        *("because", "he", "'s", "n't", "U.S.", "1984", "km²", "\n\n", "  ", "\t", "—", "(", ")."),
+        *("Wien", "naïve", "colour", "data", "to", "be", "or", "not", "had", "been", "being"),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Language:
+    return english()
+
+
+@pytest.fixture(scope="module")
+def annotator(nlp: Language) -> FastAnnotator:
+    return FastAnnotator(nlp)
+
+
+def plain(nlp: Language, texts: Sequence[str]) -> list[tuple[str, str, str]]:
+    docs = nlp.pipe(texts)
+    return [(token.lemma_, token.pos_, token.tag_) for doc in docs for token in doc]
+
+
+def tokens_of(annotation: Annotation) -> list[tuple[str, str, str]]:
+    return list(zip(*decoded(annotation), strict=True))
+
+
+def sample_texts() -> list[str]:
+    return [article.text[:9000] for article in read_source("sample", str(sample_path()))]
+
+
+def test_every_token_of_the_sample(nlp: Language, annotator: FastAnnotator) -> None:
+    texts = sample_texts()[:25]
+    annotation = annotator.annotate(texts)
+    assert annotation.n_texts == len(texts)
+    assert annotation.n_tokens > 30_000
+    assert tokens_of(annotation) == plain(nlp, texts)
+    lengths = [len(nlp.make_doc(text)) for text in texts]
+    assert np.diff(annotation.text_start).tolist() == lengths
+    stops = [token.is_stop for text in texts for token in nlp.make_doc(text)]
+    assert annotation.is_stop.tolist() == stops
+
+
+@pytest.mark.slow
+def test_every_token_of_the_whole_sample(nlp: Language, annotator: FastAnnotator) -> None:
+    texts = [article.text for article in read_source("sample", str(sample_path()))]
+    assert tokens_of(annotator.annotate(texts)) == plain(nlp, texts)
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(st.lists(WORDS, max_size=12).map(" ".join), max_size=4))
+def test_any_texts(nlp: Language, annotator: FastAnnotator, texts: list[str]) -> None:
+    assert tokens_of(annotator.annotate(texts)) == plain(nlp, texts)
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=80))
+def test_any_characters(nlp: Language, annotator: FastAnnotator, text: str) -> None:
+    assert tokens_of(annotator.annotate([text])) == plain(nlp, [text])
+
+
+def test_no_texts(annotator: FastAnnotator) -> None:
+    assert annotator.annotate([]).n_texts == 0
+    empty = annotator.annotate(["", ""])
+    assert (empty.n_texts, empty.n_tokens, empty.lemmas) == (2, 0, ())
+
+
+def test_what_came_before_changes_nothing(nlp: Language, annotator: FastAnnotator) -> None:
+    texts = sample_texts()[30:40]
+    annotator.annotate(sample_texts()[:5])
+    warm = annotator.annotate(texts)
+    cold = FastAnnotator(nlp).annotate(texts)
+    with mock.patch.object(fast_annotator, "MOST_ROWS", 100):
+        forgetful = FastAnnotator(nlp)
+        for text in texts[:3]:
+            forgetful.annotate([text])
+        after = forgetful.annotate(texts)
+    for other in (cold, after):
+        for name in ("lemma_of", "tag_of", "pos", "is_stop", "text_start"):
+            np.testing.assert_array_equal(getattr(warm, name), getattr(other, name))
+        assert (warm.lemmas, warm.tags) == (other.lemmas, other.tags)
+
+
+def test_the_memory_of_words_is_bounded(nlp: Language) -> None:
+    with mock.patch.object(fast_annotator, "MOST_ROWS", 1000):
+        annotator = FastAnnotator(nlp)
+        rows = []
+        for start in range(0, 3000, 500):
+            annotator.annotate([" ".join(f"w{i}x" for i in range(start, start + 500))])
+            rows.append(annotator.n_remembered)
+    assert max(rows) <= 1000 + 501
+
+
+def broken(change: str) -> Language:
+    nlp = english()
+    if change == "no ruler":
+        nlp.remove_pipe("attribute_ruler")
+    elif change == "another component":
+        nlp.add_pipe("sentencizer")
+    elif change == "order":
+        nlp.remove_pipe("lemmatizer")
+        nlp.add_pipe("lemmatizer", before="tagger")
+    elif change == "rule of the tokenizer":
+        tokenizer: Any = nlp.tokenizer
+        tokenizer.add_special_case("New York", [{"ORTH": "New York"}])
+    elif change == "pattern":
+        nlp.get_pipe("attribute_ruler").add([[{"IS_TITLE": True}]], {"LEMMA": "x"})  # type: ignore[attr-defined]
+    elif change == "network":
+        model: Any = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+        model.layers[1].attrs["pad"] = 1
+    return nlp
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("no ruler", "components"),
+        ("another component", "sentencizer"),
+        ("order", "components"),
+        ("rule of the tokenizer", "New York"),
+        ("pattern", "IS_TITLE"),
+        ("network", "convolutions"),
+    ],
+)
+def test_another_pipeline_is_refused(change: str, reason: str) -> None:
+    with pytest.raises(UnsupportedPipelineError, match=reason):
+        FastAnnotator(broken(change))
+
+
+def test_a_network_that_gives_something_else_is_refused(nlp: Language) -> None:
+    nothing = np.zeros(96, dtype=np.float32)
+    with (
+        mock.patch.object(fast_annotator, "_scale_and_shift", return_value=(nothing, nothing)),
+        pytest.raises(UnsupportedPipelineError, match="network"),
+    ):
+        FastAnnotator(nlp)
+
+
+def test_a_blank_pipeline_is_refused() -> None:
+    with pytest.raises(UnsupportedPipelineError):
+        FastAnnotator(spacy.blank("en"))

