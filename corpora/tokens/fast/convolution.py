@@ -30,7 +30,7 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TILE = 384
+TILE = 128
 """Rows of a tile, those of the neighbourhood included; a multiple of 4."""
 NORM_EPSILON = np.float32(1e-8)
 """What thinc's layer normalisation adds to a variance."""
