@@ -27,7 +27,7 @@ from corpora.tokens.annotation import PARTS_OF_SPEECH, Annotation
 from corpora.tokens.fast.attribute_rules import AttributeRules
 from corpora.tokens.fast.convolution import ConvolutionalTagger, Layer
 from corpora.tokens.fast.lemma_table import LemmaTable
-from corpora.tokens.fast.lexicon import PADDING, SEPARATOR, Lexicon
+from corpora.tokens.fast.lexicon import SEPARATOR, Lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,30 +99,27 @@ class FastAnnotator:
     def annotate(self, texts: Sequence[str]) -> Annotation:
         """The annotation of `texts`; each is a text of its own to the tagger."""
         if self.n_remembered > MOST_ROWS:
-            self._lexicon.clear()
-            self._table.clear()
+            self._forget()
+        try:
+            return self._annotate(texts)
+        except (
+            BaseException
+        ):  # an interrupt, say, in the middle of learning: half is worse than none
+            self._forget()
+            raise
+
+    def _annotate(self, texts: Sequence[str]) -> Annotation:
         # Without the zone the strings of all texts ever read would stay in memory.
         with self._nlp.memory_zone(), self._threads.limit(limits=1, user_api="blas"):
             rows, text_start = self._lexicon.rows_of(texts)
+            tags = self._tagger.tag(rows, text_start, self._lexicon.embedding)
             text_of = np.repeat(np.arange(len(texts)), np.diff(text_start))
-            tags = self._tag(rows, text_of)
             entry_of = self._table.look_up(rows, tags, text_of)
         return _annotation(self._table.entries, entry_of, self._lexicon.is_stop[rows], text_start)
 
-    def _tag(self, rows: NDArray[np.int32], text_of: NDArray[np.int64]) -> NDArray[np.int16]:
-        stream, places = self._padded(rows, text_of)
-        return self._tagger.tag(stream, self._lexicon.embedding)[places]
-
-    def _padded(
-        self, rows: NDArray[np.int32], text_of: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The rows with padding around each text, and where each row is in that."""
-        depth = self._tagger.depth
-        n_texts = int(text_of[-1]) + 1 if len(text_of) else 0
-        stream = np.full(len(rows) + depth * (n_texts + 1), PADDING, dtype=np.int32)
-        places = np.arange(len(rows)) + depth * (text_of + 1)
-        stream[places] = rows
-        return stream, places
+    def _forget(self) -> None:
+        self._lexicon.clear()
+        self._table.clear()
 
     def _check(self) -> None:
         """See to it that what is worked out here is what spaCy says."""

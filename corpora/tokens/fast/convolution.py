@@ -14,27 +14,37 @@ products of matrices for four tokens where the definition has twelve,
 with the matrices A, B and G below. In single precision it is as far from the exact result as the
 definition is, within a factor of about two.
 
-A stretch of text is cut into tiles of one size, small enough for a processor's second cache; each
-takes `depth` tokens to either side along, as far as the layers see. One size of matrices also means
-that a token's result does not depend on what else is tagged in the same call.
+A text is cut into tiles small enough for a processor's second cache; each takes `depth` tokens to
+either side along, as far as the layers see. Every text has tiles of its own, cut as its length alone
+says: by rounding, if not by mathematics, the four rows of a group see each other, and so no token's
+last bits depend on other texts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 TILE = 128
-"""Rows of a tile, those of the neighbourhood included; a multiple of 4."""
+"""Rows of a tile at most, those of the neighbourhood included; a multiple of `GROUP`."""
 NORM_EPSILON = np.float32(1e-8)
 """What thinc's layer normalisation adds to a variance."""
 
+
+GROUP = 4
+"""Rows that come of the same products."""
+
+ROUND = 32
+"""The tile with a text's end has a multiple of so many rows."""
 
 TAPS = np.array(
     [
@@ -99,69 +109,98 @@ class ConvolutionalTagger:
         self, layers: list[Layer], weights: NDArray[np.float32], bias: NDArray[np.float32]
     ) -> None:
         self.layers = layers
-        self.depth = len(layers)
-        """Tokens to each side that a tag depends on; as many zeros part one text from another."""
         self.width = layers[0].filters.shape[1]
         self._n_pieces = layers[0].filters.shape[2] // self.width
         self._weights = np.ascontiguousarray(weights.T, dtype=np.float32)
         self._bias = np.ascontiguousarray(bias, dtype=np.float32)
+        depth = len(layers)
+        self._before = -(-depth // GROUP) * GROUP
+        self._step = (TILE - self._before - depth) // GROUP * GROUP
         self._x = np.zeros((TILE + 2, self.width), dtype=np.float32)  # a row of zeros at each end
-        self._d = np.zeros((6, TILE // 4, self.width), dtype=np.float32)
-        self._m = np.zeros((6, TILE // 4, self._n_pieces * self.width), dtype=np.float32)
+        self._d = np.zeros((6, TILE // GROUP, self.width), dtype=np.float32)
+        self._m = np.zeros((6, TILE // GROUP, self._n_pieces * self.width), dtype=np.float32)
         self._scores = np.zeros((TILE, len(bias)), dtype=np.float32)
 
-    def tag(self, rows: NDArray[np.int32], embedding: NDArray[np.float32]) -> NDArray[np.int16]:
-        """(n,) the index of the most probable tag of each token.
+    def tag(
+        self,
+        rows: NDArray[np.int32],
+        text_start: NDArray[np.int64],
+        embedding: NDArray[np.float32],
+    ) -> NDArray[np.int16]:
+        """(n_tokens,) the index of the most probable tag of each token.
 
         Parameters
         ----------
         rows
-            (n,) rows of `embedding`, with `depth` zeros before, between and after the texts; the
-            tags at these places mean nothing.
+            (n_tokens,) rows of `embedding`.
+        text_start
+            (n_texts + 1,) text t has the tokens from `text_start[t]` to `text_start[t + 1]`.
         embedding
-            (n_rows, width); row 0 is all zeros.
+            (n_rows, width)
         """
         tags = np.zeros(len(rows), dtype=np.int16)
-        step = TILE - 2 * self.depth
-        for start in range(0, len(rows), step):
-            _gather(rows, start - self.depth, embedding, self._x)
-            for layer in self.layers:
-                self._apply(layer)
-            np.dot(self._x[1:-1], self._weights, out=self._scores)
-            _best(self._scores, self._bias, self.depth, tags[start : start + step])
+        for start, end, x in self._tiles(rows, text_start, embedding):
+            scores = self._scores[: len(x)]
+            np.dot(x, self._weights, out=scores)
+            _best(scores, self._bias, self._before, tags[start:end])
         return tags
 
     def encode(
-        self, rows: NDArray[np.int32], embedding: NDArray[np.float32]
+        self,
+        rows: NDArray[np.int32],
+        text_start: NDArray[np.int64],
+        embedding: NDArray[np.float32],
     ) -> NDArray[np.float32]:
-        """(n, width) what the layers make of each token; for checks."""
+        """(n_tokens, width) what the layers make of each token; for checks."""
         encoded = np.zeros((len(rows), self.width), dtype=np.float32)
-        step = TILE - 2 * self.depth
-        for start in range(0, len(rows), step):
-            _gather(rows, start - self.depth, embedding, self._x)
-            for layer in self.layers:
-                self._apply(layer)
-            part = encoded[start : start + step]
-            part[:] = self._x[1 + self.depth : 1 + self.depth + len(part)]
+        for start, end, x in self._tiles(rows, text_start, embedding):
+            encoded[start:end] = x[self._before : self._before + end - start]
         return encoded
 
-    def _apply(self, layer: Layer) -> None:
-        """One layer, in place."""
-        _transform(self._x, self._d)
-        for k in range(6):
-            np.dot(self._d[k], layer.filters[k], out=self._m[k])
-        _finish(self._m, layer.bias, layer.scale, layer.shift, self._x)
+    def _tiles(
+        self,
+        rows: NDArray[np.int32],
+        text_start: NDArray[np.int64],
+        embedding: NDArray[np.float32],
+    ) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
+        """For each tile the tokens that it is for, and the rows of it as the layers leave them.
+
+        The first of these tokens is in row `_before`. The rows are overwritten by the next tile.
+        """
+        for first, last in pairwise(text_start.tolist()):
+            text = rows[first:last]
+            for start in range(0, len(text), self._step):
+                n_left = len(text) - start
+                size = min(-(-(self._before + n_left + len(self.layers)) // ROUND) * ROUND, TILE)
+                x, d, m = self._x[: size + 2], self._d[:, : size // GROUP], self._m
+                _gather(text, start - self._before, embedding, x)
+                for layer in self.layers:
+                    _apply(layer, x, d, m[:, : size // GROUP])
+                yield first + start, first + start + min(n_left, self._step), x[1:-1]
+
+
+def _apply(
+    layer: Layer, x: NDArray[np.float32], d: NDArray[np.float32], m: NDArray[np.float32]
+) -> None:
+    """One layer, in place on `x`; `d` and `m` are room to work."""
+    _transform(x, d)
+    for k in range(6):
+        np.dot(d[k], layer.filters[k], out=m[k])
+    _finish(m, layer.bias, layer.scale, layer.shift, x)
 
 
 @njit(cache=True)
 def _gather(rows: Any, start: int, embedding: Any, x: Any) -> None:
-    """Set x[1 + i] = embedding[rows[start + i]], zeros outside of `rows`."""
+    """Set x[1 + i] = embedding[rows[start + i]], zeros outside of `rows` and at both ends."""
     n_rows, width = x.shape
-    for i in range(n_rows - 2):
-        at = start + i
-        row = rows[at] if 0 <= at < len(rows) else 0
-        for j in range(width):
-            x[1 + i, j] = embedding[row, j]
+    for i in range(n_rows):
+        at = start + i - 1
+        if 0 <= at < len(rows) and 0 < i < n_rows - 1:
+            for j in range(width):
+                x[i, j] = embedding[rows[at], j]
+        else:
+            for j in range(width):
+                x[i, j] = 0
 
 
 @njit(cache=True, fastmath=True)

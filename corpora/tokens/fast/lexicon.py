@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from spacy.tokenizer import Tokenizer  # type: ignore[import-not-found]
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,13 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from spacy.language import Language
     from spacy.tokens import Doc
-
-PADDING = 0
-"""The row that stands for no token: its embedding is all zeros."""
-
-CHUNK = re.compile(r"\S+ ?|\s+")
-"""What spaCy's tokenizer looks at in isolation: a word up to the next white space, with the single
-space that it counts to the word, or the white space that is left, which is a token of its own."""
 
 SEPARATOR = "separator"
 """Stands between the words that are tokenized in one call, lest a rule join two of them."""
@@ -49,17 +44,18 @@ class Lexicon:
         self._space_columns = [i for i, name in enumerate(self._columns) if name == "SPACY"]
         self._n_features = len(columns)
         self._width = width
+        self._chunk = chunk_pattern(nlp.tokenizer)
         self.clear()
 
     def clear(self) -> None:
         """Forget all."""
         self.words: list[str] = []
         """The different forms of tokens."""
-        self.form_of: NDArray[np.int32] = np.zeros(1, dtype=np.int32)
+        self.form_of: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         """(n_rows,) the form of each row's tokens, an index into `words`."""
-        self.embedding: NDArray[np.float32] = np.zeros((1, self._width), dtype=np.float32)
+        self.embedding: NDArray[np.float32] = np.zeros((0, self._width), dtype=np.float32)
         """(n_rows, width)"""
-        self.is_stop: NDArray[np.bool_] = np.zeros(1, dtype=bool)
+        self.is_stop: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         """(n_rows,)"""
         self._row_of: dict[tuple[int, int, int], int] = {}
         self._form_of_orth: dict[int, int] = {}
@@ -69,7 +65,7 @@ class Lexicon:
 
     @property
     def n_rows(self) -> int:
-        """Different tokens, `PADDING` among them."""
+        """Different tokens."""
         return len(self.form_of)
 
     @property
@@ -79,7 +75,7 @@ class Lexicon:
 
     def rows_of(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The rows of the tokens of all texts, and (n_texts + 1,) where each text begins."""
-        found = [CHUNK.findall(text) for text in texts]
+        found = [self._chunk.findall(text) for text in texts]
         chunks = [chunk for of_text in found for chunk in of_text]
         new = dict.fromkeys(chunk for chunk in chunks if chunk not in self._index)
         if new:
@@ -102,8 +98,8 @@ class Lexicon:
             word = chunk if chunk.isspace() else chunk.removesuffix(" ")
             tokens, attributes, start, end = tokenized[word]
             for i in range(start, end):
-                has_space = int(word != chunk and i == end - 1)
-                orth, norm = attributes[i, -3:-1].tolist()
+                space, orth, norm = attributes[i, -4:-1].tolist()
+                has_space = space if i < end - 1 else int(word != chunk)
                 row = self._row_of.setdefault((orth, norm, has_space), n_rows + len(forms))
                 rows.append(row)
                 if row == n_rows + len(forms):
@@ -123,7 +119,8 @@ class Lexicon:
 
     def _tokenize(self, chunks: list[str]) -> dict[str, tuple[Doc, NDArray[Any], int, int]]:
         """Each chunk's tokens: a document with its attributes, and from where to where they are."""
-        words = list(dict.fromkeys(c.removesuffix(" ") for c in chunks if not c.isspace()))
+        texts = dict.fromkeys(c if c.isspace() else c.removesuffix(" ") for c in chunks)
+        words = [text for text in texts if len(text.split()) == 1 and not text.isspace()]
         # Tokens end in a space where the next word or separator follows, and nowhere else.
         doc: Doc = self._nlp.tokenizer(f" {SEPARATOR} ".join(words))
         attributes: NDArray[Any] = doc.to_array(self._columns)
@@ -133,10 +130,9 @@ class Lexicon:
             word: (doc, attributes, bounds[2 * i], bounds[2 * i + 1])
             for i, word in enumerate(words)
         }
-        for chunk in chunks:
-            if chunk.isspace():
-                white = self._nlp.tokenizer(chunk)
-                spans[chunk] = white, white.to_array(self._columns), 0, len(white)
+        for text in (each for each in texts if each not in spans):
+            alone = self._nlp.tokenizer(text)
+            spans[text] = alone, alone.to_array(self._columns), 0, len(alone)
         return spans
 
     def _describe(self, attributes: NDArray[np.uint64]) -> None:
@@ -150,3 +146,40 @@ class Lexicon:
             embeddings.append(self._embed(padded)[: len(part)])
         self.embedding = np.concatenate(embeddings)
         self.is_stop = np.concatenate([self.is_stop, attributes[:, -1] != 0])
+
+
+def chunk_pattern(tokenizer: Any) -> re.Pattern[str]:
+    """What finds the parts of a text that spaCy's `Tokenizer` looks at in isolation.
+
+    That is a word up to the next white space, with the single space that it counts to the word; or
+    the white space that is left, which is a token of its own. Only the rules for special cases
+    look further: after all else they are matched on the tokens of the whole text, and a match
+    across a space, though nothing comes of it, keeps others that overlap it from being applied. So
+    words stay together where two neighbours in a rule could be the last and the first token there.
+    """
+    without_rules = Tokenizer(
+        tokenizer.vocab,
+        rules={},
+        prefix_search=tokenizer.prefix_search,
+        suffix_search=tokenizer.suffix_search,
+        infix_finditer=tokenizer.infix_finditer,
+        token_match=tokenizer.token_match,
+        url_match=tokenizer.url_match,
+    )
+    after_words: set[str] = set()
+    after_others: dict[str, set[str]] = {}
+    for rule in tokenizer.rules or {}:
+        tokens = [token.text for token in without_rules(rule)]
+        for before, after in pairwise(tokens):
+            if re.fullmatch(r"\w", before[-1]):  # many characters, and few may follow: all alike
+                after_words.add(after[0])
+            else:
+                after_others.setdefault(before[-1], set()).add(after[0])
+    borders = [rf"(?<={re.escape(c)} )(?={_one_of(s)})" for c, s in sorted(after_others.items())]
+    together = rf"(?<=\w )(?={_one_of(after_words)})|(?<=\W )(?:{'|'.join(borders) or '(?!)'})"
+    return re.compile(rf"\S+(?: (?:{together})\S+)* ?|\s+")
+
+
+def _one_of(characters: set[str]) -> str:
+    """A pattern for any of these; for none, one that never matches."""
+    return f"[{''.join(map(re.escape, sorted(characters)))}]" if characters else "(?!)"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import UnsupportedPipelineError
 from corpora.tokens import fast_annotator
+from corpora.tokens.fast.lexicon import Lexicon
 from corpora.tokens.fast_annotator import FastAnnotator, decoded
 from downloader.sources import read_source, sample_path
 from tests.corpora.tokens.fast.english import english
@@ -20,6 +21,7 @@ from tests.corpora.tokens.fast.english import english
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
     from spacy.language import Language
 
     from corpora.tokens.annotation import Annotation
@@ -107,6 +109,36 @@ def test_what_came_before_changes_nothing(nlp: Language, annotator: FastAnnotato
         for name in ("lemma_of", "tag_of", "pos", "is_stop", "text_start"):
             np.testing.assert_array_equal(getattr(warm, name), getattr(other, name))
         assert (warm.lemmas, warm.tags) == (other.lemmas, other.tags)
+
+
+def test_what_else_is_annotated_changes_nothing(nlp: Language) -> None:
+    """Not a bit of what the network gives, so that no token can be a coin toss."""
+    text = sample_texts()[3][:3000]
+    annotator = FastAnnotator(nlp)
+    expected = encoded_of(annotator, [text])[0]
+    for others in (["a"], ["a b", "", "c d e"], sample_texts()[5:7]):
+        again = encoded_of(FastAnnotator(nlp), [*others, text, "z"])[len(others)]
+        np.testing.assert_array_equal(again, expected)
+
+
+def encoded_of(annotator: FastAnnotator, texts: list[str]) -> list[NDArray[np.float32]]:
+    rows, start = annotator._lexicon.rows_of(texts)
+    encoded = annotator._tagger.encode(rows, start, annotator._lexicon.embedding)
+    return np.split(encoded, start[1:-1])
+
+
+@pytest.mark.parametrize("where", ["_describe", "_tokenize"])
+def test_an_interrupt_in_the_middle_leaves_nothing_half_learned(
+    nlp: Language, annotator: FastAnnotator, where: str
+) -> None:
+    texts = ["Unheardofwords were interrupted here.", "Others came after."]
+    expected = tokens_of(FastAnnotator(nlp).annotate(texts))
+    with (
+        mock.patch.object(Lexicon, where, side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        annotator.annotate(["Interruptedwords one two three."])
+    assert tokens_of(annotator.annotate(texts)) == expected
 
 
 def test_the_memory_of_words_is_bounded(nlp: Language) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from corpora.tokens.fast import convolution
 from corpora.tokens.fast.convolution import ConvolutionalTagger, Layer
+from corpora.tokens.fast.lexicon import BLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,6 @@ class Network:
         self.output = rng.normal(size=(N_TAGS, WIDTH)).astype(np.float32)
         self.output_bias = rng.normal(size=N_TAGS).astype(np.float32)
         self.embedding = rng.normal(size=(50, WIDTH)).astype(np.float32)
-        self.embedding[0] = 0
         self.depth = depth
 
     def tagger(self) -> ConvolutionalTagger:
@@ -59,22 +59,22 @@ class Network:
         return x[self.depth : len(x) - self.depth]
 
 
-def stream_of(texts: list[NDArray[np.int32]], depth: int) -> NDArray[np.int32]:
-    padding = np.zeros(depth, dtype=np.int32)
-    return np.concatenate([padding, *(part for text in texts for part in (text, padding))])
+def together(texts: list[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The tokens of all texts, and where each begins."""
+    starts = np.cumsum([0, *map(len, texts)])
+    return np.concatenate([np.zeros(0, dtype=np.int32), *texts]), starts
 
 
-@pytest.mark.parametrize("tile", [12, 16, 64])
+@pytest.mark.parametrize("tile", [32, 64, 128])
 @pytest.mark.parametrize(("depth", "n_pieces"), [(1, 1), (4, 3), (2, 2)])
 def test_tiles_come_to_what_the_definition_says(tile: int, depth: int, n_pieces: int) -> None:
     network = Network(depth, depth, n_pieces)
     rng = np.random.default_rng(1)
-    texts = [rng.integers(1, 50, size=n).astype(np.int32) for n in (1, 70, 2, 17, 5)]
-    stream = stream_of(texts, depth)
+    texts = [rng.integers(0, 50, size=n).astype(np.int32) for n in (1, 0, 270, 2, 17, 120, 5, 24)]
     with mock.patch.object(convolution, "TILE", tile):
         tagger = network.tagger()
-        encoded = tagger.encode(stream, network.embedding)[stream > 0]
-        tags = tagger.tag(stream, network.embedding)[stream > 0]
+        encoded = tagger.encode(*together(texts), network.embedding)
+        tags = tagger.tag(*together(texts), network.embedding)
     expected = np.concatenate([network.encoded(text) for text in texts])
     np.testing.assert_allclose(encoded, expected, atol=2e-4)
     scores = expected @ network.output.T + network.output_bias
@@ -84,35 +84,35 @@ def test_tiles_come_to_what_the_definition_says(tile: int, depth: int, n_pieces:
     np.testing.assert_array_equal(tags[clear], scores.argmax(axis=1)[clear])
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.lists(st.integers(1, 49), min_size=1, max_size=40), min_size=1, max_size=6))
-def test_a_text_does_not_see_the_others(texts: list[list[int]]) -> None:
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=6), st.integers(0, 2**32))
+def test_no_bit_of_a_text_depends_on_the_others(lengths: list[int], seed: int) -> None:
     network = Network(3)
-    arrays = [np.array(text, dtype=np.int32) for text in texts]
+    rng = np.random.default_rng(seed)
+    texts = [rng.integers(0, 50, size=n).astype(np.int32) for n in lengths]
     tagger = network.tagger()
-    together = stream_of(arrays, DEPTH)
-    encoded = tagger.encode(together, network.embedding)[together > 0]
-    for array, start in zip(arrays, np.cumsum([0, *map(len, arrays)]), strict=False):
-        alone = stream_of([array], DEPTH)
-        by_itself = tagger.encode(alone, network.embedding)[alone > 0]
-        np.testing.assert_allclose(encoded[start : start + len(array)], by_itself, atol=1e-3)
+    encoded = tagger.encode(*together(texts), network.embedding)
+    for text, start in zip(texts, np.cumsum([0, *lengths]), strict=False):
+        alone = tagger.encode(*together([text]), network.embedding)
+        np.testing.assert_array_equal(encoded[start : start + len(text)], alone)
 
 
 def test_no_token_no_tag() -> None:
     tagger = Network(0).tagger()
-    assert len(tagger.tag(np.zeros(0, dtype=np.int32), Network(0).embedding)) == 0
-    assert len(tagger.tag(np.zeros(DEPTH, dtype=np.int32), Network(0).embedding)) == DEPTH
+    assert len(tagger.tag(*together([]), Network(0).embedding)) == 0
+    assert len(tagger.tag(*together([np.zeros(0, dtype=np.int32)]), Network(0).embedding)) == 0
 
 
-def test_the_same_bits_again_and_in_any_call() -> None:
-    """One size of matrices: what a tile holds besides does not touch a token's last bits."""
-    network = Network(5)
-    rng = np.random.default_rng(5)
-    stream = stream_of([rng.integers(1, 50, size=900).astype(np.int32)], DEPTH)
-    tagger = network.tagger()
-    first = tagger.encode(stream, network.embedding)
-    np.testing.assert_array_equal(first, network.tagger().encode(stream, network.embedding))
-    longer = np.concatenate([stream, stream])
-    np.testing.assert_array_equal(
-        first[:-DEPTH], tagger.encode(longer, network.embedding)[: len(first) - DEPTH]
-    )
+@pytest.mark.parametrize("width", [96, 128])
+def test_no_row_of_a_product_depends_on_its_place(width: int) -> None:
+    """What embeddings rest on, which are made in blocks: true of the library that multiplies."""
+    rng = np.random.default_rng(width)
+    rows = BLOCK
+    filters = rng.normal(size=(6 * width, 3 * width)).astype(np.float32)
+    row = rng.normal(size=6 * width).astype(np.float32)
+    results = []
+    for place in range(0, rows, 5):
+        d = rng.normal(size=(rows, 6 * width)).astype(np.float32)
+        d[place] = row
+        results.append(np.dot(d, filters)[place])
+    np.testing.assert_array_equal(np.stack(results), np.tile(results[0], (len(results), 1)))
