@@ -17,6 +17,7 @@ from corpora.formats.registry import (
     read_corpus,
     write_corpus,
 )
+from corpora.formats.targets import NotReplaceableError, check_file_target
 from corpora.formats.text_folder import read_text_folder, write_text_folder
 from corpora.formats.uci import read_uci, write_uci
 from corpora.formats.vocabulary_file import NUMBERS, read_vocabulary
@@ -27,8 +28,10 @@ __all__ = [
     "DocTopics",
     "Format",
     "MalletState",
+    "NotReplaceableError",
     "TopicKeys",
     "UnknownFormatError",
+    "check_file_target",
     "check_target",
     "format_of",
     "losses",

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from corpora.corpus import Corpus
 
+LONGEST_NUMBER = 640
+"""Digits of a whole number, of an id for instance: what Python reads whatever limit is set."""
+
 
 def read_json_lines(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
@@ -47,8 +50,8 @@ def read_json_lines(
     OSError
         If a file is missing or cannot be read.
     CorpusFormatError
-        If a line is not what is said above, or a count is not a whole number from 1 to 2³¹ − 1;
-        the message names file and line.
+        If a line is not what is said above, a count is not a whole number from 1 to 2³¹ − 1, or a
+        number has more than 640 digits; the message names file and line.
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
     reader = LineReader(path)
@@ -56,7 +59,7 @@ def read_json_lines(
         if not line.strip():
             continue
         try:
-            fields = json.loads(line, object_pairs_hook=_object)
+            fields = json.loads(line, object_pairs_hook=_object, parse_int=_whole_number)
             bags.add(*_document(fields, number))
         except RecursionError as error:
             raise reader.error("not valid JSON (nested too deeply)", number) from error
@@ -101,6 +104,16 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise ValueError(f"the key {shown(twice)} appears twice in an object")
     return found
+
+
+def _whole_number(text: str) -> int:
+    n_digits = len(text.removeprefix("-"))
+    if n_digits > LONGEST_NUMBER:
+        raise ValueError(
+            f"a number has {n_digits} digits, and {LONGEST_NUMBER} are the most: an id as long as "
+            "that can be a string"
+        )
+    return int(text)
 
 
 def _document(fields: Any, number: int) -> tuple[str, str, dict[str, int], int]:

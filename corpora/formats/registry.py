@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
+import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,28 +11,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpora.corpus import Corpus
-from corpora.errors import CorpusFormatError
+from corpora.corpus_files import HEADER
 from corpora.formats.json_lines import read_json_lines, write_json_lines
 from corpora.formats.ldac import read_ldac, write_ldac
 from corpora.formats.mallet_state_file import read_mallet_state
 from corpora.formats.matrix_market import read_matrix_market, write_matrix_market
+from corpora.formats.targets import check_directory_target, check_file_target, why_kept
 from corpora.formats.text_folder import (
-    MARK,
     new_directory,
     read_text_folder,
     safe_path,
     write_text_folder,
 )
 from corpora.formats.uci import read_uci, write_uci
-from corpora.formats.vocabulary_file import read_vocabulary, vocabulary_beside
+from corpora.formats.vocabulary_clash import vocabulary_clash
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     PathLike = str | os.PathLike[str]
 
-HEADER = "header.json"
-"""What tells the directory of a corpus from a folder of texts."""
+logger = logging.getLogger(__name__)
 
 
 class UnknownFormatError(ValueError):
@@ -105,7 +104,7 @@ def _read_directory(path: PathLike) -> Corpus:
 
 
 def _write_directory(corpus: Corpus, path: PathLike, *, replace: bool = False) -> None:
-    if replace and (Path(path) / HEADER).is_file():
+    if replace and not why_kept(Path(path), "corpus"):
         corpus.save(path)  # takes the place of the former one at once
         return
     with new_directory(path, replace=False) as directory:
@@ -244,8 +243,9 @@ def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: boo
     UnknownFormatError
         If the format is not known, or cannot be written from a corpus.
     FileExistsError
-        If `check_target` refuses `path`, or there is another vocabulary where that of the corpus
-        is to go, and it is not to `replace` it.
+        If `check_target` refuses `path`; or if there is another vocabulary where that of the corpus
+        is to go, or other counts would come to be read with it. With `replace` it is written all
+        the same, and a warning logged.
     CorpusFormatError
         If the format cannot hold a word; the message names it.
     OSError
@@ -257,11 +257,14 @@ def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: boo
     if kind.is_directory:
         kind.write(corpus, path, replace=replace)
         return
-    beside = vocabulary_beside(path)
-    keeps = kind.vocabulary == "needed" and not replace and beside.exists()
-    if keeps and not _holds(beside, corpus.vocabulary):
-        raise FileExistsError(f"{beside} exists and holds another vocabulary")
+    clash = ""
+    if kind.vocabulary == "needed":
+        clash = vocabulary_clash(path, corpus.vocabulary, _has_vocabulary_beside)
+    if clash and not replace:
+        raise FileExistsError(clash)
     kind.write(corpus, path)
+    if clash:
+        logger.warning("%s: written in spite of this: %s", path, clash)
 
 
 def check_target(path: PathLike, kind: Format, *, replace: bool) -> None:
@@ -275,33 +278,19 @@ def check_target(path: PathLike, kind: Format, *, replace: bool) -> None:
         If the directory that `path` is to be in is missing.
     FileExistsError
         If there is something at `path`, unless that is an empty directory for a directory. With
-        `replace` a file may be there for a file, a corpus for a corpus, and for a folder of texts
-        one that was written here.
+        `replace` a regular file may be there for a file, a corpus whose header is intact for a
+        corpus, and for a folder of texts one that was written here.
     """
-    target = Path(path)
     if kind.write is None:
         raise UnknownFormatError(
             f"{kind.name} is read only: it holds a topic for each word, and a corpus has none"
         )
-    if not target.absolute().parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
-    if not target.exists():
-        return
-    if target.is_dir() != kind.is_directory:
-        found = "a directory" if target.is_dir() else "a file"
-        raise FileExistsError(f"{path} is {found}, which {kind.name} cannot take the place of")
-    if not kind.is_directory:
-        if not replace:
-            raise FileExistsError(f"{path} exists")
-    elif any(target.iterdir()):
-        mark = HEADER if kind.name == "corpus" else MARK
-        if not (replace and (target / mark).is_file()):
-            told = "exists" if (target / mark).is_file() else "holds other files: name another one"
-            raise FileExistsError(f"{path} {told}")
+    check = check_directory_target if kind.is_directory else check_file_target
+    check(path, kind.name, replace=replace)
 
 
-def _holds(beside: Path, words: tuple[str, ...]) -> bool:
-    try:
-        return read_vocabulary(beside) == words
-    except (OSError, CorpusFormatError):
-        return False
+def _has_vocabulary_beside(path: Path) -> bool:
+    return any(
+        each.vocabulary == "needed" and re.fullmatch(each.pattern, path.name.lower())
+        for each in FORMATS.values()
+    )

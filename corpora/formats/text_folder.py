@@ -1,8 +1,8 @@
 """Folders of plain text: each file a document of words between white space, its path the id.
 
 Any white space of Unicode separates words. Hidden files and folders are passed over, links to
-folders are not followed. Titles, the number of unknown words, the order of the vocabulary, and
-words that no document has are not held.
+folders are not followed; what is no regular file, a pipe or a device, is refused. Titles, the
+number of unknown words, the order of the vocabulary, and words that no document has are not held.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import stat
 from collections import Counter
 from contextlib import contextmanager
 from hashlib import sha256
@@ -57,7 +58,8 @@ def read_text_folder(
     OSError
         If the folder or a file is missing or cannot be read.
     CorpusFormatError
-        If a file is not UTF-8; the message names it and the place of the byte.
+        If a file is not UTF-8, and the place of the byte is named too, or is no regular file: to
+        read a pipe or a device might never end.
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
     folder = Path(path)
@@ -65,7 +67,7 @@ def read_text_folder(
         if not is_unicode(name):
             raise CorpusFormatError(f"{folder}: the name of the file {shown(name)} is not UTF-8")
         try:
-            text = (folder / name).read_bytes().removeprefix(BYTE_ORDER_MARK).decode("utf-8")
+            text = _content(folder / name).removeprefix(BYTE_ORDER_MARK).decode("utf-8")
         except UnicodeDecodeError as error:
             raise CorpusFormatError(
                 f"{folder / name}: not UTF-8 text (byte {error.start}: {error.reason})"
@@ -166,6 +168,15 @@ def _files(folder: Path) -> Iterator[str]:
         for name in files:
             if not name.startswith("."):
                 yield Path(directory, name).relative_to(folder).as_posix()
+
+
+def _content(file: Path) -> bytes:
+    """The bytes of a regular file or of one that it links to."""
+    if not stat.S_ISREG(file.stat().st_mode):  # not opened: that alone may block
+        raise CorpusFormatError(
+            f"{file}: no regular file but a pipe, a device or the like; take it out of the folder"
+        )
+    return file.read_bytes()
 
 
 def _safe_name(part: str) -> str:

@@ -1,8 +1,8 @@
 """Vocabularies as text: a word a line, in the order of the columns of the counts.
 
-Beside NAME.mtx, NAME.ldac or docword.NAME.txt the file is looked for under the first of these names
-that is there: vocab.NAME.txt, NAME.vocab, NAME.vocab.txt, NAME_vocabulary.txt, vocab.txt,
-vocabulary.txt.
+Beside NAME.mtx or NAME.ldac it is written as NAME.vocab, beside docword.NAME.txt as vocab.NAME.txt.
+Under that very name it is looked for first, then under the others of vocab.NAME.txt, NAME.vocab,
+NAME.vocab.txt, NAME_vocabulary.txt, vocab.txt, vocabulary.txt, in this order.
 """
 
 from __future__ import annotations
@@ -40,18 +40,28 @@ def find_vocabulary(path: PathLike) -> Path:
     FileNotFoundError
         If there is none under any of its usual names; the message lists them.
     """
-    stem = stem_of(path)
-    names = (
+    candidates = vocabulary_candidates(path)
+    for beside in candidates:
+        if beside.is_file():
+            return beside
+    names = ", ".join(beside.name for beside in candidates)
+    raise FileNotFoundError(
+        f"{path}: no vocabulary beside it ({names}): name its file, or say "
+        f"{NUMBERS!r} for words that are their numbers"
+    )
+
+
+def vocabulary_candidates(path: PathLike) -> tuple[Path, ...]:
+    """Where the vocabulary of the counts in `path` may be, in the order in which it is looked for.
+
+    The first is where it is written, so that what was written here is what is read.
+    """
+    stem, written = stem_of(path), vocabulary_beside(path)
+    usual = (
         *(f"vocab.{stem}.txt", f"{stem}.vocab", f"{stem}.vocab.txt", f"{stem}_vocabulary.txt"),
         *("vocab.txt", "vocabulary.txt"),
     )
-    for name in names:
-        if (beside := Path(path).with_name(name)).is_file():
-            return beside
-    raise FileNotFoundError(
-        f"{path}: no vocabulary beside it ({', '.join(names)}): name its file, or say "
-        f"{NUMBERS!r} for words that are their numbers"
-    )
+    return written, *(Path(path).with_name(name) for name in usual if name != written.name)
 
 
 def vocabulary_beside(path: PathLike) -> Path:

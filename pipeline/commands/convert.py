@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from corpora import Corpus
 from corpora.formats import (
     DocTopics,
+    NotReplaceableError,
     TopicKeys,
     UnknownFormatError,
+    check_file_target,
     check_target,
     format_of,
     losses,
@@ -62,7 +64,8 @@ def convert(asked: Conversion) -> dict[str, Any]:
     except UnknownFormatError as error:
         raise UsageError(f"{error}; --from and --to name formats") from error
     except FileExistsError as error:
-        hint = "choose another name, or --force" if not asked.force else "choose another name"
+        is_final = asked.force or isinstance(error, NotReplaceableError)
+        hint = "choose another name" if is_final else "choose another name, or --force"
         raise UsageError(f"{error}: {hint}") from error
 
 
@@ -120,8 +123,7 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
         return _convert_corpus(asked, str(run.corpus_path), "corpus")
     if asked.vocabulary is not None or asked.source_format:
         raise UsageError("a run holds its own vocabulary: leave --vocabulary and --from out")
-    if Path(asked.target).exists() and not asked.force:
-        raise FileExistsError(f"{asked.target} exists")
+    check_file_target(asked.target, asked.target_format, replace=asked.force)
     sizes = writing(run, finished_model(run), asked.target)
     return {
         "input": asked.source,

@@ -131,7 +131,9 @@ def test_nothing_is_replaced_without_force(tmp_path: Path) -> None:
         succeeded(call("convert", name, target, *told, "--force", cwd=tmp_path))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("precious")
-    assert "holds other files" in failed(2, name, "mine", "--force", cwd=tmp_path)
+    for force in ((), ("--force",)):
+        error = failed(2, name, "mine", *force, "--to", "corpus", cwd=tmp_path)
+        assert error == "wikitopics: mine holds other files: choose another name"
     assert (tmp_path / "mine" / "letter.txt").read_text() == "precious"
     assert "are the same" in failed(2, name, name, "--force", cwd=tmp_path)
 
@@ -140,6 +142,29 @@ def test_the_vocabulary_of_the_source_may_serve_the_target(tmp_path: Path) -> No
     name = write(tmp_path, "uci")
     succeeded(call("convert", name, "docword.a.txt", cwd=tmp_path))
     assert only_file(tmp_path) == "docword.a.txt docword.a.txt.gz vocab.a.txt"
+
+
+def test_words_keep_their_counts_beside_another_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "docword.kos.txt").write_text("1\n2\n2\n1 1 5\n1 2 1\n")
+    (tmp_path / "vocab.kos.txt").write_text("zebra\napple\n")
+    for source, target in (
+        ("docword.kos.txt", "k.jsonl"),
+        ("k.jsonl", "kos.mtx"),
+        ("kos.mtx", "back.jsonl"),
+    ):
+        succeeded(call("convert", source, target, cwd=tmp_path))
+    line = '{"id": "1", "title": "1", "counts": {"apple": 1, "zebra": 5}}\n'
+    assert (tmp_path / "back.jsonl").read_text() == line
+
+
+def test_another_vocabulary_by_force_is_said(tmp_path: Path) -> None:
+    name = write(tmp_path, "jsonl")
+    (tmp_path / "b.vocab").write_text("precious\n")
+    told = "b.vocab exists and holds another vocabulary"
+    expected = f"wikitopics: {told}: choose another name, or --force"
+    assert failed(2, name, "b.mtx", cwd=tmp_path) == expected
+    outcome = succeeded(call("convert", name, "b.mtx", "--force", cwd=tmp_path))
+    assert outcome.err == f"b.mtx: written in spite of this: {told}\n"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +176,7 @@ def test_the_vocabulary_of_the_source_may_serve_the_target(tmp_path: Path) -> No
         (2, "a.jsonl b --to csv", "no format 'csv'"),
         (3, "a.jsonl none/b.mtx", "No such file or directory: 'none'"),
         (3, "bad.jsonl b.mtx", "bad.jsonl, line 2: not valid JSON"),
-        (3, "bad.mtx b.jsonl", "bad.mtx: no vocabulary beside it (vocab.bad.txt, bad.vocab"),
+        (3, "bad.mtx b.jsonl", "bad.mtx: no vocabulary beside it (bad.vocab, vocab.bad.txt"),
         (3, "bad.mtx b.jsonl --vocabulary numbers", "bad.mtx, line 1: expected '%%MatrixMarket"),
         (3, "bad.mtx b.jsonl --vocabulary none.txt", "none.txt"),
         (3, "spaces.jsonl b --to text", "the word 'two words' cannot be written in this format"),
@@ -191,6 +216,13 @@ def test_a_run(tiny: Path) -> None:
     assert keys.alpha.tolist() == model.topics.alpha.tolist()
     assert keys.words[0][0] == model.vocabulary[int(np.argmax(model.topics.topic_word[0]))]
     assert "keys.txt exists" in failed(2, *argv[1:], cwd=tiny)
+
+    (tiny / "isdir").mkdir()
+    for force in ((), ("--force",)):
+        error = failed(2, "runs/tiny", "isdir", *argv[3:], *force, cwd=tiny)
+        assert "isdir is a directory, which mallet-topic-keys cannot take" in error
+    error = failed(3, "runs/tiny", "none/keys.txt", *argv[3:], cwd=tiny)
+    assert "No such file or directory: 'none'" in error
 
     argv = ("convert", "runs/tiny", "doc-topics.txt", "--to", "mallet-doc-topics")
     succeeded(call(*argv, cwd=tiny))

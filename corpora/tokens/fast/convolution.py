@@ -15,9 +15,9 @@ with the matrices A, B and G below. In single precision it is as far from the ex
 definition is, within a factor of about two.
 
 A text is cut into tiles small enough for a processor's second cache; each takes `depth` tokens to
-either side along, as far as the layers see. Every text has tiles of its own, cut as its length alone
-says: by rounding, if not by mathematics, the four rows of a group see each other, and so no token's
-last bits depend on other texts.
+either side along, as far as the layers see. Every text has its own tiles, cut as its length alone
+says: by rounding, if not by mathematics, the four rows of a group see each other. So not a bit of a
+token's result depends on other texts.
 """
 
 from __future__ import annotations

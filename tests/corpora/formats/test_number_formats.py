@@ -17,9 +17,11 @@ from corpora.corpus import Corpus
 from corpora.errors import CorpusFormatError
 from corpora.formats import lines as lines_module
 from corpora.formats import (
+    read_corpus,
     read_ldac,
     read_matrix_market,
     read_uci,
+    write_corpus,
     write_ldac,
     write_matrix_market,
     write_uci,
@@ -350,6 +352,18 @@ def test_where_a_vocabulary_is_found(name: str, tmp_path: Path) -> None:
     put(tmp_path, "x.ldac", VALID["ldac"][2], ("wrong",))
     (tmp_path / name).write_text("\n".join(WORDS))
     assert read_ldac(tmp_path / "x.ldac").vocabulary == WORDS
+
+
+@pytest.mark.parametrize("name", ["docword.x.txt.gz", "x.mtx", "x.mtx.xz", "x.ldac", "docword.mtx"])
+def test_the_vocabulary_that_was_written_is_read_whatever_else_is_there(
+    name: str, tmp_path: Path
+) -> None:
+    others = [f"vocab.{stem}.txt" for stem in ("x", "docword")]
+    others += [f"{stem}{end}" for stem in ("x", "docword") for end in (".vocab", ".vocab.txt")]
+    for other in (*others, "x_vocabulary.txt", "vocab.txt", "vocabulary.txt"):
+        (tmp_path / other).write_text("doe\ncat\nbee\nant\n")
+    write_corpus(small_corpus(), tmp_path / name, replace=True)
+    same(read_corpus(tmp_path / name), small_corpus())
 
 
 @pytest.mark.parametrize(

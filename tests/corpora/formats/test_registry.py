@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -133,6 +134,79 @@ def test_another_vocabulary_beside_is_not_replaced(name: str, tmp_path: Path) ->
     beside.write_text("ant\nbee\ncat\ndoe\n")
     write_corpus(small_corpus(), path)
     same(read_corpus(path), small_corpus())
+
+
+def test_what_gets_another_vocabulary_by_force_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_corpus(small_corpus(), tmp_path / "x.mtx")
+    write_corpus(small_corpus(), tmp_path / "x.ldac", replace=True)
+    assert not caplog.messages  # the same vocabulary serves both
+    words = ("doe", "cat", "bee", "ant")
+    other = Corpus(small_corpus().counts, words, small_corpus().doc_ids)
+    with pytest.raises(FileExistsError, match=r"x\.vocab exists and holds another vocabulary"):
+        write_corpus(other, tmp_path / "x.dat")
+    write_corpus(other, tmp_path / "x.ldac", replace=True)
+    assert len(caplog.messages) == 1
+    assert "x.vocab exists and holds another vocabulary" in caplog.messages[0]
+    same(read_corpus(tmp_path / "x.ldac"), other)
+
+
+def test_other_counts_do_not_silently_get_the_vocabulary(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """vocab.txt is looked for last: a file for the same NAME would come before it."""
+    write_corpus(small_corpus(), tmp_path / "docword.x.txt")
+    (tmp_path / "vocab.x.txt").rename(tmp_path / "vocab.txt")
+    write_corpus(small_corpus(), tmp_path / "x.mtx")  # with the same words there is no harm
+    (tmp_path / "x.vocab").unlink()
+    (tmp_path / "x.mtx").unlink()
+    other = Corpus(small_corpus().counts, ("doe", "cat", "bee", "ant"), small_corpus().doc_ids)
+    before = only_file(tmp_path)
+    with pytest.raises(FileExistsError) as error:
+        write_corpus(other, tmp_path / "x.mtx")
+    says(error, "x.vocab would be read in place of vocab.txt for docword.x.txt")
+    assert only_file(tmp_path) == before
+    same(read_corpus(tmp_path / "docword.x.txt"), small_corpus())
+    write_corpus(other, tmp_path / "y.mtx")  # of another NAME
+    write_corpus(other, tmp_path / "x.mtx", replace=True)
+    assert len(caplog.messages) == 1
+    assert "in place of vocab.txt" in caplog.messages[0]
+
+
+def test_counts_without_a_vocabulary_are_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / "docword.x.txt").write_text("0\n4\n0\n")
+    (tmp_path / "x.txt").touch()
+    write_corpus(small_corpus(), tmp_path / "x.mtx")
+    same(read_corpus(tmp_path / "x.mtx"), small_corpus())
+
+
+@pytest.mark.parametrize("content", ['{"hello": 1}', "[]", "", "changed"])
+def test_only_a_real_corpus_is_replaced(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "there"
+    write_corpus(small_corpus(), path, "corpus")
+    header = path / "header.json"
+    text = content
+    if content == "changed":
+        text = header.read_text().replace('"version": 2', '"version": 1')
+        assert text != header.read_text()
+    header.write_text(text)
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    for replace in (False, True):
+        with pytest.raises(FileExistsError, match="holds no corpus that can be replaced"):
+            write_corpus(small_corpus().rows([0]), path, "corpus", replace=replace)
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
+
+
+def test_pipes_and_directories_stay(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.jsonl")
+    with pytest.raises(FileExistsError, match="a pipe or a device"):
+        write_corpus(small_corpus(), tmp_path / "x.jsonl", replace=True)
+    (tmp_path / "x.vocab").mkdir()
+    with pytest.raises(FileExistsError) as error:
+        write_corpus(small_corpus(), tmp_path / "x.mtx", replace=True)
+    says(error, str(tmp_path / "x.vocab"), "is a directory or a device")
+    assert only_file(tmp_path) == "x.jsonl x.vocab"
 
 
 @pytest.mark.parametrize("name", NAMES)

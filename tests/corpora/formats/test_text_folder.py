@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -85,6 +86,38 @@ def test_a_bad_byte_names_file_and_offset(tmp_path: Path) -> None:
     with pytest.raises(CorpusFormatError) as error:
         read_text_folder(tmp_path)
     says(error, str(tmp_path / "bad.txt"), "byte 5")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "link to a device"])
+def test_what_is_no_regular_file_is_refused_by_name(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("a")
+    odd = tmp_path / "texts" / "odd"
+    pipe = odd if kind == "pipe" else tmp_path / "pipe"
+    os.mkfifo(pipe)
+    if kind != "pipe":
+        odd.symlink_to(pipe if kind == "link to a pipe" else "/dev/null")
+
+    def give_up(signum: int, frame: object) -> None:
+        del signum, frame
+        raise AssertionError("it waits for the pipe")
+
+    former = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(20)
+    try:
+        with pytest.raises(CorpusFormatError) as error:
+            read_text_folder(tmp_path / "texts")
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+    says(error, str(odd), "no regular file")
+
+
+def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "elsewhere").write_text("a b")
+    (tmp_path / "texts" / "linked").symlink_to(tmp_path / "elsewhere")
+    assert bags(read_text_folder(tmp_path / "texts")) == [{"a": 1, "b": 1}]
 
 
 def test_a_file_name_that_is_not_utf_8(tmp_path: Path) -> None:
