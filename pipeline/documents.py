@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from corpora import (
@@ -17,6 +18,7 @@ from corpora import (
     part_of,
 )
 from corpora.corpus import build_corpus_on_disk
+from corpora.errors import CorpusFormatError
 from corpora.tokens.model_choice import meaning
 from corpora.tokens.spacy_model import BLANK
 from corpora.vocabulary import learn_vocabulary
@@ -37,6 +39,9 @@ logger = logging.getLogger(__name__)
 
 FEW_ARTICLES = 1000
 """A store of fewer has its sections as documents, unless the settings say otherwise."""
+
+SHOWN = 5
+"""Articles passed over that a warning names."""
 
 
 def text_settings(settings: TrainSettings) -> TextSettings:
@@ -95,7 +100,15 @@ def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
 
     That is what a document is, and which spaCy model fits the articles' language. Once the model is
     recorded by its name, new texts and other articles are read by the same one.
+
+    Raises
+    ------
+    CorpusFormatError
+        If there are no articles, which could decide nothing.
+    UsageError
+        If the settings make no sense.
     """
+    refuse_empty(settings.articles, n_articles)
     if settings.documents == "auto":
         documents = "section" if n_articles < FEW_ARTICLES else "article"
         settings = replace(settings, documents=documents)
@@ -107,6 +120,21 @@ def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
     text_settings(settings)
     bigram_patterns(settings)
     return settings
+
+
+def refuse_empty(store: str, n_articles: int) -> None:
+    """Raise an error if the store at `store`, of so many articles, is empty.
+
+    Raises
+    ------
+    CorpusFormatError
+        If it is.
+    """
+    if not n_articles:
+        raise CorpusFormatError(
+            f"{store} holds no articles: fill it with"
+            f" `python -m pipeline download --output {store}`"
+        )
 
 
 def make_corpus(run: RunDirectory, settings: TrainSettings, tokens: TokenStore) -> Corpus:
@@ -171,7 +199,8 @@ def tokens_of(
 ) -> TokenStore:
     """The tokens of every article, from the store's cache as far as they are there.
 
-    With `entries`, of the articles in these shards.
+    With `entries`, of the articles in these shards. If some of them were passed over, as they kill
+    the process that annotates them, a warning says so each time.
     """
     tokens = token_store(articles, settings, entries)
     missing = tokens.missing()
@@ -182,7 +211,36 @@ def tokens_of(
             for entry, (_, n_new) in zip(missing, tokens.fill(n_processes), strict=True):
                 n_tokens += n_new
                 progress.update(entry.articles, f"{n_tokens:,} tokens")
+    _warn_of_passed_over(tokens)
     return tokens
+
+
+def record_passed_over(run: RunDirectory, tokens: TokenStore) -> None:
+    """Note in the run's provenance which articles have no words as they could not be annotated."""
+    doc_ids = [doc_id for found in tokens.passed_over().values() for doc_id in found]
+    about = run.provenance().get("annotation", {})
+    run.update_provenance({"annotation": {**about, "passed_over": doc_ids}})
+
+
+def _warn_of_passed_over(tokens: TokenStore) -> None:
+    passed_over = tokens.passed_over()
+    if not passed_over:
+        return
+    names = [
+        f"{doc_id} {title}" for found in passed_over.values() for doc_id, title in found.items()
+    ]
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    files = [str(path) for path in islice(passed_over, SHOWN)]
+    logger.warning(
+        "%s of the articles in %s killed the process that annotated them and have no words: %s%s; "
+        "to have them tried again delete %s%s",
+        f"{len(names):,}",
+        tokens.articles.path,
+        ", ".join(names[:SHOWN]),
+        more,
+        " ".join(files),
+        f" and {len(passed_over) - SHOWN:,} more" if len(passed_over) > SHOWN else "",
+    )
 
 
 def _learn(

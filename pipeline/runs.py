@@ -303,7 +303,8 @@ def about_articles(
             "revision of each article.",
         },
     }
-    if settings.documents != "auto":  # else the articles that decide this are not there yet
+    if settings.documents != "auto" and settings.spacy_model:
+        # Else the articles that decide these are not there yet.
         about["annotation"] = json.loads(describe(text_settings(settings)))
     return about
 

@@ -37,8 +37,8 @@ def annotate_articles(
 ) -> AnnotatedArticles:
     """What the annotator says of all sections of the articles.
 
-    In a worker process, `working_on` is told the place, id and title of what is being annotated:
-    the first article of those that are annotated together.
+    In a worker process, `working_on` is told the place, id and title of the article that is being
+    cut into pieces, and of the first of those that are being annotated together.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def annotate_articles(
     one_by_one
         Annotate no two articles together; the result is the same.
     passed_over
-        Places, counted from 0, of articles to pass over.
+        Places, counted from 0, of articles to pass over. Of their text nothing is looked at.
     """
     collected = _Collected()
     headings, doc_ids, titles, skipped = [], [], [], []
@@ -58,8 +58,8 @@ def annotate_articles(
 
     def annotate() -> None:
         nonlocal n_characters
-        working_on(note)
         if together:
+            working_on(note)
             collected.add(annotator.annotate(together))
         working_on("")
         together.clear()
@@ -68,20 +68,25 @@ def annotate_articles(
     for place, article in enumerate(articles):
         doc_ids.append(article.document_id)
         titles.append(article.title)
-        sections = article.sections()
-        n_sections.append(len(sections))
         if place in passed_over:
             skipped.append(article.document_id)
+            n_sections.append(0)
+            continue
+        name = f"{place} {article.document_id} {article.title}"
+        working_on(name)
+        sections = article.sections()
+        n_sections.append(len(sections))
         for heading, text in sections:
             headings.append(heading)
             n_pieces.append(0)
-            for piece in pieces_of(text) if place not in passed_over else ():
-                note = note if together else f"{place} {article.document_id} {article.title}"
+            for piece in pieces_of(text):
+                note = note if together else name
                 together.append(piece)
                 n_pieces[-1] += 1
                 n_characters += len(piece)
                 if n_characters >= TOGETHER:
                     annotate()
+                    working_on(name)
         if one_by_one:
             annotate()
     annotate()

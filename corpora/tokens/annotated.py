@@ -61,7 +61,7 @@ class AnnotatedArticles:
     titles: tuple[str, ...]
     """(n_articles,)"""
     passed_over: tuple[str, ...] = ()
-    """Those of `doc_ids` that no annotation could be made of; they have sections without tokens."""
+    """Those of `doc_ids` that no annotation could be made of; they have no sections."""
 
     def __post_init__(self) -> None:
         if not (

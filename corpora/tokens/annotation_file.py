@@ -1,7 +1,7 @@
 """Annotated articles on disk: a compressed .npz file without pickle, with a checksum.
 
-Its last 32 bytes, to a zip reader the archive's comment, are the SHA-256 of the rest. An article
-takes some 1.5 kB a thousand words.
+Its last 32 bytes, to a zip reader the archive's comment, are the SHA-256 of the rest. It names the
+shard that it was made from by its SHA-256. An article takes some 1.5 kB a thousand words.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +21,11 @@ from corpora.tokens.annotated import AnnotatedArticles
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 STRINGS = ("words", "tags", "headings", "doc_ids", "titles", "passed_over")
 FLAGS = ("is_alphabetic", "is_stop_word", "entry_is_stop", "continues_chunk")
@@ -32,15 +33,25 @@ INDICES = ("entry_word", "entry_tag", "entry_pos", "entry_of")
 STARTS = ("piece_start", "section_start", "article_start")
 
 
-def save_annotated(articles: AnnotatedArticles, path: str | os.PathLike[str]) -> None:
-    """Write a file, whole or not at all; equal annotations make equal files.
+def save_annotated(
+    articles: AnnotatedArticles, path: str | os.PathLike[str], shard_sha256: str
+) -> None:
+    """Write a file, whole or not at all; equal annotations of one shard make equal files.
+
+    Parameters
+    ----------
+    shard_sha256
+        Of the shard that holds the articles, in hexadecimal.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     """
-    arrays: dict[str, NDArray[Any]] = {"version": np.array(FORMAT_VERSION)}
+    arrays: dict[str, NDArray[Any]] = {
+        "version": np.array(FORMAT_VERSION),
+        "shard": _packed([shard_sha256]),
+    }
     for name in STRINGS:
         arrays[name] = _packed(getattr(articles, name))
     for name in FLAGS:
@@ -59,35 +70,80 @@ def save_annotated(articles: AnnotatedArticles, path: str | os.PathLike[str]) ->
         stream.write(content + hashlib.sha256(content).digest())
 
 
-def load_annotated(path: str | os.PathLike[str]) -> AnnotatedArticles:
-    """What `save_annotated` wrote.
+def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> AnnotatedArticles:
+    """What `save_annotated` wrote for that shard.
 
     Raises
     ------
     CorpusFormatError
-        If the file is not an annotation or was changed.
+        If the file is not an annotation, was changed, or belongs to another shard.
     UnsupportedVersionError
         If a newer version of this software wrote it.
+    OSError
+        If the file cannot be read.
     """
     stored = Path(path).read_bytes()
     content, digest = stored[:-32], stored[-32:]
     if hashlib.sha256(content).digest() != digest:
         raise CorpusFormatError(f"{path}: the annotation is damaged; delete the file to redo it")
-    with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
-        try:
+    with _arrays_of(path, io.BytesIO(stored)) as arrays:
+        (made_from,) = _unpacked(arrays["shard"])
+        if made_from != shard_sha256:
+            raise CorpusFormatError(
+                f"{path} is the annotation of another shard, of SHA-256 {made_from[:64]}; delete "
+                "the file to redo it"
+            )
+        values: dict[str, Any] = {name: _unpacked(arrays[name]) for name in STRINGS}
+        for name in FLAGS:
+            packed, count = arrays[name], int(arrays[f"n_{name}"])
+            if not 0 <= count <= 8 * len(packed):
+                raise ValueError(f"{count} flags in {len(packed)} bytes")
+            values[name] = np.unpackbits(packed, count=count).astype(bool)
+        for name in INDICES:
+            values[name] = _unsigned(arrays[name])
+        for name in STARTS:
+            lengths = _unsigned(arrays[name])
+            values[name] = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+        return AnnotatedArticles(**values)
+
+
+def load_passed_over(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Title of each article, by its id, that no annotation could be made of.
+
+    Looks at nothing else in the file and checks nothing else, so it takes a fraction of what
+    `load_annotated` does.
+
+    Raises
+    ------
+    CorpusFormatError, UnsupportedVersionError, OSError
+        As `load_annotated` does.
+    """
+    with Path(path).open("rb") as file, _arrays_of(path, file) as arrays:
+        passed_over = _unpacked(arrays["passed_over"])
+        if not passed_over:
+            return {}
+        title_of = dict(zip(_unpacked(arrays["doc_ids"]), _unpacked(arrays["titles"]), strict=True))
+        return {doc_id: title_of[doc_id] for doc_id in passed_over}
+
+
+@contextmanager
+def _arrays_of(
+    path: str | os.PathLike[str], file: IO[bytes]
+) -> Iterator[Mapping[str, NDArray[Any]]]:
+    """The arrays in `file`; whatever fails in the block is put down to what is in it."""
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
             if arrays["version"] > FORMAT_VERSION:
                 raise UnsupportedVersionError(f"{path} was written by a newer wikitopics")
-            values: dict[str, Any] = {name: _unpacked(arrays[name]) for name in STRINGS}
-            for name in FLAGS:
-                count = int(arrays[f"n_{name}"])
-                values[name] = np.unpackbits(arrays[name], count=count).astype(bool)
-            for name in INDICES:
-                values[name] = arrays[name]
-            for name in STARTS:
-                values[name] = np.concatenate(([0], np.cumsum(arrays[name], dtype=np.int64)))
-            return AnnotatedArticles(**values)
-        except KeyError as error:
-            raise CorpusFormatError(f"{path} is not an annotation: {error}") from error
+            yield arrays
+    except (CorpusFormatError, MemoryError):
+        raise
+    # With a sound checksum too anything may be in it, and numpy, zipfile and json each have errors
+    # of their own for what is none of theirs.
+    except Exception as error:
+        raise CorpusFormatError(
+            f"{path} is not an annotation ({error}); delete the file to redo it"
+        ) from error
 
 
 def _packed(strings: Sequence[str]) -> NDArray[np.uint8]:
@@ -95,7 +151,17 @@ def _packed(strings: Sequence[str]) -> NDArray[np.uint8]:
 
 
 def _unpacked(array: NDArray[np.uint8]) -> tuple[str, ...]:
-    return tuple(json.loads(array.tobytes()))
+    strings = json.loads(array.tobytes())
+    if not (isinstance(strings, list) and all(isinstance(each, str) for each in strings)):
+        raise ValueError("expected a list of strings")
+    return tuple(strings)
+
+
+def _unsigned(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:
+    """The array, if it is one that `_narrow` can have made."""
+    if array.dtype.kind != "u" or array.ndim != 1:
+        raise ValueError(f"expected a row of unsigned integers, found {array.dtype}{array.shape}")
+    return array
 
 
 def _narrow(array: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:

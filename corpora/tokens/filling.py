@@ -56,6 +56,7 @@ def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
     ------
     WorkerDiedError
         If no article is to blame: workers die for another reason, most often for want of memory.
+        Also if an article kills that is passed over already.
     """
     place, _, name = note.partition(" ")
     reason = f"a worker process died at {name or task.entry.shard}"
@@ -71,6 +72,8 @@ def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
             "%s or just behind it; the articles of its shard are tried one by one", reason
         )
         return replace(task, one_by_one=True)
+    if int(place) in task.passed_over:
+        raise WorkerDiedError(f"{reason} though it was passed over; please report this")
     if len(task.passed_over) == MOST_PASSED_OVER:
         raise WorkerDiedError(
             f"{reason}, and at {MOST_PASSED_OVER} articles before; if the system runs out of "
@@ -104,5 +107,5 @@ def annotate_shard(task: ShardTask) -> ShardDone:
         one_by_one=task.one_by_one,
         passed_over=task.passed_over,
     )
-    save_annotated(annotated, task.path)
+    save_annotated(annotated, task.path, task.entry.sha256)
     return ShardDone(annotated.n_articles, annotated.n_tokens, tuple(warnings))

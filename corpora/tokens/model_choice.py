@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
+from corpora.errors import CorpusFormatError
 from corpora.tokens.spacy_model import BLANK, find_model, is_language, model_directory
 
 if TYPE_CHECKING:
@@ -36,20 +37,30 @@ def model_for_store(articles: ArticleStore) -> str:
 
     The first shard never changes, so that the answer is the same however far the store has grown.
     A store of several languages is taken for one of that language, with a logged warning.
+
+    Raises
+    ------
+    CorpusFormatError
+        If the store holds no articles, or is damaged.
+    MissingModelError
+        As `model_for_language` does.
     """
-    for entry in articles.entries[:1]:
-        numbers = Counter(article.language for article in articles.read_shard(entry))
-        language = max(sorted(numbers), key=numbers.__getitem__)
-        others = {each for each, _ in articles.sites()}.union(numbers) - {language}
-        if others:
-            logger.warning(
-                "the store holds articles in %s; all of them are read as %s, the language of most "
-                "articles of its first shard; name another model to have it otherwise",
-                ", ".join(sorted({language, *others})),
-                language or "en",
-            )
-        return model_for_language(language)
-    return model_for_language("")
+    entries = articles.entries
+    if not entries:
+        raise CorpusFormatError(
+            f"{articles.path} holds no articles yet, so their language cannot tell the spaCy model"
+        )
+    numbers = Counter(article.language for article in articles.read_shard(entries[0]))
+    language = max(sorted(numbers), key=numbers.__getitem__)
+    others = {each for each, _ in articles.sites()}.union(numbers) - {language}
+    if others:
+        logger.warning(
+            "the store holds articles in %s; all of them are read as %s, the language of most "
+            "articles of its first shard; name another model to have it otherwise",
+            ", ".join(sorted({language, *others})),
+            language or "en",
+        )
+    return model_for_language(language)
 
 
 def model_for_language(language: str) -> str:

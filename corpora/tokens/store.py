@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from corpora.files import atomic_write_text, remove_partial_files, sha256_of
 from corpora.lock import writer_lock
-from corpora.tokens.annotation_file import load_annotated
+from corpora.tokens.annotation_file import load_annotated, load_passed_over
 from corpora.tokens.filling import ShardTask, after_death, annotate_shard, prepare
 from corpora.tokens.selection import select
 from corpora.tokens.spacy_model import describe_model, find_model
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Counts up whenever the same text and model come to another annotation than before."""
 
 
@@ -82,7 +82,8 @@ class TokenStore:
         made are missing. They are the same to the bit for any number of processes.
 
         If a worker process dies, its shard is tried again article by article; the article at which
-        one dies again is passed over, with a logged warning, and counts as one without words.
+        one dies again is passed over, with a logged warning, and counts as one without words; see
+        `passed_over`. With one process there is no worker: what kills it ends the program.
 
         Raises
         ------
@@ -110,13 +111,27 @@ class TokenStore:
                 said.update(done.warnings)
                 yield done.n_articles, done.n_tokens
 
+    def passed_over(self) -> dict[Path, dict[str, str]]:
+        """Articles that killed their worker and so have no words: title by id, by file.
+
+        Deleting the file has them tried again. Shards that are not annotated yet have none.
+
+        Raises
+        ------
+        CorpusFormatError
+            If a file is not an annotation.
+        """
+        there = (path for entry in self.entries if (path := self._path_of(entry)).exists())
+        return {path: found for path in there if (found := load_passed_over(path))}
+
     def __iter__(self) -> Iterator[TokenBlock]:
         if missing := self.missing():
             raise RuntimeError(
                 f"{len(missing)} of {len(self.entries)} shards are not annotated; call fill() first"
             )
         return (
-            select(load_annotated(self._path_of(entry)), self.settings) for entry in self.entries
+            select(load_annotated(self._path_of(entry), entry.sha256), self.settings)
+            for entry in self.entries
         )
 
     def _path_of(self, entry: ShardEntry) -> Path:

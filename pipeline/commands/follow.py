@@ -24,7 +24,13 @@ from corpora.files import atomic_write_text
 from models import seed_from
 from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.document_stream import DocumentStream
-from pipeline.documents import decide_documents, learn_words, text_settings, tokens_of
+from pipeline.documents import (
+    decide_documents,
+    learn_words,
+    record_passed_over,
+    text_settings,
+    tokens_of,
+)
 from pipeline.errors import Interrupted
 from pipeline.following import FollowedStore
 from pipeline.interrupts import Deferred, signals_handled_by
@@ -82,6 +88,7 @@ def follow(
     _StreamTraining(run, settings, store, stream, first, checkpoint, n_threads).run_to_the_end()
 
     tokens = tokens_of(articles, text_settings(settings), n_threads, store.entries)
+    record_passed_over(run, tokens)
     with Progress("counts", store.n_articles, "articles") as progress:
 
         def joined() -> Iterator[TokenBlock]:

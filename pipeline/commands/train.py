@@ -21,6 +21,8 @@ from pipeline.documents import (
     decide_documents,
     learn_bigrams,
     make_corpus,
+    record_passed_over,
+    refuse_empty,
     text_settings,
     tokens_of,
 )
@@ -59,6 +61,8 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
     """
     run, settings = open_run(settings, given)
     _check(settings)
+    if settings.articles and not settings.follow and not run.exists:
+        refuse_empty(settings.articles, len(ArticleStore(settings.articles)))
     run.path.mkdir(parents=True, exist_ok=True)
     with writer_lock(run.path):
         for directory in (run.path, run.checkpoint_path.parent):
@@ -157,6 +161,7 @@ def _count(run: RunDirectory, settings: TrainSettings, n_processes: int) -> Corp
     started = time.monotonic()
     articles = ArticleStore(settings.articles)
     tokens = tokens_of(articles, text_settings(settings), n_processes)
+    record_passed_over(run, tokens)
     tokenized = time.monotonic()
     corpus = make_corpus(run, settings, tokens)
     seconds = {"text": tokenized - started, "counting": time.monotonic() - tokenized}

@@ -205,7 +205,33 @@ def test_articles_that_are_no_store(tmp_path: Path) -> None:
 
 def test_an_empty_store(tmp_path: Path) -> None:
     ArticleStore(tmp_path / "articles").append([])
-    assert "have no words" in failed(3, "train", "--articles", "articles", cwd=tmp_path)
+    error = failed(3, "train", "--articles", "articles", "--run", "r", cwd=tmp_path)
+    assert "articles holds no articles: fill it with `python -m pipeline download" in error
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("following", [(), ("--follow",), ("--follow", "--documents", "article")])
+def test_an_empty_store_does_not_fix_the_language(
+    tmp_path: Path, following: tuple[object, ...]
+) -> None:
+    store = ArticleStore(tmp_path / "hi")
+    store.append([])
+    provenance = tmp_path / "runs/r/provenance.json"
+    argv = ("train", "--articles", "hi", "--run", "r", "--topics", 2, "--threads", 1)
+    argv += (*following, "--no-below", 1, "--no-above", 1, "--test", 0, "--validation", 0)
+    assert "hi holds no articles: fill it" in failed(3, *argv, cwd=tmp_path)
+    if following:
+        assert "annotation" not in json.loads(provenance.read_text())
+    else:
+        assert not (tmp_path / "runs").exists()
+
+    store.append(
+        Article(n, 0, f"T {n}", "", "", "hi", "", "\u0928\u0926\u0940 \u092a\u0939\u093e\u0921")
+        for n in range(1, 9)
+    )
+    outcome = call(*argv, cwd=tmp_path)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(provenance.read_text())["annotation"]["spacy_model"] == "blank:hi"
 
 
 def test_articles_that_are_all_too_short(tmp_path: Path) -> None:

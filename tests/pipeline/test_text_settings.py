@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from corpora import Article, ArticleStore, find_model
+from corpora.errors import CorpusFormatError
+from corpora.tokens import spacy_model
 from pipeline.bigram_patterns import bigram_patterns
 from pipeline.documents import decide_documents, text_settings
 from pipeline.errors import UsageError
+from pipeline.runs import about_articles
 from pipeline.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -82,6 +85,24 @@ def test_what_is_left_open_is_decided_and_what_is_named_is_not(
         True,
         True,
     ]
+
+
+def test_an_empty_store_decides_nothing(tmp_path: Path) -> None:
+    ArticleStore(tmp_path / "de").append([])
+    for settings in (SETTINGS, replace(SETTINGS, spacy_model="blank:de")):
+        with pytest.raises(CorpusFormatError, match="de holds no articles: fill it"):
+            decide_documents(replace(settings, articles=str(tmp_path / "de")), 0)
+
+
+def test_the_annotation_is_recorded_once_documents_and_model_are_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spacy_model, "DEFAULT_MODELS", ("no_such_model",))
+    for undecided in (SETTINGS, TrainSettings(spacy_model="blank:de")):
+        assert "annotation" not in about_articles(undecided, (), settled=False)
+    decided = replace(SETTINGS, spacy_model="blank:de")
+    about = about_articles(decided, (), settled=False)["annotation"]
+    assert about["spacy_model"] == "blank:de"
 
 
 def test_what_a_language_cannot_have_is_refused_before_anything_is_made(tmp_path: Path) -> None:

@@ -159,9 +159,9 @@ def test_interrupted_in_the_text_stage_and_resumed(
 ) -> None:
     save, n_saved = filling.save_annotated, 0
 
-    def save_and_signal(articles: AnnotatedArticles, path: Path) -> None:
+    def save_and_signal(articles: AnnotatedArticles, path: Path, shard_sha256: str) -> None:
         nonlocal n_saved
-        save(articles, path)
+        save(articles, path, shard_sha256)
         n_saved += 1
         if n_saved == 3:
             os.kill(os.getpid(), number)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.tokens import filling
+from corpora.articles.article import Article
+from corpora.tokens import annotate, filling
 from corpora.tokens.annotation import PARTS_OF_SPEECH, Annotation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from corpora.articles.store import ArticleStore
 
@@ -31,8 +32,8 @@ class Scripted:
 
     def annotate(self, texts: Sequence[str]) -> Annotation:
         self.calls.append(list(texts))
-        if any(DEADLY in text for text in texts):
-            os.kill(os.getpid(), signal.SIGKILL)
+        for text in texts:
+            _die_of(text)
         tokens = [[token.split("/") for token in text.split()] for text in texts]
         flat = [token for text in tokens for token in text]
         lemmas = sorted({token[0] for token in flat})
@@ -59,6 +60,39 @@ def nouns(text: str) -> str:
 def prepare_scripted(articles: ArticleStore, model: str, noun_chunks: bool) -> None:
     """In the place of `filling.prepare`, in a worker."""
     filling._prepared[:] = [(articles, Scripted(noun_chunks=noun_chunks), frozenset({"the"}), [])]
+
+
+def prepare_deadly_pieces(articles: ArticleStore, model: str, noun_chunks: bool) -> None:
+    """As `prepare_scripted`, but a deadly text kills as it is cut into pieces."""
+    prepare_scripted(articles, model, noun_chunks)
+    cut = annotate.pieces_of
+
+    def pieces_of(text: str) -> Iterator[str]:
+        _die_of(text)
+        return cut(text)
+
+    annotate.pieces_of = pieces_of
+
+
+def prepare_deadly_sections(articles: ArticleStore, model: str, noun_chunks: bool) -> None:
+    """As `prepare_scripted`, but a deadly article kills as its sections are looked for."""
+    prepare_scripted(articles, model, noun_chunks)
+    cut = Article.sections
+
+    def sections(article: Article) -> list[tuple[str, str]]:
+        _die_of(article.text)
+        return cut(article)
+
+    Article.sections = sections  # type: ignore[method-assign]
+
+
+PREPARE_CUTTING = {"pieces_of": prepare_deadly_pieces, "sections": prepare_deadly_sections}
+"""By what it is that kills."""
+
+
+def _die_of(text: str) -> None:
+    if DEADLY in text:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def die_outside_of_any_article(task: filling.ShardTask) -> filling.ShardDone:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
+import pickle
 import zipfile
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,11 +20,14 @@ from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.tokens import annotation_file
 from corpora.tokens.annotate import annotate_articles
 from corpora.tokens.annotated import AnnotatedArticles
-from corpora.tokens.annotation_file import load_annotated, save_annotated
+from corpora.tokens.annotation_file import load_annotated, load_passed_over, save_annotated
 from tests.corpora.tokens.scripted import Scripted
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+SHARD, OTHER_SHARD = "5a" * 32, "5b" * 32
 
 
 def annotated(
@@ -59,26 +65,26 @@ def test_saved_annotations_come_back(
 ) -> None:
     path = tmp_path_factory.mktemp("annotation") / "a.npz"
     articles = annotated(texts, noun_chunks=noun_chunks, title=title)
-    save_annotated(articles, path)
-    assert same(load_annotated(path), articles)
+    save_annotated(articles, path, SHARD)
+    assert same(load_annotated(path, SHARD), articles)
 
 
 def test_half_a_surrogate_pair_in_a_title_comes_back(tmp_path: Path) -> None:
     articles = replace(small(), titles=("\ud800", "", "x"))
-    save_annotated(articles, tmp_path / "a.npz")
-    assert same(load_annotated(tmp_path / "a.npz"), articles)
+    save_annotated(articles, tmp_path / "a.npz", SHARD)
+    assert same(load_annotated(tmp_path / "a.npz", SHARD), articles)
 
 
 def test_many_entries_come_back(tmp_path: Path) -> None:
     articles = annotated([" ".join(f"w{n}/NN/NOUN/-" for n in range(70_000))])
     assert len(articles.entry_word) == 70_000
-    save_annotated(articles, tmp_path / "a.npz")
-    assert same(load_annotated(tmp_path / "a.npz"), articles)
+    save_annotated(articles, tmp_path / "a.npz", SHARD)
+    assert same(load_annotated(tmp_path / "a.npz", SHARD), articles)
 
 
 def test_equal_annotations_make_equal_files_that_numpy_reads(tmp_path: Path) -> None:
-    save_annotated(small(), tmp_path / "a.npz")
-    save_annotated(small(), tmp_path / "b.npz")
+    save_annotated(small(), tmp_path / "a.npz", SHARD)
+    save_annotated(small(), tmp_path / "b.npz", SHARD)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     with np.load(tmp_path / "a.npz", allow_pickle=False) as arrays:
         assert arrays["entry_of"].tolist() == small().entry_of.tolist()
@@ -89,31 +95,122 @@ def test_equal_annotations_make_equal_files_that_numpy_reads(tmp_path: Path) -> 
 
 def test_a_flipped_byte_is_noticed_wherever_it_is(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    save_annotated(small(), path)
+    save_annotated(small(), path, SHARD)
     stored = path.read_bytes()
     for position in range(0, len(stored), 7):
         changed = bytearray(stored)
         changed[position] ^= 0x01
         path.write_bytes(changed)
         with pytest.raises(CorpusFormatError, match=r"a\.npz"):
-            load_annotated(path)
+            load_annotated(path, SHARD)
 
 
 @pytest.mark.parametrize("length", [0, 10, 100, -1])
 def test_a_shortened_file_is_noticed(length: int, tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    save_annotated(small(), path)
+    save_annotated(small(), path, SHARD)
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(CorpusFormatError, match="damaged; delete the file to redo it"):
-        load_annotated(path)
+        load_annotated(path, SHARD)
 
 
 def test_a_file_of_a_newer_version_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr(annotation_file, "FORMAT_VERSION", 2)
-        save_annotated(small(), tmp_path / "a.npz")
+        newer.setattr(annotation_file, "FORMAT_VERSION", annotation_file.FORMAT_VERSION + 1)
+        save_annotated(small(), tmp_path / "a.npz", SHARD)
     with pytest.raises(UnsupportedVersionError, match="newer"):
-        load_annotated(tmp_path / "a.npz")
+        load_annotated(tmp_path / "a.npz", SHARD)
+    with pytest.raises(UnsupportedVersionError, match="newer"):
+        load_passed_over(tmp_path / "a.npz")
+
+
+def test_the_annotation_of_another_shard_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    save_annotated(small(), path, OTHER_SHARD)
+    with pytest.raises(CorpusFormatError, match=rf"a\.npz .* {OTHER_SHARD}; delete the file"):
+        load_annotated(path, SHARD)
+
+
+def test_articles_that_were_passed_over_are_read_alone(tmp_path: Path) -> None:
+    articles = annotated(["x/NN/NOUN/-"] * 7)
+    save_annotated(articles, tmp_path / "a.npz", SHARD)
+    assert articles.passed_over == ("en:5",)
+    assert load_passed_over(tmp_path / "a.npz") == {"en:5": "Drei § ü"}
+    save_annotated(small(), tmp_path / "b.npz", SHARD)
+    assert load_passed_over(tmp_path / "b.npz") == {}
+
+
+def with_digest(content: bytes) -> bytes:
+    """As if `save_annotated` had written it."""
+    if content.startswith(b"PK"):
+        content = content[:-2] + (32).to_bytes(2, "little")
+    return content + hashlib.sha256(content).digest()
+
+
+def archive(**changes: Any) -> bytes:
+    """The arrays of an annotation, some of them others."""
+    arrays = {
+        "version": np.array(annotation_file.FORMAT_VERSION),
+        "shard": packed([SHARD]),
+        **{name: packed([]) for name in annotation_file.STRINGS},
+        **{name: np.zeros(0, np.uint8) for name in annotation_file.FLAGS},
+        **{f"n_{name}": np.array(0) for name in annotation_file.FLAGS},
+        **{name: np.zeros(0, np.uint8) for name in annotation_file.INDICES},
+        **{name: np.zeros(0, np.uint8) for name in annotation_file.STARTS},
+    }
+    file = io.BytesIO()
+    np.savez(file, **(arrays | changes))
+    return file.getvalue()
+
+
+def packed(strings: object) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    return np.frombuffer(json.dumps(strings).encode(), dtype=np.uint8)
+
+
+def test_the_archive_of_the_next_test_is_sound_but_for_what_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_bytes(with_digest(archive()))
+    assert load_annotated(tmp_path / "a.npz", SHARD).n_articles == 0
+    assert load_passed_over(tmp_path / "a.npz") == {}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no archive",
+        b"PK\x03\x04 no archive either",
+        pickle.dumps({"words": []}),
+        archive(version=np.array("two")),
+        archive(shard=packed([])),
+        archive(shard=packed([1])),
+        archive(words=np.frombuffer(b"no JSON", dtype=np.uint8)),
+        archive(words=np.frombuffer(b"\xff\xfe\xff", dtype=np.uint8)),
+        archive(words=np.array([{}], dtype=object)),
+        archive(words=packed([1, 2])),
+        archive(words=packed({"a": 1})),
+        archive(is_alphabetic=np.zeros(1)),
+        archive(n_is_alphabetic=np.array(10**15)),
+        archive(n_is_alphabetic=np.array([1, 2])),
+        archive(entry_of=np.zeros(1)),
+        archive(entry_of=np.zeros((0, 2), dtype=np.uint8)),
+        archive(piece_start=np.array(["a"])),
+        archive(piece_start=np.array([1], dtype=np.uint8)),
+        archive(passed_over=packed(["en:1"])),
+    ],
+)
+def test_foreign_content_with_a_sound_digest_is_no_annotation(
+    content: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "x.npz").write_bytes(with_digest(content))
+    with pytest.raises(CorpusFormatError, match=r"x\.npz .*; delete the file to redo it"):
+        load_annotated(tmp_path / "x.npz", SHARD)
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", archive(passed_over=packed(["en:1"]))])
+def test_articles_passed_over_of_a_foreign_file_are_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(with_digest(content))
+    with pytest.raises(CorpusFormatError, match=r"x\.npz .*; delete the file to redo it"):
+        load_passed_over(tmp_path / "x.npz")
 
 
 def test_another_archive_is_no_annotation(tmp_path: Path) -> None:
@@ -121,4 +218,4 @@ def test_another_archive_is_no_annotation(tmp_path: Path) -> None:
     np.savez(packed, x=np.zeros(3))
     (tmp_path / "x.npz").write_bytes(packed.getvalue())
     with pytest.raises(CorpusFormatError, match=r"x\.npz"):
-        load_annotated(tmp_path / "x.npz")
+        load_annotated(tmp_path / "x.npz", SHARD)

@@ -18,6 +18,7 @@ from corpora.tokens.store import TokenStore
 from corpora.worker_pool import WorkerDiedError
 from tests.corpora.tokens.scripted import (
     DEADLY,
+    PREPARE_CUTTING,
     die_outside_of_any_article,
     nouns,
     prepare_scripted,
@@ -56,8 +57,9 @@ def test_deadly_articles_are_passed_over_and_all_others_annotated(
         block.doc_ids[d] for block in blocks for d in range(block.n_docs) if not block.runs(d)
     }
     assert without == {"en:6", "en:8"}
-    files = [tokens.directory / f"{entry.sha256}.npz" for entry in articles.entries]
-    assert [load_annotated(path).passed_over for path in files] == [(), ("en:6", "en:8"), (), ()]
+    deadly = tokens.directory / f"{articles.entries[1].sha256}.npz"
+    assert tokens.passed_over() == {deadly: {"en:6": "Title 6", "en:8": "Title 8"}}
+    assert load_annotated(deadly, deadly.stem).passed_over == ("en:6", "en:8")
     # The shard's five articles were annotated together, so its first one was named at first.
     assert [message.partition(" again")[0] for message in caplog.messages] == [
         (
@@ -68,6 +70,24 @@ def test_deadly_articles_are_passed_over_and_all_others_annotated(
         "a worker process died at en:8 Title 8",
     ]
     assert tokens.missing() == []
+
+
+@pytest.mark.parametrize("step", ["pieces_of", "sections"])
+def test_an_article_that_kills_while_it_is_cut_is_passed_over_too(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(store_module, "prepare", PREPARE_CUTTING[step])
+    articles = store_with(tmp_path / "articles", {7})
+    tokens = TokenStore(articles, tmp_path / "tokens", TextSettings("blank:en"))
+    assert list(tokens.fill(2)) == [(5, 10), (5, 8), (5, 10), (5, 10)]
+    assert list(tokens.passed_over().values()) == [{"en:7": "Title 7"}]
+    assert all("en:7 Title 7" in message for message in caplog.messages)
+
+
+def test_an_article_that_kills_though_it_is_passed_over_ends_the_fill() -> None:
+    task = ShardTask(TASK.entry, TASK.path, one_by_one=True, passed_over=frozenset({3}))
+    with pytest.raises(WorkerDiedError, match="en:8 A title though it was passed over"):
+        after_death(task, "3 en:8 A title", 3)
 
 
 def test_deaths_that_no_article_is_to_blame_for_end_the_fill(

@@ -8,6 +8,7 @@ import pytest
 
 from corpora.articles.article import Article
 from corpora.articles.store import ArticleStore
+from corpora.errors import CorpusFormatError
 from corpora.tokens import model_choice
 from corpora.tokens.model_choice import model_for_language, model_for_store
 from corpora.tokens.spacy_model import find_model
@@ -83,8 +84,12 @@ def test_the_language_is_that_of_the_articles(
 ) -> None:
     installed.append("de_core_news_sm")
     assert model_for_store(store_of(tmp_path / "de", "de", "de")) == "de_core_news_sm"
-    assert model_for_store(store_of(tmp_path / "none")) == find_model("")
     assert caplog.messages == []
+
+
+def test_without_articles_there_is_nothing_to_tell_the_language(tmp_path: Path) -> None:
+    with pytest.raises(CorpusFormatError, match="none holds no articles yet"):
+        model_for_store(store_of(tmp_path / "none"))
 
 
 def test_of_several_languages_most_of_the_first_shard_decide(

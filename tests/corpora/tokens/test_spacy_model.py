@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import spacy
@@ -20,9 +20,6 @@ from corpora.tokens.spacy_model import (
 )
 from tests.corpora.tokens.models import all_nouns, save_all_nouns
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def test_only_what_is_needed_runs() -> None:
     assert load_model("").pipe_names == ["tok2vec", "tagger", "attribute_ruler", "lemmatizer"]
@@ -35,6 +32,25 @@ def test_noun_chunks_need_the_parser() -> None:
 def test_a_missing_model_names_the_command_that_installs_it() -> None:
     with pytest.raises(MissingModelError, match="python -m spacy download de_core_news_sm"):
         load_model("de_core_news_sm")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("../../no_such", "there is no directory ../../no_such;"),
+        ("models/mine", "there is no directory models/mine;"),
+        ("./here", "there is no directory ./here;"),
+        ("a b", "there is no directory a b;"),
+        ("{tmp_path}", "is no spaCy model: it is not a directory that holds a meta.json"),
+        ("de-core-news-sm", "run: python -m spacy download de_core_news_sm"),
+    ],
+)
+def test_a_path_without_a_model_is_not_to_be_downloaded(
+    name: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(MissingModelError, match=re.escape(message)) as raised:
+        find_model(name.format(tmp_path=tmp_path))
+    assert ("spacy download" in str(raised.value)) == ("spacy download" in message)
 
 
 def test_missing_english_models_name_the_package_to_install(
@@ -126,3 +142,31 @@ def test_a_changed_model_is_described_otherwise(tmp_path: Path) -> None:
     assert before["parts_of_speech_known"] is True
     assert describe_model("blank:de")["parts_of_speech_known"] is False
     assert describe_model("blank:de") != describe_model("blank:hi")
+
+
+@pytest.mark.parametrize("whole", [10**9, 16])
+def test_any_file_of_a_model_tells_it_from_others(
+    whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files longer than `WHOLE` by their ends."""
+    monkeypatch.setattr(spacy_model, "WHOLE", whole)
+    model = save_all_nouns(tmp_path)
+    before = describe_model(model)
+    files = [path for path in (tmp_path / "all_nouns").rglob("*") if path.stat().st_size]
+    files = [path for path in files if path.is_file() and path.name != "meta.json"]
+    assert len(files) >= 4
+    for path in files:
+        content = path.read_bytes()
+        for changed in (content[:-1] + b"\x7f", b"\x7f" + content[1:], content + b" "):
+            path.write_bytes(changed)
+            assert describe_model(model) != before
+        path.write_bytes(content)
+        assert describe_model(model) == before
+
+
+def test_a_model_that_was_moved_or_imported_is_the_same(tmp_path: Path) -> None:
+    model = Path(save_all_nouns(tmp_path))
+    before = describe_model(str(model))
+    (model / "__pycache__").mkdir()
+    (model / "__pycache__" / "x.pyc").write_bytes(b"x")
+    assert describe_model(str(model.rename(tmp_path / "moved"))) == before

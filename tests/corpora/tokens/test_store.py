@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def nouns(tmp_path_factory: pytest.TempPathFactory) -> TextSettings:
 def n_tokens_of(tokens: TokenStore) -> list[int]:
     """Tokens of each shard, all kinds of them."""
     paths = [tokens.directory / f"{entry.sha256}.npz" for entry in tokens.entries]
-    return [load_annotated(path).n_tokens for path in paths]
+    return [load_annotated(path, path.stem).n_tokens for path in paths]
 
 
 def content(tokens: TokenStore) -> dict[str, bytes]:
@@ -170,7 +171,7 @@ def test_what_made_the_annotations_is_written_beside_them(
     about = json.loads((tokens.directory / "about.json").read_text())
     assert about["noun_chunks"] is False
     assert about["parts_of_speech_known"] is True
-    assert {"spacy", "spacy_model", "spacy_model_meta_sha256", "rules_version"} <= about.keys()
+    assert {"spacy", "spacy_model", "spacy_model_sha256", "rules_version"} <= about.keys()
 
 
 def test_what_an_annotator_has_to_say_is_logged_once(
@@ -239,6 +240,28 @@ def test_a_damaged_file_is_named_and_can_be_redone(
     path.unlink()
     assert len(list(tokens.fill())) == 1
     assert content(tokens) == before
+
+
+def test_a_file_under_the_name_of_another_shard_is_refused(
+    store: ArticleStore, nouns: TextSettings, tmp_path: Path
+) -> None:
+    tokens = TokenStore(store, tmp_path / "tokens", nouns)
+    list(tokens.fill())
+    first, second = (tokens.directory / f"{entry.sha256}.npz" for entry in store.entries[:2])
+    shutil.copy(first, second)
+    with pytest.raises(CorpusFormatError, match=f"{second.name} is the annotation of another"):
+        list(tokens)
+
+
+def test_a_model_trained_anew_in_its_place_annotates_anew(
+    store: ArticleStore, tmp_path: Path
+) -> None:
+    settings = TextSettings(spacy_model=save_all_nouns(tmp_path))
+    list(TokenStore(store, tmp_path / "tokens", settings).fill())
+    assert TokenStore(store, tmp_path / "tokens", settings).missing() == []
+    rules = Path(settings.spacy_model) / "attribute_ruler" / "patterns"
+    rules.write_bytes(rules.read_bytes().replace(b"NOUN", b"VERB"))
+    assert len(TokenStore(store, tmp_path / "tokens", settings).missing()) == 4
 
 
 def test_a_missing_model_is_noticed_before_anything_is_made(
