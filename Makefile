@@ -1,5 +1,6 @@
 # make demo: install, then topics and held-out perplexity of the built-in sample
-# make test: the quick tests; make test-all: all of them; make lint; make bench
+# make test: the quick tests; make coverage: the same with coverage; make test-all: all of them;
+# make lint; make bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +8,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEVELOPMENT := $(VENV)/.development
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test coverage test-all lint bench clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
@@ -26,6 +27,9 @@ demo: $(INSTALLED)
 	$(BIN)/python -m pipeline evaluate demo
 
 test: $(DEVELOPMENT)
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+
+coverage: $(DEVELOPMENT)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" --cov --cov-report=term:skip-covered
 
 test-all: $(DEVELOPMENT)

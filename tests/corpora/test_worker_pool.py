@@ -196,7 +196,13 @@ def start(program: str, tmp_path: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no other thread runs here
     )
+
+
+def _heed_interrupts() -> None:
+    """Undo what a shell does to processes that it starts in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def start_parent(tmp_path: Path) -> tuple[subprocess.Popen[str], list[int]]:
