@@ -1,6 +1,8 @@
 """Topic models: what is learned and how it is fitted; one folder a family."""
 
 from models.early_stopping import EarlyStopping
+from models.lda.gibbs_lda import GibbsLDA
+from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep
 from models.lda.online_lda import OnlineLDA, OnlineLDAState, OnlineLDAStep
 from models.lda.topics import LDATopics
 from models.saved import ModelFormatError, SavedModel, load_model, save_model
@@ -8,6 +10,9 @@ from models.seed import seed_from
 
 __all__ = [
     "EarlyStopping",
+    "GibbsLDA",
+    "GibbsLDAState",
+    "GibbsLDAStep",
     "LDATopics",
     "ModelFormatError",
     "OnlineLDA",

@@ -1,0 +1,395 @@
+"""LDA by collapsed Gibbs sampling (Griffiths & Steyvers 2004), topics averaged over samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from models.kernel import kernel
+from models.lda.dirichlet_prior import prior_vector
+from models.lda.gibbs_start import online_start, random_start
+from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep, check_state, mean_topics
+from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
+from models.lda.gibbs_tokens import Tokens, tokens_of
+from models.lda.minka import asymmetric_prior, symmetric_prior
+from models.parallel import effective_n_jobs, for_blocks
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
+
+    from models.lda.topics import LDATopics
+
+Floats = NDArray[np.float64]
+
+MOST_TOPICS = 65_535
+DENSE_UP_TO = 400
+"""Most topics for which "auto" takes a dense sampler."""
+PARALLEL_FROM = 100_000
+"""Fewest tokens for which "auto" takes a parallel sampler."""
+WORD_BLOCK = 512
+"""Words a task when a sample is added up."""
+TRANSFORM_ITERATIONS, TRANSFORM_TOLERANCE = 200, 1e-4
+
+
+class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """LDA by collapsed Gibbs sampling.
+
+    Memory, in bytes: 6 a token, and where documents are sparse 6 a document and topic that it has
+    (fewer than its tokens), else 4·D·K; 8·V·K for counts and samples.
+
+    Parameters
+    ----------
+    n_topics : int
+        K, at most 65,535.
+    alpha : float, array (K,), "symmetric" or "asymmetric"
+        Dirichlet prior of a document's topics, or where learning it starts from.
+    eta : float, array (V,) or "symmetric"
+        Dirichlet prior of a topic's words; to be learned, it must be one number.
+    learn_priors : {"alpha", "eta", "both", "none"}
+        Which of them to learn by Minka's fixed point: alpha as K numbers, eta as one.
+    n_iter : int
+        Sweeps over the corpus that `fit` makes.
+    sampler : str
+        "exact-dense" and "exact-sparse" draw from the posterior itself, one token after another on
+        one thread; "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep
+        (see `models.lda.gibbs_sweep`) and use `n_jobs` threads. Dense ones cost K a token, sparse
+        ones as many topics as its document has. "auto" is exact below 100,000 tokens and dense up
+        to 400 topics.
+    start : {"online", "random"}
+        What the first sweep goes on from: one pass of `OnlineLDA`, or topics drawn evenly.
+    burn_in : int, optional
+        Sweeps before the first sample that `topics_` averages; by default, half of `n_iter`.
+    thinning : int
+        Sweeps from one sample to the next.
+    prior_interval : int
+        Sweeps from one time that priors are learned to the next.
+    random_state : int, numpy Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Attributes
+    ----------
+    topics_ : LDATopics
+        Topics (K, V) averaged over the samples, and alpha (K,). Before the first sample, those of
+        the present assignment.
+    state_ : GibbsLDAState
+        What training continues from.
+    seed_ : int
+        The seed in use.
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        alpha: float | str | ArrayLike = 0.1,
+        eta: float | str | ArrayLike = 0.1,
+        learn_priors: str = "alpha",
+        n_iter: int = 200,
+        sampler: str = "auto",
+        start: str = "online",
+        burn_in: int | None = None,
+        thinning: int = 1,
+        prior_interval: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.alpha = alpha
+        self.eta = eta
+        self.learn_priors = learn_priors
+        self.n_iter = n_iter
+        self.sampler = sampler
+        self.start = start
+        self.burn_in = burn_in
+        self.thinning = thinning
+        self.prior_interval = prior_interval
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn topics from counts `X` (D, V), CSR or dense, by `n_iter` sweeps.
+
+        Counts are whole numbers. Of a fraction, the part after the point is taken as the
+        probability that there is one more.
+
+        Raises
+        ------
+        ValueError
+            If a setting is out of its range, or `X` holds a negative count, NaN or infinity.
+        """
+        for _ in self.iterate(X, y):
+            pass
+        return self
+
+    def iterate(
+        self, X: Any, y: object = None, state: GibbsLDAState | None = None
+    ) -> Iterator[GibbsLDAStep]:
+        """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
+
+        `state`, of an earlier run on the same data with the same settings, is where training goes
+        on, to the same bits as if it had not been interrupted. It is trained further in place.
+        """
+        del y
+        self.resume(X, state)
+        yield from self._train()
+
+    def resume(self, X: Any, state: GibbsLDAState | None) -> Self:
+        """Become fitted by taking over the state of an earlier run on the same data `X`.
+
+        None is the state before the first sweep.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and if the state is of other data or another number of topics.
+        """
+        self.check_settings()
+        counts = self._check_counts(X, reset=True)
+        n_words = counts.shape[1]
+        alpha = prior_vector(self.alpha, self.n_topics, "alpha")
+        eta = prior_vector(self.eta, n_words, "eta")
+        seed = seed_from(self.random_state) if state is None else state.seed
+        self._visit(counts, state, alpha, eta, seed)
+        return self
+
+    def partial_fit(self, X: Any, y: object = None) -> Self:
+        """Take the next documents of a stream: `n_iter` sweeps over them.
+
+        The topics of earlier documents stay as they are, and count for those of the new ones
+        (Canini, Shi & Griffiths 2009, without rejuvenation). `topics_` averages over the samples of
+        the last call.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and if `X` has not as many words as the first call's.
+        """
+        if not hasattr(self, "state_"):
+            return self.fit(X, y)
+        self.check_settings()
+        counts, last = self._check_counts(X, reset=False), self.state_
+        before = self._sweeps.n_wk
+        self._visit(counts, None, last.alpha, last.eta, last.seed, last, before)
+        for _ in self._train():
+            pass
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Topic proportions (D, K) of documents: mean of the variational q(θ) under `topics_`."""
+        check_is_fitted(self, "state_")
+        counts = self._check_counts(X, reset=False, whole=False)
+        return self.topics_.transform(
+            counts,
+            max_iterations=TRANSFORM_ITERATIONS,
+            tolerance=TRANSFORM_TOLERANCE,
+            n_jobs=self.n_jobs,
+        )
+
+    @property
+    def topics_(self) -> LDATopics:
+        """Topics averaged over samples, and the prior as learned so far; made anew at each call."""
+        check_is_fitted(self, "state_")
+        return mean_topics(self.state_, self._sweeps.n_wk)
+
+    @property
+    def seed_(self) -> int:
+        """The seed in use: `random_state`, or the one that was drawn."""
+        check_is_fitted(self, "state_")
+        return self.state_.seed
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_topics
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def check_settings(self) -> None:
+        """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
+        lowest = {"n_topics": 1, "n_iter": 1, "thinning": 1, "prior_interval": 1, "burn_in": 0}
+        for name, least in lowest.items():
+            value = getattr(self, name)
+            if name == "burn_in" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+                raise TypeError(f"{name} must be an integer, found {value!r}")
+            if int(value) < least:
+                raise ValueError(f"{name} must be at least {least}, found {value}")
+        if self.n_topics > MOST_TOPICS:
+            raise ValueError(f"n_topics must be at most {MOST_TOPICS}, found {self.n_topics}")
+        choices = {
+            "sampler": ("auto", *SAMPLERS),
+            "start": ("online", "random"),
+            "learn_priors": ("alpha", "eta", "both", "none"),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {allowed}, found {getattr(self, name)!r}")
+        effective_n_jobs(self.n_jobs)
+        self._check_priors()
+
+    def _check_priors(self) -> None:
+        for name in ("alpha", "eta"):
+            if isinstance(setting := getattr(self, name), str) and setting == "learned":
+                raise ValueError(f'{name} = "learned": give where to start, and learn_priors')
+        prior_vector(self.alpha, self.n_topics, "alpha")
+        if isinstance(self.eta, str) and self.eta == "asymmetric":
+            raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')
+        if isinstance(self.eta, str) or np.ndim(self.eta) == 0:
+            prior_vector(self.eta, 1, "eta")
+        elif self.learn_priors in {"eta", "both"}:
+            raise ValueError("eta must be a number to be learned, found an array")
+
+    def _check_counts(self, X: Any, *, reset: bool, whole: bool = True) -> sparse.csr_array:
+        counts = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.int32, np.int64, np.float32],
+        )
+        counts = sparse.csr_array(counts)
+        if counts.nnz and counts.data.min() < 0:
+            raise ValueError(
+                "Negative values in data passed to GibbsLDA: counts are how often a word occurs"
+            )
+        if not counts.has_canonical_format:
+            counts = counts.copy()  # the caller's arrays are left as they are
+            counts.sum_duplicates()
+        return _whole_numbers(counts) if whole else counts
+
+    def _visit(
+        self,
+        counts: sparse.csr_array,
+        state: GibbsLDAState | None,
+        alpha: Floats,
+        eta: Floats,
+        seed: int,
+        last: GibbsLDAState | None = None,
+        n_kw_before: NDArray[np.int32] | None = None,
+    ) -> None:
+        """Turn to the documents `counts`, from `state` or from the start that is set."""
+        tokens = tokens_of(counts)
+        if state is not None:
+            check_state(state, tokens, counts.shape[1], self.n_topics)
+        else:
+            none = (0, self.n_topics)
+            state = GibbsLDAState(
+                topic_of=self._first_topics(counts, tokens, alpha, eta, seed, last),
+                n_kw_before=np.zeros(none, np.int32) if n_kw_before is None else n_kw_before,
+                topic_word_sum=np.zeros(none, np.float32),
+                n_samples=0,
+                alpha=alpha.copy(),
+                eta=eta.copy(),
+                n_sweeps=0,
+                n_documents=0 if last is None else last.n_documents,
+                n_batches=0 if last is None else last.n_batches + 1,
+                seed=seed,
+            )
+        self.state_ = state
+        sampler = self.sampler
+        if sampler == "auto":
+            sampler = auto_sampler(self.n_topics, len(tokens.doc_of))
+        n_threads = effective_n_jobs(self.n_jobs)
+        self._sweeps = GibbsSweeps(tokens, state, counts.shape[0], sampler, n_threads)
+
+    def _first_topics(
+        self,
+        counts: sparse.csr_array,
+        tokens: Tokens,
+        alpha: Floats,
+        eta: Floats,
+        seed: int,
+        last: GibbsLDAState | None,
+    ) -> NDArray[np.uint16]:
+        if last is None and self.start == "online" and len(tokens.doc_of):
+            return online_start(counts, tokens, alpha, eta, seed, self.n_jobs)
+        n_batches = 0 if last is None else last.n_batches + 1
+        rng = np.random.default_rng([seed, 0, n_batches])
+        return random_start(len(tokens.doc_of), self.n_topics, rng)
+
+    def _train(self) -> Iterator[GibbsLDAStep]:
+        state, sweeps = self.state_, self._sweeps
+        burn_in = self.n_iter // 2 if self.burn_in is None else self.burn_in
+        while state.n_sweeps < self.n_iter:
+            sweeps.sweep()
+            if state.n_sweeps % self.prior_interval == 0:
+                self._learn_priors()
+            if state.n_sweeps > burn_in and (state.n_sweeps - burn_in) % self.thinning == 0:
+                self._add_sample()
+            yield GibbsLDAStep(
+                n_sweeps=state.n_sweeps,
+                n_documents=state.n_documents,
+                n_passes=float(state.n_sweeps),
+                n_samples=state.n_samples,
+            )
+
+    def _learn_priors(self) -> None:
+        state = self.state_
+        if self.learn_priors in {"alpha", "both"}:
+            state.alpha = asymmetric_prior(self._sweeps.doc_topic_counts(), state.alpha)
+        if self.learn_priors in {"eta", "both"}:
+            eta = symmetric_prior(self._sweeps.n_wk, float(state.eta[0]))
+            state.eta = np.full_like(state.eta, eta)
+
+    def _add_sample(self) -> None:
+        state, n_wk = self.state_, self._sweeps.n_wk
+        if not state.n_samples:
+            state.topic_word_sum = np.zeros(n_wk.shape, dtype=np.float32)
+        inverse = (1.0 / (self._sweeps.n_k + state.eta.sum())).astype(np.float32)
+        eta = state.eta.astype(np.float32)
+        for_blocks(
+            lambda first, last: add_topic_words(
+                n_wk[first:last], eta[first:last], inverse, state.topic_word_sum[first:last]
+            ),
+            len(n_wk),
+            WORD_BLOCK,
+            effective_n_jobs(self.n_jobs),
+        )
+        state.n_samples += 1
+
+
+def auto_sampler(n_topics: int, n_tokens: int) -> str:
+    """The sampler that "auto" stands for."""
+    kind = "dense" if n_topics <= DENSE_UP_TO else "sparse"
+    return f"{'parallel' if n_tokens >= PARALLEL_FROM else 'exact'}-{kind}"
+
+
+@kernel
+def add_topic_words(
+    n_wk: NDArray[np.int32],
+    eta: NDArray[np.float32],
+    inverse: NDArray[np.float32],
+    total: NDArray[np.float32],
+) -> None:
+    """Add the posterior mean topics of one assignment, (n_wk + eta) · inverse, to `total` (n, K).
+
+    Equivalent to `total += (n_wk + eta[:, None]) * inverse`, in place.
+    """
+    for w in range(n_wk.shape[0]):
+        for k in range(n_wk.shape[1]):
+            total[w, k] += (np.float32(n_wk[w, k]) + eta[w]) * inverse[k]
+
+
+def _whole_numbers(counts: sparse.csr_array) -> sparse.csr_array:
+    """Counts (D, V) as int32; fractions are rounded up with the probability of their remainder."""
+    data = counts.data
+    if data.dtype.kind == "f" and (data != (whole := np.floor(data))).any():
+        data = whole + (np.random.default_rng(0).random(len(data)) < data - whole)
+    if len(data) and data.max() > np.iinfo(np.int32).max:
+        raise ValueError(f"a count of {data.max():g} is more than a corpus can hold")
+    arrays = (data.astype(np.int32), counts.indices, counts.indptr)
+    return sparse.csr_array(arrays, shape=counts.shape)

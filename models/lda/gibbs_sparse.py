@@ -1,0 +1,240 @@
+"""Collapsed Gibbs sampling in two parts: for many topics, of which a document has only a few.
+
+    p(z_t = k | all others) ∝ n_dk φ_kw + alpha_k φ_kw,   φ_kw = (n_kw + eta_w) / (n_k + Σ_v eta_v)
+
+The first part is a sum over the document's own topics. Of the second, word by word, block sums are
+kept and put right as counts change, so that a token costs its document's topics and two blocks,
+whatever K. That is the decomposition of Yu, Hsieh, Yun, Vishwanathan & Dhillon 2015 (F+LDA, word by
+word) with blocks that vectorise in the place of a tree. The conditional is that of `gibbs_dense`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from models.lda.gibbs_dense import Priors
+    from models.lda.gibbs_tokens import Tokens
+
+Topics = NDArray[np.uint16]
+Counts = NDArray[np.int32]
+Floats32 = NDArray[np.float32]
+
+BLOCK = 64
+"""Topics a block of the second part."""
+LANES = 16
+"""A document's topics that are summed at a time when one of them is looked for."""
+
+
+class DocTopics(NamedTuple):
+    """The topics that each document has, and how many of its tokens have them.
+
+    Those of document d are the first `n_distinct[d]` of the places from `start[d]` on.
+    """
+
+    start: NDArray[np.int64]
+    """(D + 1,): a document has a place for each topic that it can have."""
+    topic: Topics
+    n_dk: Counts
+    """Positive, of each place's topic."""
+    n_distinct: Counts
+    """(D,)."""
+
+
+def no_doc_topics(n_tokens: NDArray[np.int64], n_topics: int) -> DocTopics:
+    """Room for the topics of documents of `n_tokens` (D,), all still empty."""
+    start = np.concatenate(([0], np.cumsum(np.minimum(n_tokens, n_topics)))).astype(np.int64)
+    return DocTopics(
+        start=start,
+        topic=np.zeros(start[-1], dtype=np.uint16),
+        n_dk=np.zeros(start[-1], dtype=np.int32),
+        n_distinct=np.zeros(len(n_tokens), dtype=np.int32),
+    )
+
+
+@kernel
+def list_doc_topics(
+    tokens: Tokens, first: int, last: int, topic_of: Topics, doc_topics: DocTopics
+) -> None:
+    """Add the tokens `first <= t < last` to `doc_topics`, in place."""
+    for t in range(first, last):
+        d, k = tokens.doc_of[t], topic_of[t]
+        place = doc_topics.start[d]
+        stop = place + doc_topics.n_distinct[d]
+        while place < stop and doc_topics.topic[place] != k:
+            place += 1
+        if place == stop:
+            doc_topics.topic[place] = k
+            doc_topics.n_dk[place] = 0
+            doc_topics.n_distinct[d] += 1
+        doc_topics.n_dk[place] += 1
+
+
+@kernel
+def sort_doc_topics(doc_topics: DocTopics, first: int, last: int) -> None:
+    """Put each document's most frequent topics first, in place, for `first <= d < last`.
+
+    The order then depends on the counts alone, not on how they came about; and what is looked for
+    is found sooner.
+    """
+    for d in range(first, last):
+        start = doc_topics.start[d]
+        n = doc_topics.n_distinct[d]
+        keys = np.empty(n, dtype=np.int64)
+        for i in range(n):
+            count, topic = doc_topics.n_dk[start + i], doc_topics.topic[start + i]
+            keys[i] = np.int64(topic) - np.int64(count) * 65536
+        keys.sort()
+        for i in range(n):
+            topic = keys[i] & 0xFFFF
+            doc_topics.topic[start + i] = topic
+            doc_topics.n_dk[start + i] = (topic - keys[i]) // 65536
+
+
+@kernel
+def resample_sparse(
+    tokens: Tokens,
+    first_run: int,
+    last_run: int,
+    topic_of: Topics,
+    n_wk: Counts,
+    n_k: NDArray[np.int64],
+    doc_topics: DocTopics,
+    priors: Priors,
+    uniforms: Floats32,
+) -> None:
+    """Give each token of the runs `first_run <= i < last_run` a new topic, one after the other.
+
+    Mutates `topic_of` (n_tokens,), `n_wk` (V, K), `n_k` (K,) and `doc_topics`, which count it.
+    `uniforms` holds a number in [0, 1) for each of the runs' tokens.
+    """
+    n_topics, n_padded = n_wk.shape[1], priors.alpha.shape[0]
+    n_blocks = n_padded // BLOCK
+    eta_sum, one = np.float32(priors.eta_sum), np.float32(1.0)
+    inverse = np.zeros(n_topics, dtype=np.float32)  # 1 / (n_k + Σ eta)
+    phi = np.zeros(n_padded, dtype=np.float32)  # φ_kw of one word
+    phi_block, alpha = phi.reshape((n_blocks, BLOCK)), priors.alpha.reshape((n_blocks, BLOCK))
+    prior_sum = np.zeros(n_blocks, dtype=np.float32)  # Σ alpha_k φ_kw of each block
+    p = np.zeros((n_topics // LANES + 1) * LANES, dtype=np.float32)  # n_dk φ_kw
+    for k in range(n_topics):
+        inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+    first_token = tokens.run_start[first_run]
+    for run in range(first_run, last_run):
+        w = tokens.word_of_run[run]
+        row, eta = n_wk[w], priors.eta[w]
+        for k in range(n_topics):
+            phi[k] = (np.float32(row[k]) + eta) * inverse[k]
+        for block in range(n_blocks):
+            prior_sum[block] = _product(alpha[block], phi_block[block])
+        for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
+            d = tokens.doc_of[t]
+            start, n = doc_topics.start[d], int(doc_topics.n_distinct[d])
+            topic, n_dk = doc_topics.topic[start : start + n + 1], doc_topics.n_dk[start:]
+            k = int(topic_of[t])
+            n = _take_out(topic, n_dk, n, topic_of[t])
+            row[k] -= 1
+            n_k[k] -= 1
+            inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+            phi[k] = (np.float32(row[k]) + eta) * inverse[k]
+            prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
+            of_document = np.float32(0.0)
+            for i in range(n):
+                value = np.float32(n_dk[i]) * phi[topic[i]]
+                p[i] = value
+                of_document += value
+            of_prior = np.float32(0.0)
+            for block in range(n_blocks):
+                of_prior += prior_sum[block]
+            rest = uniforms[t - first_token] * (of_document + of_prior)
+            if n > 0 and rest < of_document:
+                i = _find_place(p, n, rest)
+                k = int(topic[i])
+                n_dk[i] += 1
+            else:
+                found = _find_topic(alpha, phi_block, prior_sum, rest - of_document)
+                k = min(found, n_topics - 1)
+                n = _put_in(topic, n_dk, n, k)
+            doc_topics.n_distinct[d] = n
+            topic_of[t] = k
+            row[k] += 1
+            n_k[k] += 1
+            inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+            phi[k] = (np.float32(row[k]) + eta) * inverse[k]
+            prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
+
+
+@kernel
+def _product(a: Floats32, b: Floats32) -> np.float32:
+    """Σ a b of two blocks."""
+    total = np.float32(0.0)
+    for lane in range(BLOCK):
+        total += a[lane] * b[lane]
+    return total
+
+
+@kernel
+def _take_out(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
+    """Count one token less of topic `k`, in place; returns how many topics there are now."""
+    place = np.int32(0)
+    for i in range(n):  # the one place that has k; a sum, so that it vectorises
+        place += np.int32(i) if topic[i] == k else np.int32(0)
+    n_dk[place] -= 1
+    if n_dk[place] == 0:
+        n -= 1
+        topic[place] = topic[n]
+        n_dk[place] = n_dk[n]
+    return n
+
+
+@kernel
+def _put_in(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
+    """Count one token more of topic `k`, in place; returns how many topics there are now."""
+    i = 0
+    while i < n and topic[i] != k:
+        i += 1
+    if i == n:
+        topic[n] = k
+        n_dk[n] = 0
+        n += 1
+    n_dk[i] += 1
+    return n
+
+
+@kernel
+def _find_place(p: Floats32, n: int, rest: np.float32) -> int:
+    """The first i < n at which the sum of `p` exceeds `rest`; if rounding leaves none, the last."""
+    start = 0
+    while start + LANES < n:
+        part = np.float32(0.0)
+        for lane in range(LANES):
+            part += p[start + lane]
+        if rest < part:
+            break
+        rest -= part
+        start += LANES
+    i = start
+    while i < n - 1 and rest >= p[i]:
+        rest -= p[i]
+        i += 1
+    return i
+
+
+@kernel
+def _find_topic(alpha: Floats32, phi: Floats32, prior_sum: Floats32, rest: np.float32) -> int:
+    """The first k at which the sum of alpha_k φ_kw exceeds `rest`; both are by block."""
+    block, lane = 0, 0
+    while block < prior_sum.shape[0] - 1 and rest >= prior_sum[block]:
+        rest -= prior_sum[block]
+        block += 1
+    while lane < BLOCK - 1:
+        value = alpha[block, lane] * phi[block, lane]
+        if rest < value:
+            break
+        rest -= value
+        lane += 1
+    return block * BLOCK + lane

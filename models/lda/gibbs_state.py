@@ -1,0 +1,80 @@
+"""What collapsed Gibbs sampling goes on from, and what it reports of a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.lda.topics import LDATopics
+
+if TYPE_CHECKING:
+    from models.lda.gibbs_tokens import Tokens
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class GibbsLDAState:
+    """All that a run needs to go on: with it and the same data, the next sweep has the same
+    bits.
+    """
+
+    topic_of: NDArray[np.uint16]
+    """(n_tokens,), the topic of each token, in the order of `tokens_of(counts)`. In the literature
+    this is z."""
+    n_kw_before: NDArray[np.int32]
+    """(V, K), counts of the documents that `partial_fit` took before the present ones, by word;
+    (0, K) if there were none."""
+    topic_word_sum: NDArray[np.float32]
+    """(V, K), sum over samples of (n_kw + eta_w) / (n_k + Σ eta); (0, K) before the first."""
+    n_samples: int
+    """Samples in that sum."""
+    alpha: Floats
+    """(K,)."""
+    eta: Floats
+    """(V,)."""
+    n_sweeps: int
+    """Made over the present documents."""
+    n_documents: int
+    """Documents visited, counted once a sweep."""
+    n_batches: int
+    """Batches that `partial_fit` took before the present documents."""
+    seed: int
+
+
+@dataclass(frozen=True)
+class GibbsLDAStep:
+    """What is reported of one sweep."""
+
+    n_sweeps: int
+    n_documents: int
+    """Documents visited so far, counted once a sweep."""
+    n_passes: float
+    """Sweeps, by the name that `OnlineLDAStep` has for it."""
+    n_samples: int
+    """Samples that `topics_` averages."""
+
+
+def mean_topics(state: GibbsLDAState, tokens_by_word: NDArray[np.int32]) -> LDATopics:
+    """Topics averaged over the samples so far; before the first, those of the present assignment.
+
+    `tokens_by_word` (V, K) is n_kw of the present assignment.
+    """
+    if state.n_samples:
+        return LDATopics.from_weights(state.topic_word_sum.T, state.alpha)
+    return LDATopics.from_weights((tokens_by_word + state.eta[:, None]).T, state.alpha)
+
+
+def check_state(state: GibbsLDAState, tokens: Tokens, n_words: int, n_topics: int) -> None:
+    """Raise ValueError if `state` is not one of these data and of so many topics."""
+    found = (len(state.topic_of), len(state.eta), len(state.alpha))
+    if found != (len(tokens.doc_of), n_words, n_topics):
+        raise ValueError(
+            f"the state is of {found[0]} tokens, {found[1]} words and {found[2]} topics, the data "
+            f"have {len(tokens.doc_of)} tokens and {n_words} words, and n_topics = {n_topics}"
+        )
+    if len(state.topic_of) and int(state.topic_of.max()) >= n_topics:
+        raise ValueError(f"the state assigns topic {state.topic_of.max()}, of {n_topics} topics")

@@ -1,0 +1,141 @@
+"""A sweep of collapsed Gibbs sampling over a corpus: which tokens at the same time, which after.
+
+An exact sampler visits the cells of the grid one after the other, each with all counts as they
+are. A parallel one visits P cells at the same time that share neither documents nor words (see
+`gibbs_tokens`): only the totals n_k miss what the other cells are doing, until all P are done. That
+is an approximation within a part of a sweep, but of K numbers that change little in that time. (In
+AD-LDA, Newman, Asuncion, Smyth & Welling 2009, the words' counts are out of date as well.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.lda.gibbs_dense import LANES, Priors, count_doc_topics, padded, resample_dense
+from models.lda.gibbs_sparse import (
+    BLOCK,
+    list_doc_topics,
+    no_doc_topics,
+    resample_sparse,
+    sort_doc_topics,
+)
+from models.lda.gibbs_tokens import count_word_topics
+from models.parallel import for_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from models.lda.gibbs_state import GibbsLDAState
+    from models.lda.gibbs_tokens import Tokens
+
+SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
+SORT_BLOCK = 256
+"""Documents a task when their topics are sorted."""
+
+
+class GibbsSweeps:
+    """The counts that belong to a state's assignment, and sweeps that change both.
+
+    Parameters
+    ----------
+    tokens
+        Of the corpus.
+    state
+        Its `topic_of` is resampled in place, and `n_sweeps` counted on.
+    n_docs : int
+        D.
+    sampler : str
+        One of `SAMPLERS`.
+    n_threads : int
+        No bit of the result depends on it; the exact samplers use one.
+    """
+
+    def __init__(
+        self, tokens: Tokens, state: GibbsLDAState, n_docs: int, sampler: str, n_threads: int
+    ) -> None:
+        self._tokens, self._state, self._n_docs = tokens, state, n_docs
+        self._exact = sampler.startswith("exact")
+        self._dense = sampler.endswith("dense")
+        self._n_threads = n_threads
+        n_words, n_topics = len(state.eta), len(state.alpha)
+        self.n_wk = np.zeros((n_words, n_topics), dtype=np.int32)
+        """(V, K), tokens of each word and topic."""
+        if len(state.n_kw_before):
+            self.n_wk += state.n_kw_before
+        count_word_topics(tokens, 0, len(tokens.word_of_run), state.topic_of, self.n_wk)
+        self.n_k: NDArray[np.int64] = self.n_wk.sum(axis=0, dtype=np.int64)
+        """(K,), tokens of each topic."""
+        if self._dense:
+            self._n_dk = np.zeros((n_docs, padded(n_topics, LANES)), dtype=np.int32)
+            count_doc_topics(tokens, 0, len(tokens.doc_of), state.topic_of, self._n_dk)
+        else:
+            n_tokens = np.bincount(tokens.doc_of, minlength=n_docs)
+            self._doc_topics = no_doc_topics(n_tokens, n_topics)
+            list_doc_topics(tokens, 0, len(tokens.doc_of), state.topic_of, self._doc_topics)
+
+    def sweep(self) -> None:
+        """Resample every token once."""
+        if not self._dense:
+            for_blocks(
+                lambda first, last: sort_doc_topics(self._doc_topics, first, last),
+                self._n_docs,
+                SORT_BLOCK,
+                self._n_threads,
+            )
+        priors = self._priors()
+        n_blocks = self._tokens.n_blocks
+        for phase in range(n_blocks):
+            if self._exact:
+                for block in range(n_blocks):
+                    self._resample(block, phase, self.n_k, priors)
+            else:
+                totals = np.tile(self.n_k, (n_blocks, 1))
+                for_blocks(
+                    lambda block, _: self._resample(block, phase, totals[block], priors),  # noqa: B023
+                    n_blocks,
+                    1,
+                    self._n_threads,
+                )
+                self.n_k += (totals - self.n_k).sum(axis=0)
+        self._state.n_sweeps += 1
+        self._state.n_documents += self._n_docs
+
+    def doc_topic_counts(self) -> NDArray[np.int32]:
+        """n_dk (D, K), made anew at each call."""
+        n_dk = np.zeros((self._n_docs, len(self._state.alpha)), dtype=np.int32)
+        count_doc_topics(self._tokens, 0, len(self._tokens.doc_of), self._state.topic_of, n_dk)
+        return n_dk
+
+    def _resample(self, block: int, phase: int, n_k: NDArray[np.int64], priors: Priors) -> None:
+        state, tokens = self._state, self._tokens
+        first, last = tokens.runs(block, (block + phase) % tokens.n_blocks)
+        n_tokens = int(tokens.run_start[last] - tokens.run_start[first])
+        if not n_tokens:
+            return
+        rng = np.random.default_rng([state.seed, 1, state.n_batches, state.n_sweeps, block, phase])
+        uniforms = rng.random(n_tokens, dtype=np.float32)
+        if self._dense:
+            resample_dense(
+                tokens, first, last, state.topic_of, self.n_wk, n_k, self._n_dk, priors, uniforms
+            )
+        else:
+            resample_sparse(
+                tokens,
+                first,
+                last,
+                state.topic_of,
+                self.n_wk,
+                n_k,
+                self._doc_topics,
+                priors,
+                uniforms,
+            )
+
+    def _priors(self) -> Priors:
+        n_topics = len(self._state.alpha)
+        alpha = np.zeros(padded(n_topics, LANES if self._dense else BLOCK), dtype=np.float32)
+        alpha[:n_topics] = self._state.alpha
+        eta = self._state.eta
+        return Priors(alpha, eta.astype(np.float32), float(eta.sum()))

@@ -1,0 +1,119 @@
+"""Tokens in the order that Gibbs samplers visit them: a grid of document blocks and word ranges.
+
+Documents are cut into P blocks and words into P ranges of about equal numbers of tokens. Cell
+(b, r) holds the tokens of block b whose words are in range r, by word and then by document, so that
+a word's counts stay in the cache while all its tokens are resampled. The cells (b, (b + p) mod P)
+of one p share neither documents nor words: they can be resampled at the same time (Yan, Xu & Qi
+2009). P depends on the corpus alone, never on the number of threads.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import isqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+TOKENS_A_CELL = 20_000
+MOST_BLOCKS = 32
+
+
+Ints32 = NDArray[np.int32]
+
+
+class Tokens(NamedTuple):
+    """Every token of a corpus, by cell, word and document; a run is one word's within a cell."""
+
+    doc_of: Ints32
+    """(n_tokens,)."""
+    word_of_run: NDArray[np.int32]
+    """(n_runs,)."""
+    run_start: NDArray[np.int64]
+    """(n_runs + 1,), the tokens of run i are `run_start[i]:run_start[i+1]`."""
+    cell_start: NDArray[np.int64]
+    """(P·P + 1,), the runs of cell (b, r) are `cell_start[b·P + r]` to the next one."""
+    block_start: NDArray[np.int64]
+    """(P + 1,), the documents of block b are `block_start[b]:block_start[b+1]`."""
+
+    @property
+    def n_blocks(self) -> int:
+        """P."""
+        return len(self.block_start) - 1
+
+    def runs(self, block: int, word_range: int) -> tuple[int, int]:
+        """First run of a cell, and the one after its last."""
+        cell = block * self.n_blocks + word_range
+        return int(self.cell_start[cell]), int(self.cell_start[cell + 1])
+
+    @property
+    def word_of(self) -> NDArray[np.int32]:
+        """(n_tokens,), made anew at each call."""
+        return np.repeat(self.word_of_run, np.diff(self.run_start))
+
+
+def tokens_of(counts: sparse.csr_array) -> Tokens:
+    """Lay out the tokens of whole-number counts (D, V)."""
+    n_tokens = int(counts.data.sum())
+    n_blocks = _n_blocks(n_tokens)
+    block_start = _cuts(np.asarray(counts.sum(axis=1), dtype=np.int64).ravel(), n_blocks)
+    word_start = _cuts(np.asarray(counts.sum(axis=0), dtype=np.int64).ravel(), n_blocks)
+    doc_of = np.empty(n_tokens, dtype=np.int32)
+    words, lengths, cell_start, done = [], [], [0], 0
+    for first, last in pairwise(block_start):
+        by_word = counts[first:last].tocsc()
+        by_word.sort_indices()
+        data = by_word.data.astype(np.int64)
+        n_here = int(data.sum())
+        doc_of[done : done + n_here] = np.repeat(by_word.indices + np.int32(first), data)
+        done += n_here
+        # Tokens before each word's first entry: their differences are each word's tokens.
+        before = np.concatenate(([0], np.cumsum(data)))[by_word.indptr]
+        length = np.diff(before)
+        present = np.flatnonzero(length)
+        words.append(present.astype(np.int32))
+        lengths.append(length[present])
+        cell_start.extend(cell_start[-1] + np.searchsorted(present, word_start[1:]))
+    run_start = np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64)
+    return Tokens(
+        doc_of=doc_of,
+        word_of_run=np.concatenate(words),
+        run_start=run_start,
+        cell_start=np.array(cell_start, dtype=np.int64),
+        block_start=block_start,
+    )
+
+
+def _n_blocks(n_tokens: int) -> int:
+    """P: a power of two, so that cells divide evenly among the usual numbers of threads."""
+    wanted = min(MOST_BLOCKS, max(2, isqrt(n_tokens // TOKENS_A_CELL)))
+    return 1 << (wanted.bit_length() - 1)
+
+
+def _cuts(n_tokens: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+    """Where to cut so that parts have about equally many tokens: (n_parts + 1,) positions."""
+    total = np.cumsum(n_tokens)
+    all_tokens = int(total[-1]) if len(total) else 0
+    inner = np.searchsorted(total, np.arange(1, n_parts) * all_tokens / n_parts)
+    return np.concatenate(([0], inner, [len(n_tokens)])).astype(np.int64)
+
+
+@kernel
+def count_word_topics(
+    tokens: Tokens,
+    first_run: int,
+    last_run: int,
+    topic_of: NDArray[np.uint16],
+    n_wk: NDArray[np.int32],
+) -> None:
+    """Add the tokens of some runs to the counts `n_wk` (V, K), in place."""
+    for run in range(first_run, last_run):
+        row = n_wk[tokens.word_of_run[run]]
+        for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
+            row[topic_of[t]] += 1

@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import copy
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from models import GibbsLDA, GibbsLDAState
+from models.lda import gibbs_lda, gibbs_tokens
+from models.lda.gibbs_lda import auto_sampler
+from models.lda.gibbs_sweep import SAMPLERS
+from tests.oracles.simulated import block_topics, simulated_documents
+
+pytestmark = pytest.mark.slow
+
+
+def random_counts(seed=0, n_docs=60, n_words=12, rate=0.8):
+    counts = np.random.default_rng(seed).poisson(rate, size=(n_docs, n_words)).astype(np.int32)
+    return sparse.csr_array(counts)
+
+
+def fitted(counts, **settings):
+    return GibbsLDA(**{"n_topics": 3, "n_iter": 6, "random_state": 0, **settings}).fit(counts)
+
+
+def assert_same_state(one, other):
+    for name, value in vars(one).items():
+        assert_array_equal(value, getattr(other, name), err_msg=name)
+
+
+def cosine_after_matching(found, truth):
+    """The least cosine of matched topics."""
+    unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (found, truth)]
+    cosine = unit[0] @ unit[1].T
+    return cosine[linear_sum_assignment(-cosine)].min()
+
+
+# --- what is learned ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("start", ["online", "random"])
+def test_planted_topics_are_found_again(sampler, start):
+    rng = np.random.default_rng(5)
+    truth = rng.dirichlet(np.full(60, 0.08), size=6)
+    counts, _ = simulated_documents(truth, 0.1, 300, 60, rng)
+    model = GibbsLDA(
+        6, alpha=0.1, eta=0.05, n_iter=100, sampler=sampler, start=start, random_state=1
+    ).fit(counts)
+    assert cosine_after_matching(model.topics_.topic_word, truth) > 0.95
+
+
+def test_proportions_of_new_documents_are_those_they_were_drawn_with():
+    rng = np.random.default_rng(0)
+    truth = block_topics(3, 5)
+    counts, proportions = simulated_documents(truth, 0.3, 200, 80, rng)
+    model = fitted(counts, n_iter=60, alpha=0.3, eta=0.05, learn_priors="none")
+    cosine = model.topics_.topic_word @ truth.T
+    matched = linear_sum_assignment(-cosine)[1]
+    assert np.abs(model.transform(counts)[:, np.argsort(matched)] - proportions).mean() < 0.05
+
+
+def test_topics_are_the_mean_of_the_samples_after_burn_in():
+    counts = random_counts()
+    model = GibbsLDA(3, n_iter=9, burn_in=4, thinning=2, random_state=0, eta=0.3)
+    samples = []
+    for step in model.iterate(counts):
+        tokens = gibbs_tokens.tokens_of(counts)
+        n_kw = np.zeros((3, 12))
+        np.add.at(n_kw, (model.state_.topic_of, tokens.word_of), 1)
+        sample = (n_kw + 0.3) / (n_kw + 0.3).sum(axis=1, keepdims=True)
+        if step.n_sweeps in {6, 8}:
+            samples.append(sample)
+        assert step.n_samples == len(samples)
+        assert_allclose(
+            model.topics_.topic_word, np.mean(samples, axis=0) if samples else sample, rtol=1e-5
+        )
+    assert len(samples) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_alpha_is_learned(seed):
+    """Three topics of very different frequency, where all start even."""
+    rng = np.random.default_rng(seed)
+    truth, alpha = block_topics(3, 6), np.array([0.05, 0.2, 1.0])
+    counts, _ = simulated_documents(truth, alpha, 600, 50, rng)
+    model = fitted(counts, eta=0.05, n_iter=120, start="random")
+    matched = linear_sum_assignment(-model.topics_.topic_word @ truth.T)[1]
+    assert_allclose(model.topics_.alpha, alpha[matched], rtol=0.3)
+
+
+def test_eta_is_learned():
+    rng = np.random.default_rng(0)
+    counts, _ = simulated_documents(rng.dirichlet(np.full(80, 0.1), 5), 0.1, 300, 60, rng)
+    model = fitted(counts, n_topics=5, learn_priors="both", n_iter=100)
+    assert_allclose(model.state_.eta, 0.1, rtol=0.3)
+    held = fitted(counts, alpha=0.7, eta=0.2, learn_priors="none", n_iter=40)
+    assert (held.topics_.alpha == 0.7).all()
+    assert (held.state_.eta == 0.2).all()
+
+
+def test_a_prior_of_each_word():
+    """A word of hardly any prior weight, and one of much, where neither occurs."""
+    counts = sparse.csr_array(np.pad(random_counts().toarray(), ((0, 0), (0, 2))))
+    eta = np.full(14, 0.1)
+    eta[12:] = 1e-4, 10.0
+    topics = fitted(counts, eta=eta).topics_.topic_word
+    assert_allclose(topics[:, 13] / topics[:, 12], 1e5, rtol=1e-3)
+
+
+# --- the same bits --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many_cells(monkeypatch):
+    monkeypatch.setattr(gibbs_tokens, "TOKENS_A_CELL", 10)
+    assert gibbs_tokens.tokens_of(random_counts()).n_blocks == 4
+
+
+@pytest.mark.usefixtures("many_cells")
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_threads_change_no_bit(sampler):
+    states = [
+        fitted(
+            random_counts(), sampler=sampler, learn_priors="both", n_iter=32, n_jobs=n_jobs
+        ).state_
+        for n_jobs in (1, 2, 4)
+    ]
+    for other in states[1:]:
+        assert_same_state(states[0], other)
+
+
+@pytest.mark.usefixtures("many_cells")
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("stop", [1, 3, 21])
+def test_resumed_is_uninterrupted(sampler, stop):
+    settings = {"learn_priors": "both", "n_iter": 31, "burn_in": 2}
+    counts = random_counts()
+    whole = fitted(counts, sampler=sampler, **settings)
+    first = GibbsLDA(3, sampler=sampler, random_state=0, **settings)
+    for step in first.iterate(counts):
+        if step.n_sweeps == stop:
+            break
+    kept = {name: np.array(value) for name, value in vars(first.state_).items()}
+    scalar = {"n_samples", "n_sweeps", "n_documents", "n_batches", "seed"}
+    state = GibbsLDAState(**{n: int(v) if n in scalar else v for n, v in kept.items()})
+    second = GibbsLDA(3, sampler=sampler, **settings)
+    steps = [step.n_sweeps for step in second.iterate(counts, state=state)]
+    assert steps == list(range(stop + 1, 32))
+    assert_same_state(second.state_, whole.state_)
+    assert_array_equal(second.topics_.topic_word, whole.topics_.topic_word)
+
+
+def test_seeds():
+    counts = random_counts()
+    drawn = fitted(counts, random_state=None)
+    assert_same_state(drawn.state_, fitted(counts, random_state=drawn.seed_).state_)
+    assert (fitted(counts, random_state=1).state_.topic_of != drawn.state_.topic_of).any()
+
+
+def test_a_stream_goes_on_from_what_it_has_learned():
+    truth = block_topics(3, 5)
+    rng = np.random.default_rng(1)
+    batches = [simulated_documents(truth, 0.1, 60, 40, rng)[0] for _ in range(3)]
+    model = GibbsLDA(3, eta=0.05, n_iter=20, random_state=0)
+    for batch in batches:
+        model.partial_fit(batch)
+    assert_array_equal(
+        model._sweeps.n_wk.sum(axis=1), sum(np.asarray(b.sum(axis=0)) for b in batches)
+    )
+    assert model.state_.n_documents == 3 * 60 * 20
+    assert cosine_after_matching(model.topics_.topic_word, truth) > 0.98
+    again = GibbsLDA(3, eta=0.05, n_iter=20, random_state=0)
+    for batch in batches[:2]:
+        again.partial_fit(batch)
+    carried = copy.deepcopy(again)
+    assert_same_state(carried.partial_fit(batches[2]).state_, model.state_)
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampler", ["exact-dense", "exact-sparse"])
+def test_memory_is_what_the_docstring_says(sampler):
+    """6 bytes a token; 4·D·K, or 6 a document and topic; 8·V·K; and something for one's work."""
+    n_docs, n_words, n_topics = 3000, 200, 32
+    counts = random_counts(n_docs=n_docs, n_words=n_words, rate=1.5)
+    n_tokens = int(counts.sum())
+    model = GibbsLDA(n_topics, n_iter=4, sampler=sampler, start="random", random_state=0)
+    model.fit(counts[:20])  # compile
+    tracemalloc.start()
+    for _ in model.iterate(counts):
+        pass
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    of_documents = 4 if sampler == "exact-dense" else 6
+    stated = 6 * n_tokens + of_documents * n_docs * n_topics + 8 * n_words * n_topics
+    assert kept < 1.3 * stated + 12 * counts.nnz  # runs, and counts as int32
+    assert peak < kept + 0.7 * stated + 24 * counts.nnz
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (name, value)
+        for name in ("n_topics", "n_iter", "thinning", "prior_interval")
+        for value in (0, -1, 2.0, "3", True, np.nan, None)
+    ]
+    + [("burn_in", value) for value in (-1, 1.5, "2", False)]
+    + [("n_topics", 70_000), ("sampler", "fast"), ("sampler", None), ("start", 1)]
+    + [("learn_priors", "all"), ("alpha", "learned"), ("eta", "learned")]
+    + [
+        (name, value)
+        for name in ("alpha", "eta")
+        for value in (0.0, -1.0, np.nan, np.inf, "auto", None, {}, [0.1], [0.1] * 99, [[1.0]])
+    ]
+    + [("eta", "asymmetric"), ("alpha", [0.1, -0.1, 0.1]), ("eta", [np.nan] * 12)]
+    + [("n_jobs", value) for value in (0, 1.5, "2", True)]
+    + [("random_state", value) for value in ("0", 1.5, [1], True)],
+)
+def test_a_bad_setting_is_named(name, value):
+    model = GibbsLDA(**{"n_topics": 3, "random_state": 0, name: value})
+    for call in (model.fit, model.partial_fit):
+        with pytest.raises((ValueError, TypeError), match=name):
+            call(random_counts())
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, -np.inf, 1e12])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_bad_counts_are_refused(bad, as_sparse):
+    counts = random_counts().toarray().astype(float)
+    counts[3, 4] = bad
+    counts = sparse.csr_array(counts) if as_sparse else counts
+    model = fitted(random_counts())
+    for call in (clone(model).fit, model.partial_fit):
+        with pytest.raises(ValueError, match=r"Negative|NaN|inf|more than"):
+            call(counts)
+
+
+def test_eta_of_each_word_is_not_learned():
+    with pytest.raises(ValueError, match="eta must be a number"):
+        fitted(random_counts(), eta=np.full(12, 0.1), learn_priors="eta")
+
+
+def test_a_state_of_other_data_is_refused():
+    state = fitted(random_counts()).state_
+    for counts, n_topics in ((random_counts(1), 3), (random_counts(), 4)):
+        with pytest.raises(ValueError, match="the state is of"):
+            next(GibbsLDA(n_topics).iterate(counts, state=state))
+    state.topic_of[5] = 3
+    with pytest.raises(ValueError, match="assigns topic 3"):
+        next(GibbsLDA(3).iterate(random_counts(), state=state))
+
+
+def test_not_fitted():
+    model = GibbsLDA(3)
+    for use in (lambda: model.topics_, lambda: model.transform(random_counts())):
+        with pytest.raises(NotFittedError):
+            use()
+
+
+@pytest.mark.parametrize("start", ["online", "random"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_documents_and_words_without_tokens(start, sampler):
+    counts = np.zeros((5, 4), dtype=np.int32)
+    model = fitted(counts, start=start, sampler=sampler)
+    assert_allclose(model.topics_.topic_word, 0.25)
+    counts[1, 2] = 7
+    model = fitted(counts, start=start, sampler=sampler)
+    assert np.isfinite(model.topics_.topic_word).all()
+    assert model.transform(counts).shape == (5, 3)
+
+
+def test_fractions_are_rounded_so_that_their_mean_stays():
+    counts = np.full((200, 50), 0.3)
+    n_tokens = len(fitted(counts, n_iter=1).state_.topic_of)
+    assert abs(n_tokens / 3000 - 1) < 5 * np.sqrt(0.21 * 10_000) / 3000
+    for kind in (np.float32, np.int64, np.uint8):
+        whole = random_counts().astype(kind)
+        assert_same_state(fitted(whole).state_, fitted(random_counts()).state_)
+
+
+def test_auto_chooses_by_topics_and_tokens(monkeypatch):
+    assert auto_sampler(20, 1000) == "exact-dense"
+    assert auto_sampler(1000, 1000) == "exact-sparse"
+    assert auto_sampler(100, 5_000_000) == "parallel-dense"
+    assert auto_sampler(1000, 5_000_000) == "parallel-sparse"
+    monkeypatch.setattr(gibbs_lda, "DENSE_UP_TO", 2)
+    automatic, named = (fitted(random_counts(), sampler=s) for s in ("auto", "exact-sparse"))
+    assert_same_state(automatic.state_, named.state_)
+
+
+@parametrize_with_checks(
+    [
+        GibbsLDA(3, n_iter=3, random_state=0),
+        GibbsLDA(2, n_iter=21, learn_priors="both", sampler="parallel-sparse"),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose
+from scipy.special import gammaln, psi
+
+from models.lda.minka import LEAST, asymmetric_prior, symmetric_prior
+
+
+def log_evidence(counts, alpha):
+    """Of Dirichlet-multinomial counts (D, K), up to a constant."""
+    total = gammaln(alpha.sum()) - gammaln(counts.sum(axis=1) + alpha.sum())
+    return total.sum() + (gammaln(counts + alpha) - gammaln(alpha)).sum()
+
+
+count_tables = hnp.arrays(
+    np.int32, st.tuples(st.integers(1, 8), st.integers(1, 5)), elements=st.integers(0, 30)
+)
+
+
+@settings(deadline=None)
+@given(counts=count_tables, start=st.floats(0.01, 5.0))
+def test_each_step_is_minkas_and_raises_the_evidence(counts, start):
+    alpha = np.full(counts.shape[1], start)
+    stepped = asymmetric_prior(counts, alpha, n_iterations=1)
+    assert (stepped > 0).all()
+    assert log_evidence(counts, stepped) >= log_evidence(counts, alpha) - 1e-6
+    gain = (psi(counts + alpha) - psi(alpha)).sum(axis=0)
+    norm = (psi(counts.sum(axis=1) + alpha.sum()) - psi(alpha.sum())).sum()
+    if counts.sum():
+        assert_allclose(stepped, np.maximum(alpha * gain / norm, LEAST), rtol=1e-6, atol=1e-8)
+    else:
+        assert_allclose(stepped, alpha)
+
+
+@settings(deadline=None)
+@given(counts=count_tables, start=st.floats(0.01, 5.0))
+def test_the_symmetric_step_too(counts, start):
+    """`symmetric_prior` takes one draw a column."""
+    n_entries = counts.shape[1]
+    stepped = symmetric_prior(counts.T, start, n_iterations=1)
+    before, after = (np.full(n_entries, value) for value in (start, stepped))
+    assert log_evidence(counts, after) >= log_evidence(counts, before) - 1e-6
+    averaged = asymmetric_prior(counts, before, n_iterations=1).mean()
+    assert_allclose(stepped, max(averaged, LEAST), rtol=1e-6, atol=2e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_known_priors_are_found_again(seed):
+    rng = np.random.default_rng(seed)
+    alpha = np.array([0.05, 0.2, 1.0, 0.5])
+    counts = np.array([rng.multinomial(200, p) for p in rng.dirichlet(alpha, size=4000)])
+    found = asymmetric_prior(counts, np.full(4, 0.5), n_iterations=500)
+    assert_allclose(found, alpha, rtol=0.1)
+    words = np.array([rng.multinomial(5000, p) for p in rng.dirichlet(np.full(300, 0.05), 20)])
+    assert symmetric_prior(words.T, 1.0, n_iterations=500) == pytest.approx(0.05, rel=0.1)

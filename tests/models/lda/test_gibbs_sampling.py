@@ -1,0 +1,361 @@
+"""The samplers against enumeration, against each other and against their own plain Python."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from models.lda import gibbs_tokens
+from models.lda.gibbs_dense import LANES, Priors, count_doc_topics, padded, resample_dense
+from models.lda.gibbs_sparse import (
+    BLOCK,
+    list_doc_topics,
+    no_doc_topics,
+    resample_sparse,
+    sort_doc_topics,
+)
+from models.lda.gibbs_start import draw_topics, random_start
+from models.lda.gibbs_state import GibbsLDAState
+from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
+from models.lda.gibbs_tokens import count_word_topics, tokens_of
+from tests.oracles.simulated import block_topics, simulated_documents
+
+pytestmark = pytest.mark.slow
+
+TINY = [
+    # counts, alpha, eta
+    ([[2, 1, 0], [0, 1, 2]], [0.4, 0.9], [0.3, 0.7, 0.2]),
+    ([[1, 1, 1], [0, 0, 2]], [0.3, 1.1, 0.2], [0.5, 0.5, 0.5]),
+    ([[3, 0], [1, 2], [0, 1]], [0.2, 0.3], [0.1, 2.0]),
+]
+
+
+def counts_of(rows):
+    return sparse.csr_array(np.array(rows, dtype=np.int32))
+
+
+def priors_of(alpha, eta, lanes):
+    wide = np.zeros(padded(len(alpha), lanes), dtype=np.float32)
+    wide[: len(alpha)] = alpha
+    return Priors(wide, np.array(eta, dtype=np.float32), float(np.sum(eta)))
+
+
+def doc_counts(kind, tokens, topic_of, n_docs, n_topics):
+    n_tokens = len(tokens.doc_of)
+    if kind == "dense":
+        n_dk = np.zeros((n_docs, padded(n_topics, LANES)), dtype=np.int32)
+        count_doc_topics(tokens, 0, n_tokens, topic_of, n_dk)
+        return n_dk
+    listed = no_doc_topics(np.bincount(tokens.doc_of, minlength=n_docs), n_topics)
+    list_doc_topics(tokens, 0, n_tokens, topic_of, listed)
+    return listed
+
+
+# --- the oracle: every assignment -----------------------------------------------------------------
+
+
+def log_joint(doc_of, word_of, topic_of, alpha, eta):
+    """log p(w, z | alpha, eta) up to a constant (Griffiths & Steyvers 2004, eq. 2 and 3)."""
+    n_dk = np.zeros((max(doc_of) + 1, len(alpha)), dtype=int)
+    n_kw = np.zeros((len(alpha), len(eta)), dtype=int)
+    for d, w, k in zip(doc_of, word_of, topic_of, strict=True):
+        n_dk[d, k] += 1
+        n_kw[k, w] += 1
+    total = 0.0
+    for counts, prior in ((n_dk, alpha), (n_kw, eta)):
+        for row in counts:
+            total += sum(math.lgamma(n + a) for n, a in zip(row, prior, strict=True))
+            total -= math.lgamma(row.sum() + sum(prior))
+    return total
+
+
+def assignment_posterior(doc_of, word_of, alpha, eta):
+    """p(z | w) of all K^N assignments, the first token's topic the most significant digit."""
+    log = np.array(
+        [
+            log_joint(doc_of, word_of, topic_of, alpha, eta)
+            for topic_of in itertools.product(range(len(alpha)), repeat=len(doc_of))
+        ]
+    )
+    p = np.exp(log - log.max())
+    return p / p.sum()
+
+
+# --- the distribution over assignments ------------------------------------------------------------
+
+
+@numba.njit
+def visits_of_a_chain(resample, tokens, topic_of, n_wk, n_k, of_docs, priors, uniforms):
+    """How often each assignment was seen after a sweep; `uniforms` is (n_sweeps, n_tokens)."""
+    n_topics = n_k.shape[0]
+    visits = np.zeros(n_topics ** topic_of.shape[0], dtype=np.int64)
+    for sweep in range(uniforms.shape[0]):
+        for cell in range(tokens.cell_start.shape[0] - 1):
+            first, last = tokens.cell_start[cell], tokens.cell_start[cell + 1]
+            if first == last:
+                continue
+            start, stop = tokens.run_start[first], tokens.run_start[last]
+            numbers = uniforms[sweep, start:stop]
+            resample(tokens, first, last, topic_of, n_wk, n_k, of_docs, priors, numbers)
+        code = 0
+        for t in range(topic_of.shape[0]):
+            code = code * n_topics + topic_of[t]
+        visits[code] += 1
+    return visits
+
+
+def visited_share(kind, counts, alpha, eta, n_sweeps, seed, resample=None):
+    tokens, n_topics = tokens_of(counts), len(alpha)
+    rng = np.random.default_rng(seed)
+    topic_of = random_start(len(tokens.doc_of), n_topics, rng)
+    n_wk = np.zeros((counts.shape[1], n_topics), dtype=np.int32)
+    count_word_topics(tokens, 0, len(tokens.word_of_run), topic_of, n_wk)
+    of_docs = doc_counts(kind, tokens, topic_of, counts.shape[0], n_topics)
+    visits = visits_of_a_chain(
+        resample or (resample_dense if kind == "dense" else resample_sparse),
+        tokens,
+        topic_of,
+        n_wk,
+        n_wk.sum(axis=0, dtype=np.int64),
+        of_docs,
+        priors_of(alpha, eta, LANES if kind == "dense" else BLOCK),
+        rng.random((n_sweeps, len(tokens.doc_of)), dtype=np.float32),
+    )
+    return tokens, visits / n_sweeps
+
+
+def total_variation(p, q):
+    return 0.5 * np.abs(p - q).sum()
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(("rows", "alpha", "eta"), TINY)
+def test_exact_samplers_have_the_enumerated_distribution(kind, rows, alpha, eta):
+    tokens, share = visited_share(kind, counts_of(rows), alpha, eta, 1_000_000, seed=3)
+    truth = assignment_posterior(tokens.doc_of, tokens.word_of, alpha, eta)
+    assert total_variation(share, truth) < 0.01
+
+
+@numba.njit
+def resample_plainly(tokens, first, last, topic_of, n_wk, n_k, n_dk, priors, uniforms, left_out):
+    """The obvious sampler; `left_out` of a token's own count is taken out: 1 is right, 0 wrong."""
+    n_topics = n_k.shape[0]
+    for run in range(first, last):
+        w = tokens.word_of_run[run]
+        for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
+            d, old = tokens.doc_of[t], int(topic_of[t])
+            cumulative = np.zeros(n_topics)
+            for k in range(n_topics):
+                own = left_out if k == old else 0
+                of_doc = n_dk[d, k] - own + priors.alpha[k]
+                of_word = n_wk[w, k] - own + priors.eta[w]
+                cumulative[k] = of_doc * of_word / (n_k[k] - own + priors.eta_sum)
+                if k > 0:
+                    cumulative[k] += cumulative[k - 1]
+            x = uniforms[t - tokens.run_start[first]] * cumulative[-1]
+            new = 0
+            while x >= cumulative[new]:
+                new += 1
+            topic_of[t] = new
+            for k in range(n_topics):
+                change = (k == new) - (k == old)
+                n_dk[d, k] += change
+                n_wk[w, k] += change
+                n_k[k] += change
+
+
+@numba.njit
+def resample_rightly(tokens, first, last, topic_of, n_wk, n_k, n_dk, priors, uniforms):
+    resample_plainly(tokens, first, last, topic_of, n_wk, n_k, n_dk, priors, uniforms, 1)
+
+
+@numba.njit
+def resample_wrongly(tokens, first, last, topic_of, n_wk, n_k, n_dk, priors, uniforms):
+    resample_plainly(tokens, first, last, topic_of, n_wk, n_k, n_dk, priors, uniforms, 0)
+
+
+@pytest.mark.parametrize(("rows", "alpha", "eta"), TINY)
+def test_the_same_test_passes_a_plain_sampler_and_fails_a_wrong_one(rows, alpha, eta):
+    counts = counts_of(rows)
+    for resample, is_right in ((resample_rightly, True), (resample_wrongly, False)):
+        tokens, share = visited_share("dense", counts, alpha, eta, 1_000_000, 3, resample)
+        truth = assignment_posterior(tokens.doc_of, tokens.word_of, alpha, eta)
+        assert (total_variation(share, truth) < 0.01) == is_right
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_enumeration_notices_another_prior(kind):
+    rows, alpha, eta = TINY[0]
+    tokens, share = visited_share(kind, counts_of(rows), alpha, eta, 1_000_000, seed=1)
+    other = assignment_posterior(tokens.doc_of, tokens.word_of, np.array(alpha) * 1.1, eta)
+    assert total_variation(share, other) > 0.01
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("n_topics", [1, 3, 17, 70])
+def test_kernels_do_what_their_python_does(kind, n_topics):
+    rng = np.random.default_rng(n_topics)
+    counts = sparse.csr_array(rng.poisson(0.9, size=(7, 9)).astype(np.int32))
+    tokens = tokens_of(counts)
+    alpha, eta = rng.uniform(0.1, 1, n_topics), rng.uniform(0.1, 1, 9)
+    started = random_start(len(tokens.doc_of), n_topics, rng)
+    uniforms = rng.random(len(started), dtype=np.float32)
+    kernel = resample_dense if kind == "dense" else resample_sparse
+    results = []
+    for function in (kernel, getattr(kernel, "py_func", kernel)):
+        topic_of = started.copy()
+        n_wk = np.zeros((9, n_topics), dtype=np.int32)
+        count_word_topics(tokens, 0, len(tokens.word_of_run), topic_of, n_wk)
+        n_k = n_wk.sum(axis=0, dtype=np.int64)
+        of_docs = doc_counts(kind, tokens, topic_of, 7, n_topics)
+        priors = priors_of(alpha, eta, LANES if kind == "dense" else BLOCK)
+        runs = 0, len(tokens.word_of_run)
+        function(tokens, *runs, topic_of, n_wk, n_k, of_docs, priors, uniforms)
+        results.append((topic_of, n_wk, n_k))
+    for compiled, plain in zip(*results, strict=True):
+        assert_array_equal(compiled, plain)
+    assert n_topics == 1 or (results[0][0] != started).any()
+
+
+def test_drawn_topics_have_their_probabilities():
+    counts = counts_of([[60_000, 0], [0, 60_000]])
+    tokens = tokens_of(counts)
+    doc_topic = np.array([[1, 2, 3], [3, 3, 4]], dtype=np.float32)
+    word_topic = np.array([[3, 2, 1], [0, 1, 1]], dtype=np.float32)
+    uniforms = np.random.default_rng(0).random(120_000, dtype=np.float32)
+    topic_of = np.empty(120_000, dtype=np.uint16)
+    draw_topics(tokens, 0, len(tokens.word_of_run), 0, doc_topic, word_topic, uniforms, topic_of)
+    for d in range(2):
+        p = doc_topic[d] * word_topic[d]
+        share = np.bincount(topic_of[tokens.doc_of == d], minlength=3) / 60_000
+        assert np.abs(share - p / p.sum()).max() < 5 * np.sqrt(0.25 / 60_000)
+
+
+# --- the grid -------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    counts=hnp.arrays(
+        np.int32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 4)
+    ),
+    tokens_a_cell=st.integers(1, 40),
+)
+def test_the_grid_holds_every_token_once_and_cells_of_a_phase_share_nothing(counts, tokens_a_cell):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gibbs_tokens, "TOKENS_A_CELL", tokens_a_cell)
+        tokens = tokens_of(sparse.csr_array(counts))
+    found = np.zeros_like(counts)
+    np.add.at(found, (tokens.doc_of, tokens.word_of), 1)
+    assert_array_equal(found, counts)
+    n_blocks = tokens.n_blocks
+    assert tokens.cell_start[-1] == len(tokens.word_of_run)
+    for phase in range(n_blocks):
+        docs, words = [], []
+        for block in range(n_blocks):
+            first, last = tokens.runs(block, (block + phase) % n_blocks)
+            words += list(set(tokens.word_of_run[first:last].tolist()))
+            within = tokens.doc_of[tokens.run_start[first] : tokens.run_start[last]]
+            docs += list(set(within.tolist()))
+        assert len(docs) == len(set(docs))
+        assert len(words) == len(set(words))
+
+
+# --- sweeps ---------------------------------------------------------------------------------------
+
+
+def started_state(counts, n_topics, alpha=0.1, eta=0.1, seed=0):
+    tokens = tokens_of(counts)
+    state = GibbsLDAState(
+        topic_of=random_start(len(tokens.doc_of), n_topics, np.random.default_rng(seed)),
+        n_kw_before=np.zeros((0, n_topics), dtype=np.int32),
+        topic_word_sum=np.zeros((0, n_topics), dtype=np.float32),
+        n_samples=0,
+        alpha=np.full(n_topics, alpha),
+        eta=np.full(counts.shape[1], eta),
+        n_sweeps=0,
+        n_documents=0,
+        n_batches=0,
+        seed=seed,
+    )
+    return tokens, state
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("n_topics", [2, 16, 90])
+def test_counts_are_those_of_the_assignment_after_every_sweep(sampler, n_topics, monkeypatch):
+    monkeypatch.setattr(gibbs_tokens, "TOKENS_A_CELL", 20)
+    counts = sparse.csr_array(np.random.default_rng(0).poisson(0.7, size=(40, 30)).astype(np.int32))
+    tokens, state = started_state(counts, n_topics)
+    assert tokens.n_blocks > 2
+    sweeps = GibbsSweeps(tokens, state, 40, sampler, 2)
+    for _ in range(5):
+        sweeps.sweep()
+        n_wk, n_dk = np.zeros_like(sweeps.n_wk), np.zeros((40, n_topics), dtype=np.int32)
+        np.add.at(n_wk, (tokens.word_of, state.topic_of), 1)
+        np.add.at(n_dk, (tokens.doc_of, state.topic_of), 1)
+        assert_array_equal(sweeps.n_wk, n_wk)
+        assert_array_equal(sweeps.n_k, n_wk.sum(axis=0))
+        assert_array_equal(sweeps.doc_topic_counts(), n_dk)
+        if sampler.endswith("dense"):
+            assert_array_equal(sweeps._n_dk[:, :n_topics], n_dk)
+            assert not sweeps._n_dk[:, n_topics:].any()
+        else:
+            listed = np.zeros_like(n_dk)
+            for d in range(40):
+                start = sweeps._doc_topics.start[d]
+                places = slice(start, start + sweeps._doc_topics.n_distinct[d])
+                assert (sweeps._doc_topics.n_dk[places] > 0).all()
+                np.add.at(
+                    listed[d], sweeps._doc_topics.topic[places], sweeps._doc_topics.n_dk[places]
+                )
+            assert_array_equal(listed, n_dk)
+
+
+def test_sorting_puts_frequent_topics_first_whatever_the_order_before():
+    counts = counts_of([[9, 9, 9, 9]])
+    tokens = tokens_of(counts)
+    topic_of = np.random.default_rng(0).integers(0, 6, 36).astype(np.uint16)
+    results = []
+    for order in (topic_of, topic_of[::-1]):
+        listed = no_doc_topics(np.array([36]), 65_535)
+        list_doc_topics(tokens, 0, 36, np.ascontiguousarray(order), listed)
+        sort_doc_topics(listed, 0, 1)
+        results.append(listed)
+    n = results[0].n_distinct[0]
+    assert (np.diff(results[0].n_dk[:n]) <= 0).all()
+    assert_array_equal(results[0].topic[:n], results[1].topic[:n])
+    assert_array_equal(results[0].n_dk[:n], np.bincount(topic_of)[results[0].topic[:n]])
+
+
+def test_parallel_samplers_come_to_the_same_joint_probability(monkeypatch):
+    """They are approximations: their average log p(w, z) is within 1% of the exact ones'."""
+    monkeypatch.setattr(gibbs_tokens, "TOKENS_A_CELL", 200)
+    counts, _ = simulated_documents(block_topics(5, 8), 0.2, 120, 60, np.random.default_rng(0))
+    mean = {}
+    for sampler in SAMPLERS:
+        tokens, state = started_state(counts, 5, seed=1)
+        sweeps = GibbsSweeps(tokens, state, 120, sampler, 1)
+        values = []
+        for sweep in range(60):
+            sweeps.sweep()
+            if sweep >= 40:
+                values.append(
+                    log_joint(tokens.doc_of, tokens.word_of, state.topic_of, state.alpha, state.eta)
+                )
+        mean[sampler] = np.mean(values)
+    exact = mean["exact-dense"]
+    for value in mean.values():
+        assert abs(value / exact - 1) < 0.01
