@@ -1,6 +1,20 @@
-"""How good a model is: held-out likelihood with standard errors."""
+"""How good a model is: held-out likelihood with standard errors, coherence, differences."""
 
+from evaluation.coherence import Coherence, coherence
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.log_likelihood import log_likelihood
+from evaluation.paired_difference import PairedDifference, paired_difference
+from evaluation.running_text import RunningText
+from evaluation.topic_quality import diversity, exclusivity
 
-__all__ = ["LikelihoodEstimate", "log_likelihood"]
+__all__ = [
+    "Coherence",
+    "LikelihoodEstimate",
+    "PairedDifference",
+    "RunningText",
+    "coherence",
+    "diversity",
+    "exclusivity",
+    "log_likelihood",
+    "paired_difference",
+]

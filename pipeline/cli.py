@@ -1,4 +1,4 @@
-"""The command line: `python -m pipeline download | train | evaluate | topics | infer | convert`."""
+"""The command line: `python -m pipeline download | train | select | evaluate | topics | …`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from pipeline.errors import DONE, Interrupted, UsageError, exit_code_of, message
 from pipeline.interrupts import raise_interrupted, signals_handled_by
 from pipeline.progress import ProgressSafeHandler
 from pipeline.settings import (
+    ENVIRONMENT_PREFIX,
+    NOT_SHARED,
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
     NoSettings,
+    SelectSettings,
     TopicsSettings,
     TrainSettings,
     asked_for,
@@ -27,6 +30,7 @@ from pipeline.version import software_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from dataclasses import Field
 
 PACKAGES = ("corpora", "downloader", "evaluation", "models", "pipeline")
 
@@ -83,6 +87,12 @@ def build_parser() -> argparse.ArgumentParser:
     command.set_defaults(runner=_run_download)
     command = _command(commands, "train", "learn topics from a store of articles", TrainSettings)
     command.set_defaults(runner=_run_train)
+    of_runs = [each for each in fields(TrainSettings) if each.name not in NOT_SHARED]
+    command = _command(
+        commands, "select", "choose the number of topics", SelectSettings, also=of_runs
+    )
+    command.allow_abbrev = False  # --run, which `train` has, would be taken for --runs
+    command.set_defaults(runner=_run_select)
     command = _command(
         commands, "evaluate", "held-out likelihood of a run's model", EvaluateSettings
     )
@@ -160,9 +170,14 @@ def _add_conversion(parser: argparse.ArgumentParser) -> None:
 
 
 def _command(
-    commands: Any, name: str, help_text: str, settings: type[Any]
+    commands: Any,
+    name: str,
+    help_text: str,
+    settings: type[Any],
+    *,
+    also: Sequence[Field[Any]] = (),
 ) -> argparse.ArgumentParser:
-    """A subparser whose options are the fields of a settings class.
+    """A subparser whose options are the fields of a settings class, and those in `also`.
 
     Options that are not given are absent from the parsed arguments, so that environment and file
     can speak for them.
@@ -170,7 +185,7 @@ def _command(
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=help_text, description=help_text[0].upper() + help_text[1:] + "."
     )
-    for each in fields(settings):
+    for each in (*fields(settings), *also):
         default = each.default
         shown = "" if default is None or default == "" else f" (default: {default})"
         if default is False:
@@ -222,6 +237,25 @@ def _run_train(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str
 
     arguments.printer = print_training
     return train(TrainSettings(**asked), asked)
+
+
+def _run_select(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(SelectSettings, "select", given)
+    # Numbers of topics are a list here: what they are for `train` is not asked.
+    environment = {
+        name: text for name, text in os.environ.items() if name not in _NOT_OF_SELECTED_RUNS
+    }
+    asked = asked_for(
+        TrainSettings, "train", {n: v for n, v in given.items() if n != "topics"}, environment
+    )
+    training = TrainSettings(**{n: v for n, v in asked.items() if n not in NOT_SHARED})
+    from pipeline.commands.select import print_selection, select  # noqa: PLC0415
+
+    arguments.printer = print_selection
+    return select(settings, training)
+
+
+_NOT_OF_SELECTED_RUNS = {ENVIRONMENT_PREFIX + name.upper() for name in NOT_SHARED}
 
 
 def _run_evaluate(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SETTINGS_FILE = "pipeline.toml"
-SECTIONS = ("download", "train", "evaluate", "topics", "infer")
+SECTIONS = ("download", "train", "evaluate", "topics", "infer", "select")
 ENVIRONMENT_PREFIX = "WIKITOPICS_"
 
 S = TypeVar("S")
@@ -182,6 +182,22 @@ class InferSettings:
     words: int = setting(5, "words a topic", metavar="N")
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
     threads: int = setting(-1, "threads; -1: one a core", metavar="N")
+
+
+@dataclass(frozen=True)
+class SelectSettings:
+    """`python -m pipeline select`; the settings of its runs are those of `train`."""
+
+    topics: str = setting("5,10,20,40", "numbers of topics to try", metavar="LIST")
+    seeds: int = setting(1, "runs for each of them, each with the next seed", metavar="N")
+    name: str = setting(
+        "", "of the directory select-NAME among the runs; by default the model's", metavar="NAME"
+    )
+    words: int = setting(10, "top words of a topic that coherence is of", metavar="N")
+
+
+NOT_SHARED = ("topics", "run", "follow", "follow_after")
+"""Settings of `train` that `select` has no use for: it numbers and names its runs itself."""
 
 
 @dataclass(frozen=True)

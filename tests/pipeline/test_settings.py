@@ -13,6 +13,7 @@ from pipeline.settings import (
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
+    SelectSettings,
     TopicsSettings,
     TrainSettings,
     as_table,
@@ -25,7 +26,14 @@ from tests.pipeline.support import call
 KINDS = dict(
     zip(
         SECTIONS,
-        (DownloadSettings, TrainSettings, EvaluateSettings, TopicsSettings, InferSettings),
+        (
+            DownloadSettings,
+            TrainSettings,
+            EvaluateSettings,
+            TopicsSettings,
+            InferSettings,
+            SelectSettings,
+        ),
         strict=True,
     )
 )

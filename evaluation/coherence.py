@@ -1,0 +1,220 @@
+"""Topic coherence: how far the top words of a topic keep each other's company in documents.
+
+All measures are means of a confirmation of pairs of words by counts of windows (Röder, Both &
+Hinneburg 2015, "Exploring the space of topic coherence measures"). With n_a windows that hold word
+a, n_ab that hold both, N in all, the words of a topic in order of probability:
+
+    u_mass  log (n_ab + 1) / n_b, b the more probable; windows are documents (Mimno et al. 2011)
+    c_uci   PMI: log (n_ab + 1) N / (n_a n_b), windows of 10 tokens (Newman et al. 2010)
+    c_npmi  NPMI: log (n_ab N / (n_a n_b)) / -log (n_ab / N), windows of 10 (Bouma 2009)
+    c_v     the cosine of each word's vector of NPMIs to the topic's words with the sum of these
+            vectors, windows of 110 (Röder et al. 2015)
+
+gensim's `CoherenceModel` gives the same where it is right. It is not followed in these:
+
+* A pair that never occurs together. gensim adds 1e-12 to probabilities, so that u_mass is near -27
+  and c_uci near -18 for one such pair, which then is all that the mean shows; and NPMI is not -1,
+  its limit, but nearer to 0 the rarer the words. Here the count that is added is 1, as in the paper
+  of u_mass, and NPMI is -1.
+* Two words in every window: NPMI is 0 / 0. gensim gives -1. Here it is 1, the limit of words in the
+  same windows.
+* A word in no window. gensim's u_mass takes log 1 for its pairs, the best value there is; the other
+  measures divide by zero. Nothing is known of such words: their pairs are left out, `n_pairs` says
+  how many are left, and a topic without any has NaN and is in no mean.
+* A vector without length, as of two words that never occur together: its cosine is 0, not 0 / 0.
+* A word that is in a window twice. When gensim's window moves past the first of the two tokens, it
+  takes the word for gone, and counts too few windows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from corpora import Corpus
+from evaluation.cooccurrence import count_documents, count_windows
+from evaluation.running_text import UNKNOWN, RunningText
+from models import LDATopics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evaluation.cooccurrence import Cooccurrence
+
+Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
+WINDOW_SIZES: Final[dict[str, int | None]] = {
+    "u_mass": None,
+    "c_uci": 10,
+    "c_npmi": 10,
+    "c_v": 110,
+}
+"""Tokens in a window, as in Röder et al. 2015; None for a document."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coherence:
+    """The coherence of each topic, the higher the better."""
+
+    measure: str
+    window: Literal["sliding", "document"]
+    """"document" also for a measure of sliding windows that was given counts, not running text."""
+    window_size: int | None
+    """Tokens in a sliding window; None for documents."""
+    n_windows: int
+    per_topic: NDArray[np.float64]
+    """(K,), NaN for a topic of whose words fewer than two occur."""
+    n_pairs: NDArray[np.int64]
+    """(K,) pairs of words both of which occur: what each value stands on."""
+
+    @property
+    def n_topics(self) -> int:
+        """Topics that have a value."""
+        return int(np.isfinite(self.per_topic).sum())
+
+    @property
+    def mean(self) -> float:
+        """Over topics that have a value; NaN if none has."""
+        values = self.per_topic[np.isfinite(self.per_topic)]
+        return float(values.mean()) if len(values) else float("nan")
+
+    @property
+    def standard_error(self) -> float:
+        """Of `mean`, over topics as if they were independent draws; NaN for fewer than two."""
+        values = self.per_topic[np.isfinite(self.per_topic)]
+        if len(values) < 2:
+            return float("nan")
+        return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def coherence(
+    topics: LDATopics | Sequence[Sequence[str]],
+    corpus: Corpus | RunningText,
+    measure: str = "c_npmi",
+    *,
+    n_words: int = 10,
+    smoothing: float = 1.0,
+) -> Coherence:
+    """Coherence of the `n_words` most probable words of each topic.
+
+    Parameters
+    ----------
+    topics : LDATopics or sequence of sequences of str
+        The topics of a model, over the vocabulary of `corpus`; or each topic's words, the most
+        probable first, as many for each.
+    corpus : Corpus or RunningText
+        Where windows are counted. In a `Corpus`, which has no order, documents are the windows of
+        every measure, and the result says so.
+    measure : str
+        "u_mass", "c_uci", "c_npmi" or "c_v".
+    smoothing : float
+        What is added to n_ab in u_mass and c_uci, positive. 1e-12 N is what gensim adds.
+
+    Raises
+    ------
+    ValueError
+        If the measure is not known, a topic has fewer than two words or one twice, topics have
+        different numbers of words, or a model has another number of words than the corpus.
+    """
+    if measure not in WINDOW_SIZES:
+        known = ", ".join(WINDOW_SIZES)
+        raise ValueError(f"measure = {measure!r} is no coherence measure: use one of {known}")
+    if not (smoothing > 0 and np.isfinite(smoothing)):
+        raise ValueError(f"smoothing must be positive, found {smoothing}")
+    words = _word_indices(topics, corpus.vocabulary, n_words)
+    size = WINDOW_SIZES[measure]
+    if isinstance(corpus, Corpus):
+        size = None
+        found = count_documents(corpus.counts, words)
+    else:
+        found = count_windows(corpus, words, size)
+    occurs = found.n_word > 0
+    both = occurs[:, :, None] & occurs[:, None, :] & ~np.eye(words.shape[1], dtype=bool)
+    n_pairs = both.sum(axis=(1, 2)) // 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if measure == "c_v":
+            per_topic = _mean(_cosines(found), occurs & (n_pairs > 0)[:, None])
+        elif measure == "c_npmi":
+            per_topic = _mean(_npmi(found), both)
+        elif measure == "c_uci":
+            per_topic = _mean(_pmi(found, smoothing), both)
+        else:
+            # Row m, column l: the pair of a word and one that stands before it.
+            before = np.tril(np.ones((words.shape[1], words.shape[1]), dtype=bool), -1)
+            confirmation = np.log((found.n_both + smoothing) / found.n_word[:, None, :])
+            per_topic = _mean(confirmation, both & before)
+    return Coherence(
+        measure,
+        "document" if size is None else "sliding",
+        size,
+        found.n_windows,
+        per_topic,
+        n_pairs,
+    )
+
+
+def _word_indices(
+    topics: LDATopics | Sequence[Sequence[str]], vocabulary: tuple[str, ...], n_words: int
+) -> NDArray[np.int64]:
+    """(K, n) indices into `vocabulary` of each topic's top words, UNKNOWN for words not in it."""
+    if n_words < 2:
+        raise ValueError(f"n_words must be at least 2, as coherence is of pairs, found {n_words}")
+    if isinstance(topics, LDATopics):
+        if topics.n_words != len(vocabulary):
+            raise ValueError(
+                f"the topics are over {topics.n_words} words, the corpus over {len(vocabulary)}: "
+                "count the documents against the model's vocabulary"
+            )
+        indices = topics.top_words(n_words).astype(np.int64)
+    else:
+        lists = [list(words)[:n_words] for words in topics]
+        lengths = sorted({len(words) for words in lists})
+        if len(lengths) != 1:
+            raise ValueError(
+                f"topics must have as many words each, found {lengths}: give the same number of "
+                "words for every topic, or a smaller n_words"
+            )
+        for k, words in enumerate(lists):
+            if len(set(words)) != len(words):
+                raise ValueError(f"topic {k} has a word twice: {' '.join(words)}")
+        index = {word: w for w, word in enumerate(vocabulary)}
+        indices = np.array([[index.get(word, UNKNOWN) for word in words] for words in lists], int)
+    if indices.shape[1] < 2:
+        raise ValueError("every topic needs two words at least, as coherence is of pairs")
+    return indices
+
+
+def _pmi(found: Cooccurrence, smoothing: float) -> NDArray[np.float64]:
+    """(K, n, n) pointwise mutual information in nats."""
+    n_a, n_b = found.n_word[:, :, None].astype(float), found.n_word[:, None, :]
+    result: NDArray[np.float64] = np.log((found.n_both + smoothing) * found.n_windows / (n_a * n_b))
+    return result
+
+
+def _npmi(found: Cooccurrence) -> NDArray[np.float64]:
+    """(K, n, n) from -1, never together, to 1, always; 1 on the diagonals."""
+    ratio = _pmi(found, 0.0) / -np.log(found.n_both / found.n_windows)
+    ratio[found.n_both == 0] = -1.0
+    ratio[found.n_both == found.n_windows] = 1.0
+    return ratio
+
+
+def _cosines(found: Cooccurrence) -> NDArray[np.float64]:
+    """(K, n) cosine of each word's NPMIs with the sum of those of all that occur."""
+    occurs = found.n_word > 0
+    vectors = np.where(occurs[:, :, None] & occurs[:, None, :], _npmi(found), 0.0)
+    total = vectors.sum(axis=1)
+    lengths = np.linalg.norm(vectors, axis=2) * np.linalg.norm(total, axis=1)[:, None]
+    products = np.einsum("kij,kj->ki", vectors, total)
+    return np.where(lengths > 0, products / lengths, 0.0)
+
+
+def _mean(values: NDArray[np.float64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(K,) mean of the values that count; NaN where none does."""
+    axes = tuple(range(1, values.ndim))
+    total: NDArray[np.float64] = np.where(counted, values, 0.0).sum(axis=axes)
+    means: NDArray[np.float64] = total / counted.sum(axis=axes)
+    return means

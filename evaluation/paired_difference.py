@@ -1,0 +1,52 @@
+"""Two models on the same documents: how far apart they are, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from evaluation.estimate import LikelihoodEstimate
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """What one model costs more than another, in nats a word."""
+
+    nats_per_word: float
+    """Positive if the second model gives the documents the higher probability."""
+    standard_error: float
+    """Over documents; NaN for fewer than two, or where one is impossible."""
+
+
+def paired_difference(first: LikelihoodEstimate, second: LikelihoodEstimate) -> PairedDifference:
+    """`nats_per_word` of `first` minus that of `second`, which scored the same documents.
+
+    Documents differ more from each other than models do on one of them: the error of the difference
+    is that of the ratio of Σ δ_d to Σ n_d, where δ_d is what document d gains, and far below those
+    of the two figures (linearised as in `LikelihoodEstimate.nats_per_word_standard_error`).
+
+    Raises
+    ------
+    ValueError
+        If the two did not score the same numbers of tokens, by the same method.
+    """
+    if not np.array_equal(first.n_tokens, second.n_tokens) or first.method != second.method:
+        raise ValueError(
+            "the two estimates must be of the same documents by the same method: found "
+            f"{first.total_tokens} tokens by {first.method}, {second.total_tokens} by "
+            f"{second.method}"
+        )
+    scored = first.n_tokens > 0
+    n_tokens, n_docs = first.n_tokens[scored], int(scored.sum())
+    if not (np.isfinite(first.total) and np.isfinite(second.total) and n_docs):
+        return PairedDifference(first.nats_per_word - second.nats_per_word, float("nan"))
+    gain = second.log_likelihood[scored] - first.log_likelihood[scored]
+    difference = float(gain.sum() / n_tokens.sum())
+    if n_docs < 2:
+        return PairedDifference(difference, float("nan"))
+    residual = gain - difference * n_tokens
+    error = np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / n_tokens.sum()
+    return PairedDifference(difference, float(error))

@@ -1,0 +1,78 @@
+"""Documents as sequences of vocabulary indices: what windows slide over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpora.tokens.block import BREAK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from corpora import TokenBlock
+
+UNKNOWN = -1
+"""Stands for a word outside the vocabulary: it takes a place in a window and is no topic's word."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunningText:
+    """The kept words of documents in their order, the ends of runs left out.
+
+    Raises
+    ------
+    ValueError
+        If the arrays contradict each other.
+    """
+
+    word_of: NDArray[np.int32]
+    """(n_tokens,) indices into `vocabulary`, or UNKNOWN."""
+    doc_start: NDArray[np.int64]
+    """(n_docs + 1,) document d is `word_of[doc_start[d]:doc_start[d + 1]]`, which may be empty."""
+    vocabulary: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        start = self.doc_start
+        if (
+            not len(start)
+            or start[0] != 0
+            or start[-1] != len(self.word_of)
+            or np.any(np.diff(start) < 0)
+            or np.any((self.word_of < UNKNOWN) | (self.word_of >= len(self.vocabulary)))
+        ):
+            raise ValueError("the arrays of the running text contradict each other")
+
+    @property
+    def n_docs(self) -> int:
+        """Documents, empty ones too."""
+        return len(self.doc_start) - 1
+
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[TokenBlock],
+        vocabulary: Sequence[str],
+        keep: Callable[[str], bool] | None = None,
+    ) -> RunningText:
+        """The documents of `blocks` whose ids `keep` approves; all if it is not given.
+
+        4 bytes a token in memory, twice that while it is put together.
+        """
+        index = {word: w for w, word in enumerate(vocabulary)}
+        words = [np.zeros(0, dtype=np.int32)]
+        lengths = [np.zeros(1, dtype=np.int64)]
+        for block in blocks:
+            is_kept = np.ones(block.n_docs, dtype=bool)
+            if keep is not None:
+                is_kept = np.fromiter(map(keep, block.doc_ids), dtype=bool, count=block.n_docs)
+            number = np.array([index.get(word, UNKNOWN) for word in block.words], dtype=np.int32)
+            is_word = (block.word_of != BREAK) & is_kept[block.doc_of]
+            words.append(number[block.word_of[is_word]])
+            n_words = np.bincount(block.doc_of[is_word], minlength=block.n_docs)
+            lengths.append(n_words[is_kept].astype(np.int64))
+        return cls(np.concatenate(words), np.cumsum(np.concatenate(lengths)), tuple(vocabulary))

@@ -1,0 +1,55 @@
+"""How different topics are from each other: diversity and exclusivity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from models import LDATopics
+
+
+def diversity(topics: LDATopics, n_words: int = 25) -> float:
+    """Share of distinct words among the `n_words` top words of all topics, from 1/K to 1.
+
+    Dieng, Ruiz & Blei 2020, "Topic modeling in embedding spaces", where it is of 25 words. A
+    vocabulary with fewer words is taken whole.
+
+    Raises
+    ------
+    ValueError
+        If `n_words` is not positive.
+    """
+    top = topics.top_words(_checked(n_words))
+    return len(np.unique(top)) / top.size
+
+
+def exclusivity(topics: LDATopics, n_words: int = 10) -> NDArray[np.float64]:
+    """(K,) mean of topic_word_kw / Σ_j topic_word_jw over each topic's `n_words` top words.
+
+    The exclusivity of a word to a topic is that of Bischof & Airoldi 2012, "Summarizing topical
+    content with word frequency and exclusivity", before it is ranked: the share of the topic in the
+    word, all topics taken as equally frequent. It is 1 for words that no other topic has, and 1/K
+    where all topics are the same, so that it falls with K by itself.
+
+    Raises
+    ------
+    ValueError
+        If `n_words` is not positive.
+    """
+    top = topics.top_words(_checked(n_words))
+    in_topic = np.take_along_axis(topics.topic_word, top, axis=1)
+    in_all = topics.topic_word.sum(axis=0)[top]
+    # A word that no topic has is nobody's.
+    share = np.divide(in_topic, in_all, out=np.zeros_like(in_topic), where=in_all > 0)
+    result: NDArray[np.float64] = share.mean(axis=1)
+    return result
+
+
+def _checked(n_words: int) -> int:
+    if n_words < 1:
+        raise ValueError(f"n_words must be at least 1, found {n_words}")
+    return n_words

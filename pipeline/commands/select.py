@@ -1,0 +1,246 @@
+"""`select`: train runs with several numbers of topics, score them, and say which to take."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from corpora import Corpus, MissingExtraError, split, writer_lock
+from corpora.files import atomic_write_text, remove_partial_files
+from corpora.worker_pool import ordered_map
+from models import load_model
+from models.parallel import effective_n_jobs
+from pipeline.commands.train import train
+from pipeline.errors import UsageError
+from pipeline.progress import Progress
+from pipeline.select_directory import SelectDirectory, open_selection
+from pipeline.select_plot import plot_selection
+from pipeline.select_score import (
+    METHOD,
+    recommend,
+    rows_of,
+    running_text,
+    score_run,
+    scored_part,
+)
+from pipeline.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.select_score import RunScore
+    from pipeline.settings import SelectSettings
+
+logger = logging.getLogger(__name__)
+
+TOKENS_WORTH_A_PROCESS = 1_000_000
+"""Tokens times runs from which on runs are trained at the same time, in a process each with its
+share of the threads. On two cores that took 0.7 to 0.9 of the time that they take one after another
+with all threads (4,000 articles, 10 to 80 topics), and on the sample, where the start of processes
+counts, as long. It takes the memory of as many runs."""
+
+
+def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
+    """Train what is not trained yet, score all of it, and write the table and the plot.
+
+    Parameters
+    ----------
+    settings : SelectSettings
+        As resolved.
+    training : TrainSettings
+        What all runs have in common.
+
+    Raises
+    ------
+    UsageError
+        If a setting makes no sense, or there is nothing to score.
+    """
+    numbers = topic_numbers(settings.topics)
+    _check(settings, training)
+    selection = open_selection(training, settings.name, settings.seeds)
+    selection.path.mkdir(parents=True, exist_ok=True)
+    with writer_lock(selection.path):
+        remove_partial_files(selection.path)
+        selection.create()
+        wanted = [
+            selection.settings_of(k, number) for k in numbers for number in range(settings.seeds)
+        ]
+        n_threads = effective_n_jobs(training.threads)
+        _train_all(selection, wanted, n_threads)
+        result = _score_all(selection, wanted, settings.words, n_threads)
+        text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+        atomic_write_text(selection.path / "select.json", text)
+        try:
+            plot_selection(result["rows"], result["recommended"], selection.path, result["scored"])
+        except MissingExtraError as error:
+            logger.warning("no plot: %s", error)
+    return result
+
+
+def topic_numbers(text: str) -> list[int]:
+    """The numbers of topics that a list parted by commas names, ascending.
+
+    Raises
+    ------
+    UsageError
+        If there are none, one is no whole number or not positive, or one is there twice.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not any(parts):
+        raise UsageError("--topics needs numbers of topics, such as 5,10,20")
+    numbers = []
+    for part in parts:
+        if not (part.isascii() and part.lstrip("+-").isdigit()):
+            raise UsageError(
+                f"--topics must be whole numbers parted by commas, such as 5,10,20; found {part!r}"
+            )
+        numbers.append(int(part))
+        if numbers[-1] < 1:
+            raise UsageError(f"--topics must be at least 1 each, found {part}")
+        if numbers.count(numbers[-1]) > 1:
+            raise UsageError(f"--topics names {numbers[-1]} twice")
+    return sorted(numbers)
+
+
+def print_selection(result: dict[str, Any]) -> None:
+    """The table, what its figures are of, and the recommendation."""
+    print(
+        "topics   perplexity ± s.e.   nats/word   to the best ± s.e.     c_v  c_npmi  u_mass"
+        "  diversity  exclusivity  seconds"
+    )
+    for row in result["rows"]:
+        is_best = row["difference_to_best"] == 0
+        print(
+            f"{row['topics']:6d}"
+            f"  {_with_error(row, 'perplexity', 'perplexity_', 1):>18}"
+            f"  {row['nats_per_word']:10.4f}"
+            f"  {'-' if is_best else _with_error(row, 'difference_to_best', 'difference_', 4):>19}"
+            f"  {_number(row['c_v']['mean']):>6}"
+            f"  {_number(row['c_npmi']['mean']):>6}"
+            f"  {_number(row['u_mass']['mean']):>6}"
+            f"  {row['diversity']:9.3f}"
+            f"  {row['exclusivity']:11.3f}"
+            f"  {row['seconds']:7.1f}"
+        )
+    window = (
+        "sliding windows"
+        if result["rows"][0]["c_v"]["window"] == "sliding"
+        else "whole documents as windows"
+    )
+    print(
+        f"\n{result['method']} on the {result['scored']} part, {result['articles']:,} articles, "
+        f"{result['tokens_scored']:,} tokens scored; coherence of {result['words']} words on the "
+        f"training part, {window}"
+    )
+    print(result["recommendation"])
+    print(f"{result['path']}: table, plot and runs; `python -m pipeline topics {result['run']}`")
+
+
+def _check(settings: SelectSettings, training: TrainSettings) -> None:
+    if settings.seeds < 1:
+        raise UsageError(f"--seeds must be at least 1, found {settings.seeds}")
+    if settings.words < 2:
+        raise UsageError(
+            f"--words must be at least 2, as coherence is of pairs, found {settings.words}"
+        )
+    if Path(settings.name).name != settings.name:
+        raise UsageError(f"--name must be a name, not a path, found {settings.name!r}")
+    if training.test <= 0 and not (training.early_stopping == "none" and training.validation > 0):
+        raise UsageError("--test leaves nothing to choose by: give it a share above 0")
+
+
+def _train_all(selection: SelectDirectory, wanted: Sequence[TrainSettings], n_threads: int) -> None:
+    """Train the runs that are not done: the first one to have a corpus, then the others."""
+    pending = [each for each in wanted if not selection.run_of(each).model_path.exists()]
+    if len(pending) < len(wanted):
+        logger.info("%d of %d runs are done", len(wanted) - len(pending), len(wanted))
+    # The longest first, so that no process is left with it at the end.
+    pending.sort(key=lambda each: -each.topics)
+    if pending and selection.run_with_corpus() is None:
+        # The quickest makes the corpus. All its settings are asked for, as they can be mended
+        # until it has one.
+        first = pending.pop()
+        train(first, vars(first))
+    runs = [selection.prepare(each) for each in pending]
+    if not runs:
+        return
+    n_processes = 1
+    n_tokens = Corpus.load(runs[0].corpus_path, mmap=True).n_tokens
+    if n_tokens * len(runs) >= TOKENS_WORTH_A_PROCESS:
+        n_processes = min(n_threads, len(runs))
+    with_threads = [(each, max(1, n_threads // n_processes)) for each in pending]
+    with Progress("runs", len(wanted), "runs", len(wanted) - len(pending)) as progress:
+        for _ in ordered_map(_train_one, with_threads, n_processes, _prepare_process):
+            progress.update(1)
+
+
+def _prepare_process() -> None:
+    """Keep progress bars from making semaphores, which processes that are killed leave behind."""
+    tqdm.set_lock(threading.RLock())
+
+
+def _train_one(task: tuple[TrainSettings, int]) -> None:
+    """Train a run on its corpus, with so many threads; a worker process may be what does it."""
+    settings, n_threads = task
+    logger.info("run %s", settings.run)
+    # The others are in the file that the run was begun with.
+    train(TrainSettings(run=settings.run, runs=settings.runs, threads=n_threads), {})
+
+
+def _score_all(
+    selection: SelectDirectory, wanted: Sequence[TrainSettings], n_words: int, n_threads: int
+) -> dict[str, Any]:
+    """The table of all runs, all scored on the same documents."""
+    first = selection.run_of(wanted[0])
+    settings = first.settings()
+    corpus = Corpus.load(first.corpus_path)
+    parts = split(corpus, settings.validation, settings.test)
+    part, held_out = scored_part(settings, parts)
+    if not held_out.n_tokens:
+        raise UsageError(
+            f"the {part} part has no document with a word of the vocabulary: train with a larger "
+            f"--{part} share, or on more articles"
+        )
+    text = running_text(first, settings, corpus, n_threads)
+    reference = parts.train if text is None else text
+    scores: list[RunScore] = []
+    with Progress("scoring", len(wanted), "runs") as progress:
+        for each in wanted:
+            run = selection.run_of(each)
+            if run.provenance()["corpus"]["hash"] != corpus.content_hash:
+                raise UsageError(
+                    f"{run.path} was trained on another corpus than {first.path}: delete it"
+                )
+            topics = load_model(run.model_path).topics
+            scores.append(score_run(run, each, topics, held_out, reference, n_words, n_threads))
+            progress.update(1)
+    rows = rows_of(scores)
+    recommended, sentence = recommend(rows)
+    estimate = scores[0].estimate
+    return {
+        "path": str(selection.path),
+        "scored": part,
+        "method": METHOD,
+        "articles": estimate.n_documents,
+        "documents": held_out.n_docs,
+        "tokens_scored": estimate.total_tokens,
+        "words": n_words,
+        "rows": rows,
+        "recommended": recommended,
+        "recommendation": sentence,
+        "run": next(row["runs"][0] for row in rows if row["topics"] == recommended),
+    }
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _with_error(row: dict[str, Any], name: str, prefix: str, digits: int) -> str:
+    error = row[f"{prefix}standard_error"]
+    return f"{row[name]:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")

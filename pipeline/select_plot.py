@@ -1,0 +1,91 @@
+"""The table of a choice of K as a plot, if matplotlib is there."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import MissingExtraError
+from corpora.files import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+FORMATS = ("svg", "png")
+
+
+def plot_selection(
+    rows: Sequence[dict[str, Any]], recommended: int, directory: Path, scored: str
+) -> list[Path]:
+    """Write `select.svg` and `select.png`: each column of the table against K.
+
+    Parameters
+    ----------
+    rows
+        As `pipeline.select_score.rows_of` gives them.
+    recommended
+        The K to mark.
+    scored
+        Name of the part that perplexity is of.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib import rc_context  # noqa: PLC0415 - an optional package
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(
+            "a plot needs matplotlib, which is not installed: pip install 'wikitopics[plot]'"
+        ) from error
+    topics = [row["topics"] for row in rows]
+    panels = {
+        f"perplexity of the {scored} part": ["perplexity"],
+        "nats a word above the best, paired": ["difference"],
+        "seconds of training": ["seconds"],
+        "coherence: c_v, c_npmi": ["c_v", "c_npmi"],
+        "coherence: u_mass": ["u_mass"],
+        "diversity, exclusivity": ["diversity", "exclusivity"],
+    }
+    # Equal tables give equal SVG files: names in it are salted, and the date is left out.
+    with rc_context({"svg.hashsalt": "wikitopics", "font.size": 9}):
+        figure = Figure(figsize=(10, 6), layout="constrained")
+        for axes, (title, names) in zip(figure.subplots(2, 3).flat, panels.items(), strict=True):
+            axes.axvline(recommended, color="0.7", linestyle="--")
+            for name, marker in zip(names, "os", strict=False):
+                values, errors = _column(rows, name)
+                axes.errorbar(topics, values, yerr=errors, marker=marker, capsize=3, label=name)
+            axes.set_title(title)
+            axes.set_xscale("log")
+            axes.set_xticks(topics, [str(k) for k in topics])
+            axes.minorticks_off()
+            axes.set_xlabel("topics")
+            if len(names) > 1:
+                axes.legend()
+        paths = []
+        for kind in FORMATS:
+            image = io.BytesIO()
+            metadata = {"Date": None} if kind == "svg" else None
+            figure.savefig(image, format=kind, dpi=150, metadata=metadata)
+            paths.append(directory / f"select.{kind}")
+            with atomic_write(paths[-1]) as stream:
+                stream.write(image.getvalue())
+    return paths
+
+
+def _column(rows: Sequence[dict[str, Any]], name: str) -> tuple[list[float], list[float]]:
+    """The values of a column and their standard errors; a gap where there is no value."""
+    if name == "difference":
+        values = [row["difference_to_best"] for row in rows]
+        errors = [row["difference_standard_error"] for row in rows]
+    elif isinstance(rows[0][name], dict):
+        values = [row[name]["mean"] for row in rows]
+        errors = [row[name]["standard_error"] for row in rows]
+    else:
+        values = [row[name] for row in rows]
+        errors = [row.get(f"{name}_standard_error") for row in rows]
+    gap = float("nan")
+    return [gap if value is None else value for value in values], [e or 0.0 for e in errors]

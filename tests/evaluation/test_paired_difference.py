@@ -1,0 +1,69 @@
+"""The paired difference of two models, against its definition and by simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from evaluation import LikelihoodEstimate, paired_difference
+
+
+def estimate(values: list[float], tokens: list[int], method: str = "made up") -> LikelihoodEstimate:
+    n = len(values)
+    return LikelihoodEstimate(
+        np.array(values), np.zeros(n), np.array(tokens), method, "sequence", "exact"
+    )
+
+
+def test_by_hand() -> None:
+    first, second = estimate([-10.0, -20.0], [2, 2]), estimate([-8.0, -19.0], [2, 2])
+    found = paired_difference(first, second)
+    assert found.nats_per_word == pytest.approx(3 / 4)
+    assert found.nats_per_word == pytest.approx(first.nats_per_word - second.nats_per_word)
+    # Gains 2 and 1 are 0.5 above and below the mean a document.
+    assert found.standard_error == pytest.approx(math.sqrt(2 * (0.5**2 + 0.5**2)) / 4)
+    back = paired_difference(second, first)
+    assert back.nats_per_word == -found.nats_per_word
+    assert back.standard_error == pytest.approx(found.standard_error)
+
+
+def test_a_model_does_not_differ_from_itself() -> None:
+    one = estimate([-10.0, -20.0, 0.0], [2, 2, 0])
+    assert paired_difference(one, one).nats_per_word == 0
+    assert paired_difference(one, one).standard_error == 0
+
+
+def test_the_standard_error_is_that_of_simulations() -> None:
+    rng = np.random.default_rng(0)
+
+    def draw() -> tuple[float, float]:
+        tokens = rng.integers(5, 200, size=200)
+        first = -tokens * rng.normal(7, 1, size=200)
+        second = first + tokens * rng.normal(0.1, 0.3, size=200)
+        found = paired_difference(
+            estimate(first.tolist(), tokens.tolist()), estimate(second.tolist(), tokens.tolist())
+        )
+        return found.nats_per_word, found.standard_error
+
+    values, errors = np.array([draw() for _ in range(400)]).T
+    assert values.std() == pytest.approx(errors.mean(), rel=0.15)
+
+
+def test_what_cannot_be_told() -> None:
+    assert math.isnan(
+        paired_difference(estimate([-1.0], [1]), estimate([-2.0], [1])).standard_error
+    )
+    impossible = paired_difference(estimate([-math.inf, -1], [1, 1]), estimate([-1, -1], [1, 1]))
+    assert impossible.nats_per_word == math.inf
+    assert math.isnan(impossible.standard_error)
+    nothing = paired_difference(estimate([0.0], [0]), estimate([0.0], [0]))
+    assert math.isnan(nothing.nats_per_word)
+
+
+def test_other_documents_are_refused() -> None:
+    one = estimate([-1.0, -2.0], [1, 2])
+    for other in (estimate([-1.0, -2.0], [2, 1]), estimate([-1.0, -2.0], [1, 2], "another")):
+        with pytest.raises(ValueError, match="same documents by the same method"):
+            paired_difference(one, other)
