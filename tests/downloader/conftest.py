@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.downloader.impatient_client import new_client
+from tests.downloader.made_up_answers import N_PAGES
 from tests.downloader.mediawiki import running_mediawiki
+from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +28,9 @@ def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[PoliteClient]:
-    client = new_client(tmp_path)
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PoliteClient]:
+    """A client with the settings that the module calls `CLIENT`, if it does."""
+    client = new_client(tmp_path, **getattr(request.module, "CLIENT", {}))
     yield client
     client.close()
 
@@ -36,3 +39,12 @@ def client(tmp_path: Path) -> Iterator[PoliteClient]:
 def wiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MediaWiki]:
     """A real MediaWiki with the built-in sample and strange pages; tests only read it."""
     yield from running_mediawiki(tmp_path_factory.mktemp("mediawiki"))
+
+
+@pytest.fixture
+def made_up() -> Iterator[tuple[SyntheticWiki, Scripted, str]]:
+    """A wiki, what it was asked, and where it is."""
+    wiki = SyntheticWiki(N_PAGES)
+    recorded = Scripted(wiki.answer)
+    with serving(recorded) as url:
+        yield wiki, recorded, url

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from downloader.http_client import Answer
 
 
+PATIENT = {"patience": 8, "deadline": 5, "read_timeout": 5}
+"""Settings of a client for a server that answers well, but may take its time on a busy machine."""
+
+
 class SmallJitter(random.Random):
     """A thousandth of every backoff."""
 

@@ -28,7 +28,7 @@ from downloader.random_pages import RandomPages
 from downloader.skip_log import FEW_LINES, SECONDS_BETWEEN, SkipLog
 from downloader.titles import Titles
 from tests.downloader.crawl_process import COMMAND
-from tests.downloader.impatient_client import new_client
+from tests.downloader.impatient_client import PATIENT, new_client
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving, synthetic_wiki
 
 if TYPE_CHECKING:
@@ -37,15 +37,9 @@ if TYPE_CHECKING:
     from downloader.http_client import PoliteClient
     from downloader.live import Batch, LiveSource
 
+CLIENT = PATIENT
 N_PAGES = 100
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[PoliteClient]:
-    client = new_client(tmp_path, patience=8, deadline=5, read_timeout=5)
-    yield client
-    client.close()
 
 
 @pytest.fixture

@@ -1,0 +1,206 @@
+"""Categories: depth, circles, and wikis whose categories have no end."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import downloader.category as category_module
+from downloader.category import Category
+from downloader.errors import (
+    RefusedError,
+    UnusableAnswerError,
+)
+from downloader.mediawiki_api import MediaWikiApi
+from tests.downloader.impatient_client import PATIENT
+from tests.downloader.made_up_answers import (
+    Ask,
+    gathered,
+    impatient,
+    nothing,
+    page,
+    tree,
+)
+from tests.downloader.synthetic_wiki import Scripted, serving
+
+if TYPE_CHECKING:
+    from downloader.http_client import PoliteClient
+
+CLIENT = PATIENT
+EDGES = (
+    *(("A", "p"), ("A", "q"), ("A", "B"), ("A", "C")),
+    *(("B", "q"), ("B", "r"), ("B", "A"), ("B", "D")),
+    *(("C", "D"), ("C", "s"), ("D", "t"), ("D", "D"), ("D", "A")),
+)
+
+
+@pytest.mark.parametrize(
+    ("depth", "expected"), [(0, "pq"), (1, "pqrs"), (2, "pqrst"), (3, "pqrst"), (99, "pqrst")]
+)
+def test_depth_and_circles(client: PoliteClient, depth: int, expected: str) -> None:
+    wiki = Scripted(tree(*EDGES))
+    found: list[str] = []
+    known: set[int] = set()
+    with serving(wiki) as url:
+        for batch in Category(MediaWikiApi(client, url), "A", depth).batches(
+            None, known.__contains__
+        ):
+            found += (article.title for article in batch.articles)
+            known.update(article.page_id for article in batch.articles)
+    assert "".join(sorted(found)) == expected
+    gone_through = [asked["cmtitle"] for asked in wiki.asked if "list" in asked]
+    assert len(set(gone_through)) == len(gone_through)
+
+
+@pytest.mark.parametrize("name", ["A", "Category:A", "category:A", " A "])
+def test_a_category_with_and_without_prefix(client: PoliteClient, name: str) -> None:
+    wiki = Scripted(tree(("A", "p"), ("category:A", "p")))
+    with serving(wiki) as url:
+        source = Category(MediaWikiApi(client, url), name)
+        assert source.total() == 2
+        assert len(gathered(source.batches(None, nothing))[0]) == 1
+
+
+def test_a_category_that_is_not_there(client: PoliteClient) -> None:
+    with serving(Scripted(tree(*EDGES))) as url:
+        source = Category(MediaWikiApi(client, url), "Nowhere")
+        with pytest.raises(RefusedError, match="no category 'Nowhere'"):
+            list(source.batches(None, nothing))
+
+
+def test_categories_without_end(client: PoliteClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(category_module, "MOST_CATEGORIES", 50)
+    inner = tree(("A", "B"))
+
+    def answer(asked: Ask) -> object:
+        if "list" not in asked:
+            return inner(asked)
+        name = asked["cmtitle"]
+        members = [{"pageid": 7, "ns": 14, "title": f"{name}{letter}"} for letter in "xy"]
+        return {"batchcomplete": True, "query": {"categorymembers": members}}
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(client, url), "A", 10**6)
+        with pytest.raises(UnusableAnswerError, match="smaller depth"):
+            list(source.batches(None, nothing))
+
+
+MEMBER = {"pageid": 1, "ns": 0, "title": "p"}
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        None,
+        {"1": MEMBER},
+        ["p"],
+        [{**MEMBER, "pageid": "1"}],
+        [{**MEMBER, "pageid": True}],
+        [{**MEMBER, "pageid": 0}],
+        [{**MEMBER, "ns": None}],
+        [{"ns": 0, "title": "p"}],
+        [{"pageid": 1, "ns": 14}],
+        [{"pageid": 1, "missing": True}],
+        [{"pageid": 1, "ns": 14, "missing": True}],
+        [{"pageid": 1, "ns": 14, "title": "Category:half \ud83d"}],
+        [{"pageid": 1, "ns": 14, "title": ["B"], "missing": True}],
+        [{"pageid": 1, "title": "p", "invalid": True}],
+        [MEMBER] * 10_000,
+    ],
+)
+def test_malformed_members_are_a_named_error(client: PoliteClient, members: object) -> None:
+    inner = tree(("A", "p"))
+
+    def answer(asked: Ask) -> object:
+        if "list" not in asked:
+            return inner(asked)
+        return {"batchcomplete": True, "query": {"categorymembers": members}}
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(impatient(client), url), "A")
+        with pytest.raises(UnusableAnswerError):
+            list(source.batches(None, nothing))
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        [],
+        [page(pageid=2, title="p")],
+        [page(pageid=1, title="p"), page(pageid=2, title="q")],
+        [{"title": "p", "ns": 0, "missing": True}],
+    ],
+)
+def test_pages_that_were_not_asked_for(client: PoliteClient, pages: list[object]) -> None:
+    inner = tree(("A", "p"))
+
+    def answer(asked: Ask) -> object:
+        if "pageids" not in asked:
+            return inner(asked)
+        return {"batchcomplete": True, "query": {"pages": pages}}
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(impatient(client), url), "A")
+        with pytest.raises(UnusableAnswerError):
+            list(source.batches(None, nothing))
+
+
+def test_pages_that_go_on_after_all_that_was_asked_for(client: PoliteClient) -> None:
+    inner = tree(("A", "p"))
+
+    def answer(asked: Ask) -> object:
+        said = inner(asked)
+        if "pageids" in asked:
+            assert isinstance(said, dict)
+            said["continue"] = {"x": asked.get("x", "") + "1"}
+        return said
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(impatient(client), url), "A")
+        with pytest.raises(UnusableAnswerError, match="goes on"):
+            list(source.batches(None, nothing))
+
+
+@pytest.mark.parametrize("n_pages", [-1, True, "7", 10**9 + 1, 2**63 - 1])
+def test_a_category_of_more_pages_than_there_can_be(client: PoliteClient, n_pages: object) -> None:
+    inner = tree(("A", "p"))
+
+    def answer(asked: Ask) -> object:
+        said: Any = inner(asked)
+        if "titles" in asked:
+            said["query"]["pages"][0]["categoryinfo"]["pages"] = n_pages
+        return said
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(impatient(client), url), "A")
+        with pytest.raises(UnusableAnswerError):
+            source.total()
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_members_without_end(
+    client: PoliteClient, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
+) -> None:
+    """Ever new ones with ever new continuations; a process that is started again counts on."""
+    monkeypatch.setattr(category_module, "FEW_PAGES", 100)
+    inner = tree(("A", "p"))
+
+    def answer(asked: Ask) -> object:
+        if "list" not in asked:
+            return inner(asked)
+        start = int(asked.get("cmcontinue", 1))
+        members = [{"pageid": start + i, "ns": 0, "title": f"{start + i}"} for i in range(10)]
+        more = {"cmcontinue": str(start + 10)}
+        return {"batchcomplete": True, "continue": more, "query": {"categorymembers": members}}
+
+    with serving(Scripted(answer)) as url:
+        source = Category(MediaWikiApi(client, url), "A")
+        cursor: dict[str, Any] | None = None
+        for _ in range(11 if interrupted else 0):
+            batch = next(source.batches(cursor, lambda _: True))
+            cursor = json.loads(json.dumps(batch.cursor))
+        with pytest.raises(UnusableAnswerError, match="has no end"):
+            list(source.batches(cursor, lambda _: True))
+    assert client.n_requests < 20
