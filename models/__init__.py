@@ -3,7 +3,8 @@
 from models.early_stopping import EarlyStopping
 from models.lda.gibbs_lda import GibbsLDA
 from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep
-from models.lda.online_lda import OnlineLDA, OnlineLDAState, OnlineLDAStep
+from models.lda.online_lda import OnlineLDA
+from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
 from models.lda.topics import LDATopics
 from models.saved import ModelFormatError, SavedModel, load_model, save_model
 from models.seed import seed_from

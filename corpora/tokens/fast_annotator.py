@@ -69,7 +69,8 @@ class FastAnnotator:
     Parameters
     ----------
     nlp
-        With the components to run enabled, and no others. They stay as they are.
+        With the components to run enabled, and no others. It is not for use elsewhere: the layers
+        that embed are told to multiply by NumPy.
 
     Raises
     ------
@@ -102,9 +103,7 @@ class FastAnnotator:
             self._forget()
         try:
             return self._annotate(texts)
-        except (
-            BaseException
-        ):  # an interrupt, say, in the middle of learning: half is worse than none
+        except BaseException:  # an interrupt, say: what is half learned would be wrong later
             self._forget()
             raise
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from models.kernel import kernel
 from models.lda.dirichlet_prior import prior_vector
+from models.lda.estimator import LDAEstimator
 from models.lda.gibbs_start import online_start, random_start
 from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep, check_state, mean_topics
 from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
@@ -39,7 +39,7 @@ WORD_BLOCK = 512
 TRANSFORM_ITERATIONS, TRANSFORM_TOLERANCE = 200, 1e-4
 
 
-class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GibbsLDA(LDAEstimator):
     """LDA by collapsed Gibbs sampling.
 
     Memory, in bytes: 6 a token, and where documents are sparse 6 a document and topic that it has
@@ -86,6 +86,8 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     seed_ : int
         The seed in use.
     """
+
+    state_: GibbsLDAState
 
     def __init__(
         self,
@@ -154,7 +156,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             As `fit`, and if the state is of other data or another number of topics.
         """
         self.check_settings()
-        counts = self._check_counts(X, reset=True)
+        counts = _whole_numbers(self._check_counts(X, reset=True))
         n_words = counts.shape[1]
         alpha = prior_vector(self.alpha, self.n_topics, "alpha")
         eta = prior_vector(self.eta, n_words, "eta")
@@ -177,7 +179,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if not hasattr(self, "state_"):
             return self.fit(X, y)
         self.check_settings()
-        counts, last = self._check_counts(X, reset=False), self.state_
+        counts, last = _whole_numbers(self._check_counts(X, reset=False)), self.state_
         before = self._sweeps.n_wk
         self._visit(counts, None, last.alpha, last.eta, last.seed, last, before)
         for _ in self._train():
@@ -187,7 +189,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def transform(self, X: Any) -> Floats:
         """Topic proportions (D, K) of documents: mean of the variational q(θ) under `topics_`."""
         check_is_fitted(self, "state_")
-        counts = self._check_counts(X, reset=False, whole=False)
+        counts = self._check_counts(X, reset=False)
         return self.topics_.transform(
             counts,
             max_iterations=TRANSFORM_ITERATIONS,
@@ -201,33 +203,10 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self, "state_")
         return mean_topics(self.state_, self._sweeps.n_wk)
 
-    @property
-    def seed_(self) -> int:
-        """The seed in use: `random_state`, or the one that was drawn."""
-        check_is_fitted(self, "state_")
-        return self.state_.seed
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_topics
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
-
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         lowest = {"n_topics": 1, "n_iter": 1, "thinning": 1, "prior_interval": 1, "burn_in": 0}
-        for name, least in lowest.items():
-            value = getattr(self, name)
-            if name == "burn_in" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise TypeError(f"{name} must be an integer, found {value!r}")
-            if int(value) < least:
-                raise ValueError(f"{name} must be at least {least}, found {value}")
+        self._check_integers(lowest, ("burn_in",))
         if self.n_topics > MOST_TOPICS:
             raise ValueError(f"n_topics must be at most {MOST_TOPICS}, found {self.n_topics}")
         choices = {
@@ -238,38 +217,13 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, found {getattr(self, name)!r}")
-        effective_n_jobs(self.n_jobs)
-        self._check_priors()
-
-    def _check_priors(self) -> None:
         for name in ("alpha", "eta"):
             if isinstance(setting := getattr(self, name), str) and setting == "learned":
                 raise ValueError(f'{name} = "learned": give where to start, and learn_priors')
-        prior_vector(self.alpha, self.n_topics, "alpha")
-        if isinstance(self.eta, str) and self.eta == "asymmetric":
-            raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')
-        if isinstance(self.eta, str) or np.ndim(self.eta) == 0:
-            prior_vector(self.eta, 1, "eta")
-        elif self.learn_priors in {"eta", "both"}:
+        self._check_priors_and_jobs()
+        is_one_number = isinstance(self.eta, str) or np.ndim(self.eta) == 0
+        if self.learn_priors in {"eta", "both"} and not is_one_number:
             raise ValueError("eta must be a number to be learned, found an array")
-
-    def _check_counts(self, X: Any, *, reset: bool, whole: bool = True) -> sparse.csr_array:
-        counts = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.int32, np.int64, np.float32],
-        )
-        counts = sparse.csr_array(counts)
-        if counts.nnz and counts.data.min() < 0:
-            raise ValueError(
-                "Negative values in data passed to GibbsLDA: counts are how often a word occurs"
-            )
-        if not counts.has_canonical_format:
-            counts = counts.copy()  # the caller's arrays are left as they are
-            counts.sum_duplicates()
-        return _whole_numbers(counts) if whole else counts
 
     def _visit(
         self,

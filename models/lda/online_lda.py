@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from models.lda.bound import document_bound, topic_bound
 from models.lda.dirichlet_prior import newton_step, prior_vector, symmetric_newton_step
-from models.lda.topics import LDATopics
+from models.lda.estimator import LDAEstimator
+from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
 from models.lda.variational import (
     DOCUMENT_BLOCK,
     Documents,
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from models.lda.topics import LDATopics
+
 Floats = NDArray[np.float64]
 
 WORD_BLOCK = 512
@@ -45,59 +47,6 @@ WORD_BLOCK = 512
 _SMALLEST_SCALE = 1e-50
 _FAINT = 1e-30
 _LEAST_ELOG = -600.0
-
-
-@dataclass
-class OnlineLDAState:
-    """All that a run needs to go on: with it and the same data, the next step has the same bits.
-
-    The parameters λ of q(φ) are kept as λ_wk = eta_w + scale · excess_wk. The step
-    λ ← (1-ρ) λ + ρ (eta + D/S · expected counts) then touches the words of its batch alone: for all
-    others it is `scale ← (1-ρ) scale`, which makes a step's cost independent of the vocabulary.
-    """
-
-    excess: Floats
-    """(V, K), the learned part of λ, by word so that a word's topics lie together."""
-    scale: float
-    excess_sum: Floats
-    """(K,), the sum of `excess` over words."""
-    alpha: Floats
-    """(K,)."""
-    eta: Floats
-    """(V,)."""
-    frozen: NDArray[np.bool_]
-    """(V,), words that keep λ = eta."""
-    n_batches: int
-    n_documents: int
-    """Documents seen, counted once a pass."""
-    seed: int
-    """Fixes the order of the documents."""
-    n_streamed: int = 0
-    """Those of the batches that `partial_fit` took; `iterate` counts its passes from there."""
-
-    @property
-    def topic_word_dirichlet(self) -> Floats:
-        """λ (K, V)."""
-        word_topic: Floats = self.eta[:, None] + self.scale * self.excess
-        return word_topic.T
-
-    def topics(self) -> LDATopics:
-        """The posterior mean topics, and the prior as learned so far."""
-        return LDATopics.from_weights(self.topic_word_dirichlet, self.alpha)
-
-
-@dataclass(frozen=True)
-class OnlineLDAStep:
-    """What is reported of one batch."""
-
-    n_batches: int
-    n_documents: int
-    n_passes: float
-    """Passes over the corpus so far, with the fraction of the present one."""
-    mean_iterations: float
-    """E-step iterations a document, in this batch."""
-    step_size: float
-    """ρ_t of this batch."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +63,7 @@ class _Expected:
     iterations: int
 
 
-class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class OnlineLDA(LDAEstimator):
     """LDA by online variational Bayes.
 
     Differs from the original in one thing: each visit of a document starts its fixed point from
@@ -163,6 +112,8 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     seed_ : int
         The seed in use.
     """
+
+    state_: OnlineLDAState
 
     def __init__(
         self,
@@ -318,22 +269,6 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self, "state_")
         return self.state_.topic_word_dirichlet
 
-    @property
-    def seed_(self) -> int:
-        """The seed in use: `random_state`, or the one that was drawn."""
-        check_is_fitted(self, "state_")
-        return self.state_.seed
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_topics
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
-
     def _batch_size(self, n_docs: int) -> int:
         if self.batch_size is not None:
             return self.batch_size
@@ -341,17 +276,9 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
-        at_least_one = ("n_topics", "max_e_iterations", "n_passes")
         optional = ("batch_size", "total_documents", "word_budget")
-        for name in at_least_one + optional:
-            value = getattr(self, name)
-            if name in optional and value is None:
-                continue
-            lowest = 0 if name == "word_budget" else 1
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise TypeError(f"{name} must be an integer, found {value!r}")
-            if int(value) < lowest:
-                raise ValueError(f"{name} must be at least {lowest}, found {value}")
+        at_least_one = ("n_topics", "max_e_iterations", "n_passes", "batch_size", "total_documents")
+        self._check_integers(dict.fromkeys(at_least_one, 1) | {"word_budget": 0}, optional)
         for name in ("e_tolerance", "learning_decay", "learning_offset"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(
@@ -360,30 +287,7 @@ class OnlineLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise TypeError(f"{name} must be a number, found {value!r}")
             if not 0 <= value < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative, found {value}")
-        effective_n_jobs(self.n_jobs)
-        prior_vector(self.alpha, self.n_topics, "alpha")
-        if isinstance(self.eta, str) and self.eta == "asymmetric":
-            raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')
-        if isinstance(self.eta, str) or np.ndim(self.eta) == 0:
-            prior_vector(self.eta, 1, "eta")
-
-    def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
-        counts = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
-        )
-        counts = sparse.csr_array(counts)
-        if counts.nnz and counts.data.min() < 0:
-            raise ValueError(
-                "Negative values in data passed to OnlineLDA: counts are how often a word occurs"
-            )
-        if not counts.has_canonical_format:
-            counts = counts.copy()  # the caller's arrays are left as they are
-            counts.sum_duplicates()
-        return counts
+        self._check_priors_and_jobs()
 
     def _start(self, counts: sparse.csr_array, state: OnlineLDAState | None) -> None:
         n_words = counts.shape[1]

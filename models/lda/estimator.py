@@ -1,0 +1,88 @@
+"""What LDA's trainers have in common as scikit-learn estimators: settings, counts, a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from models.lda.dirichlet_prior import prior_vector
+from models.parallel import effective_n_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class LDAEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of estimators with `n_topics`, `alpha`, `eta` and `n_jobs` that learn a `state_`."""
+
+    n_topics: int
+    alpha: Any
+    eta: Any
+    n_jobs: int | None
+    state_: Any
+
+    @property
+    def seed_(self) -> int:
+        """The seed in use: `random_state`, or the one that was drawn."""
+        check_is_fitted(self, "state_")
+        return int(self.state_.seed)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_topics
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_integers(self, lowest: Mapping[str, int], optional: tuple[str, ...]) -> None:
+        """Raise, naming the setting, if one is no whole number from its lowest value on."""
+        for name, least in lowest.items():
+            value = getattr(self, name)
+            if name in optional and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+                raise TypeError(f"{name} must be an integer, found {value!r}")
+            if int(value) < least:
+                raise ValueError(f"{name} must be at least {least}, found {value}")
+
+    def _check_priors_and_jobs(self) -> None:
+        """Raise, naming the setting, if `alpha`, `eta` or `n_jobs` cannot be used."""
+        effective_n_jobs(self.n_jobs)
+        prior_vector(self.alpha, self.n_topics, "alpha")
+        if isinstance(self.eta, str) and self.eta == "asymmetric":
+            raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')
+        if isinstance(self.eta, str) or np.ndim(self.eta) == 0:
+            prior_vector(self.eta, 1, "eta")
+
+    def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
+        """`X` (D, V) as CSR with sorted, single entries; the caller's arrays are left as they are.
+
+        Raises
+        ------
+        ValueError
+            If it holds a negative count, NaN or infinity, or has not the words of the first call.
+        """
+        counts = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
+        )
+        counts = sparse.csr_array(counts)
+        if counts.nnz and counts.data.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: counts are how often a "
+                "word occurs"
+            )
+        if not counts.has_canonical_format:
+            counts = counts.copy()
+            counts.sum_duplicates()
+        return counts

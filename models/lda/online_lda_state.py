@@ -1,0 +1,65 @@
+"""What online variational Bayes goes on from, and what it reports of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.lda.topics import LDATopics
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class OnlineLDAState:
+    """All that a run needs to go on: with it and the same data, the next step has the same bits.
+
+    The parameters λ of q(φ) are kept as λ_wk = eta_w + scale · excess_wk. The step
+    λ ← (1-ρ) λ + ρ (eta + D/S · expected counts) then touches the words of its batch alone: for all
+    others it is `scale ← (1-ρ) scale`, which makes a step's cost independent of the vocabulary.
+    """
+
+    excess: Floats
+    """(V, K), the learned part of λ, by word so that a word's topics lie together."""
+    scale: float
+    excess_sum: Floats
+    """(K,), the sum of `excess` over words."""
+    alpha: Floats
+    """(K,)."""
+    eta: Floats
+    """(V,)."""
+    frozen: NDArray[np.bool_]
+    """(V,), words that keep λ = eta."""
+    n_batches: int
+    n_documents: int
+    """Documents seen, counted once a pass."""
+    seed: int
+    """Fixes the order of the documents."""
+    n_streamed: int = 0
+    """Those of the batches that `partial_fit` took; `iterate` counts its passes from there."""
+
+    @property
+    def topic_word_dirichlet(self) -> Floats:
+        """λ (K, V)."""
+        word_topic: Floats = self.eta[:, None] + self.scale * self.excess
+        return word_topic.T
+
+    def topics(self) -> LDATopics:
+        """The posterior mean topics, and the prior as learned so far."""
+        return LDATopics.from_weights(self.topic_word_dirichlet, self.alpha)
+
+
+@dataclass(frozen=True)
+class OnlineLDAStep:
+    """What is reported of one batch."""
+
+    n_batches: int
+    n_documents: int
+    n_passes: float
+    """Passes over the corpus so far, with the fraction of the present one."""
+    mean_iterations: float
+    """E-step iterations a document, in this batch."""
+    step_size: float
+    """ρ_t of this batch."""
