@@ -15,13 +15,16 @@ from models.parallel import effective_n_jobs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
 
 class LDAEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of estimators with `n_topics`, `alpha`, `eta` and `n_jobs` that learn a `state_`."""
+    """Base of estimators with priors, a word budget and threads that learn a `state_`."""
 
     n_topics: int
     alpha: Any
     eta: Any
+    word_budget: int | None
     n_jobs: int | None
     state_: Any
 
@@ -51,6 +54,16 @@ class LDAEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 raise TypeError(f"{name} must be an integer, found {value!r}")
             if int(value) < least:
                 raise ValueError(f"{name} must be at least {least}, found {value}")
+
+    def _frozen_words(self, counts: sparse.csr_array) -> NDArray[np.bool_]:
+        """(V,), the words of counts (D, V) beyond `word_budget`: the most frequent ones."""
+        n_words = counts.shape[1]
+        frozen = np.zeros(n_words, dtype=np.bool_)
+        if self.word_budget is not None:
+            frequency = np.asarray(counts.sum(axis=0)).ravel()
+            by_frequency = np.argsort(-frequency, kind="stable")
+            frozen[by_frequency[: max(0, n_words - self.word_budget)]] = True
+        return frozen
 
     def _check_priors_and_jobs(self) -> None:
         """Raise, naming the setting, if `alpha`, `eta` or `n_jobs` cannot be used."""

@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling with all K probabilities of each token: fastest up to some 400 topics.
+"""Collapsed Gibbs sampling with all K probabilities of each token: fastest up to some 200 topics.
 
     p(z_t = k | all others) ∝ (n_dk + alpha_k) (n_kw + eta_w) / (n_k + Σ_v eta_v)
 
@@ -34,6 +34,8 @@ class Priors(NamedTuple):
     eta: Floats32
     """(V,)."""
     eta_sum: float
+    counted: Counts
+    """(V,), 1, or 0 for frozen words: their tokens have topics, but topics do not count them."""
 
 
 def padded(n_topics: int, lanes: int = LANES) -> int:
@@ -77,14 +79,14 @@ def resample_dense(
     first_token = tokens.run_start[first_run]
     for run in range(first_run, last_run):
         w = tokens.word_of_run[run]
-        row, eta = n_wk[w], priors.eta[w]
+        row, eta, counted = n_wk[w], priors.eta[w], priors.counted[w]
         for k in range(n_topics):
             weight[k] = (np.float32(row[k]) + eta) * inverse[k]
         for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
             doc = n_dk[tokens.doc_of[t]]
             k = int(topic_of[t])
-            row[k] -= 1
-            n_k[k] -= 1
+            row[k] -= counted
+            n_k[k] -= counted
             doc[k] -= 1
             inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
             weight[k] = (np.float32(row[k]) + eta) * inverse[k]
@@ -110,8 +112,8 @@ def resample_dense(
                 lane += 1
             k = min(block * LANES + lane, n_topics - 1)
             topic_of[t] = k
-            row[k] += 1
-            n_k[k] += 1
+            row[k] += counted
+            n_k[k] += counted
             doc[k] += 1
             inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
             weight[k] = (np.float32(row[k]) + eta) * inverse[k]

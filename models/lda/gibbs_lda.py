@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_TOPICS = 65_535
-DENSE_UP_TO = 400
+DENSE_UP_TO = 200
 """Most topics for which "auto" takes a dense sampler."""
 PARALLEL_FROM = 100_000
 """Fewest tokens for which "auto" takes a parallel sampler."""
+START_ITERATIONS = 20
+"""Fixed-point iterations when priors are first learned, from the topics of an online start."""
 WORD_BLOCK = 512
 """Words a task when a sample is added up."""
 TRANSFORM_ITERATIONS, TRANSFORM_TOLERANCE = 200, 1e-4
@@ -62,15 +64,19 @@ class GibbsLDA(LDAEstimator):
         one thread; "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep
         (see `models.lda.gibbs_sweep`) and use `n_jobs` threads. Dense ones cost K a token, sparse
         ones as many topics as its document has. "auto" is exact below 100,000 tokens and dense up
-        to 400 topics.
+        to 200 topics.
     start : {"online", "random"}
         What the first sweep goes on from: one pass of `OnlineLDA`, or topics drawn evenly.
-    burn_in : int, optional
-        Sweeps before the first sample that `topics_` averages; by default, half of `n_iter`.
+    burn_in : int
+        Sweeps before the first sample that `topics_` averages. Early samples fade even without: a
+        sample weighs as much as the number of sweeps since burn-in.
     thinning : int
         Sweeps from one sample to the next.
     prior_interval : int
         Sweeps from one time that priors are learned to the next.
+    word_budget : int, optional
+        Words that topics count. All others, the most frequent of the first data seen, are frozen
+        (Aldebakel et al. 2022): their tokens have topics, but n_kw stays 0 and φ_kw at its prior.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
@@ -99,9 +105,10 @@ class GibbsLDA(LDAEstimator):
         n_iter: int = 200,
         sampler: str = "auto",
         start: str = "online",
-        burn_in: int | None = None,
+        burn_in: int = 0,
         thinning: int = 1,
-        prior_interval: int = 10,
+        prior_interval: int = 2,
+        word_budget: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -115,6 +122,7 @@ class GibbsLDA(LDAEstimator):
         self.burn_in = burn_in
         self.thinning = thinning
         self.prior_interval = prior_interval
+        self.word_budget = word_budget
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -205,8 +213,8 @@ class GibbsLDA(LDAEstimator):
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
-        lowest = {"n_topics": 1, "n_iter": 1, "thinning": 1, "prior_interval": 1, "burn_in": 0}
-        self._check_integers(lowest, ("burn_in",))
+        lowest = {"n_topics": 1, "n_iter": 1, "thinning": 1, "prior_interval": 1}
+        self._check_integers(lowest | {"burn_in": 0, "word_budget": 0}, ("word_budget",))
         if self.n_topics > MOST_TOPICS:
             raise ValueError(f"n_topics must be at most {MOST_TOPICS}, found {self.n_topics}")
         choices = {
@@ -237,12 +245,14 @@ class GibbsLDA(LDAEstimator):
     ) -> None:
         """Turn to the documents `counts`, from `state` or from the start that is set."""
         tokens = tokens_of(counts)
+        is_start = state is None
         if state is not None:
             check_state(state, tokens, counts.shape[1], self.n_topics)
         else:
             none = (0, self.n_topics)
             state = GibbsLDAState(
                 topic_of=self._first_topics(counts, tokens, alpha, eta, seed, last),
+                frozen=self._frozen_words(counts) if last is None else last.frozen,
                 n_kw_before=np.zeros(none, np.int32) if n_kw_before is None else n_kw_before,
                 topic_word_sum=np.zeros(none, np.float32),
                 n_samples=0,
@@ -258,7 +268,10 @@ class GibbsLDA(LDAEstimator):
         if sampler == "auto":
             sampler = auto_sampler(self.n_topics, len(tokens.doc_of))
         n_threads = effective_n_jobs(self.n_jobs)
+        self._n_tokens: NDArray[np.int64] = counts.sum(axis=1, dtype=np.int64)
         self._sweeps = GibbsSweeps(tokens, state, counts.shape[0], sampler, n_threads)
+        if is_start and last is None and self.start == "online":
+            self._learn_priors(START_ITERATIONS)
 
     def _first_topics(
         self,
@@ -270,20 +283,20 @@ class GibbsLDA(LDAEstimator):
         last: GibbsLDAState | None,
     ) -> NDArray[np.uint16]:
         if last is None and self.start == "online" and len(tokens.doc_of):
-            return online_start(counts, tokens, alpha, eta, seed, self.n_jobs)
+            return online_start(counts, tokens, alpha, eta, self.word_budget, seed, self.n_jobs)
         n_batches = 0 if last is None else last.n_batches + 1
         rng = np.random.default_rng([seed, 0, n_batches])
         return random_start(len(tokens.doc_of), self.n_topics, rng)
 
     def _train(self) -> Iterator[GibbsLDAStep]:
         state, sweeps = self.state_, self._sweeps
-        burn_in = self.n_iter // 2 if self.burn_in is None else self.burn_in
         while state.n_sweeps < self.n_iter:
             sweeps.sweep()
             if state.n_sweeps % self.prior_interval == 0:
                 self._learn_priors()
-            if state.n_sweeps > burn_in and (state.n_sweeps - burn_in) % self.thinning == 0:
-                self._add_sample()
+            age = state.n_sweeps - self.burn_in
+            if age > 0 and age % self.thinning == 0:
+                self._add_sample(age)
             yield GibbsLDAStep(
                 n_sweeps=state.n_sweeps,
                 n_documents=state.n_documents,
@@ -291,19 +304,21 @@ class GibbsLDA(LDAEstimator):
                 n_samples=state.n_samples,
             )
 
-    def _learn_priors(self) -> None:
+    def _learn_priors(self, n_iterations: int = 5) -> None:
         state = self.state_
         if self.learn_priors in {"alpha", "both"}:
-            state.alpha = asymmetric_prior(self._sweeps.doc_topic_counts(), state.alpha)
+            state.alpha = asymmetric_prior(
+                self._sweeps.doc_topic_exceedances(), self._n_tokens, state.alpha, n_iterations
+            )
         if self.learn_priors in {"eta", "both"}:
-            eta = symmetric_prior(self._sweeps.n_wk, float(state.eta[0]))
+            eta = symmetric_prior(self._sweeps.n_wk, float(state.eta[0]), n_iterations)
             state.eta = np.full_like(state.eta, eta)
 
-    def _add_sample(self) -> None:
+    def _add_sample(self, weight: float) -> None:
         state, n_wk = self.state_, self._sweeps.n_wk
         if not state.n_samples:
             state.topic_word_sum = np.zeros(n_wk.shape, dtype=np.float32)
-        inverse = (1.0 / (self._sweeps.n_k + state.eta.sum())).astype(np.float32)
+        inverse = (weight / (self._sweeps.n_k + state.eta.sum())).astype(np.float32)
         eta = state.eta.astype(np.float32)
         for_blocks(
             lambda first, last: add_topic_words(

@@ -41,7 +41,7 @@ class DocTopics(NamedTuple):
     """(D + 1,): a document has a place for each topic that it can have."""
     topic: Topics
     n_dk: Counts
-    """Positive, of each place's topic."""
+    """Of each place's topic; 0 where a place has none."""
     n_distinct: Counts
     """(D,)."""
 
@@ -126,7 +126,7 @@ def resample_sparse(
     first_token = tokens.run_start[first_run]
     for run in range(first_run, last_run):
         w = tokens.word_of_run[run]
-        row, eta = n_wk[w], priors.eta[w]
+        row, eta, counted = n_wk[w], priors.eta[w], priors.counted[w]
         for k in range(n_topics):
             phi[k] = (np.float32(row[k]) + eta) * inverse[k]
         for block in range(n_blocks):
@@ -137,8 +137,8 @@ def resample_sparse(
             topic, n_dk = doc_topics.topic[start : start + n + 1], doc_topics.n_dk[start:]
             k = int(topic_of[t])
             n = _take_out(topic, n_dk, n, topic_of[t])
-            row[k] -= 1
-            n_k[k] -= 1
+            row[k] -= counted
+            n_k[k] -= counted
             inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
             phi[k] = (np.float32(row[k]) + eta) * inverse[k]
             prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
@@ -161,8 +161,8 @@ def resample_sparse(
                 n = _put_in(topic, n_dk, n, k)
             doc_topics.n_distinct[d] = n
             topic_of[t] = k
-            row[k] += 1
-            n_k[k] += 1
+            row[k] += counted
+            n_k[k] += counted
             inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
             phi[k] = (np.float32(row[k]) + eta) * inverse[k]
             prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
@@ -188,6 +188,7 @@ def _take_out(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
         n -= 1
         topic[place] = topic[n]
         n_dk[place] = n_dk[n]
+        n_dk[n] = 0
     return n
 
 

@@ -29,13 +29,16 @@ class GibbsLDAState:
     """(V, K), counts of the documents that `partial_fit` took before the present ones, by word;
     (0, K) if there were none."""
     topic_word_sum: NDArray[np.float32]
-    """(V, K), sum over samples of (n_kw + eta_w) / (n_k + Σ eta); (0, K) before the first."""
+    """(V, K), weighted sum over samples of (n_kw + eta_w) / (n_k + Σ eta); (0, K) before the
+    first."""
     n_samples: int
     """Samples in that sum."""
     alpha: Floats
     """(K,)."""
     eta: Floats
     """(V,)."""
+    frozen: NDArray[np.bool_]
+    """(V,), words that no topic counts."""
     n_sweeps: int
     """Made over the present documents."""
     n_documents: int

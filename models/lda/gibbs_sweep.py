@@ -22,6 +22,7 @@ from models.lda.gibbs_sparse import (
     sort_doc_topics,
 )
 from models.lda.gibbs_tokens import count_word_topics
+from models.lda.minka import Exceedances, exceedances
 from models.parallel import for_blocks
 
 if TYPE_CHECKING:
@@ -61,10 +62,11 @@ class GibbsSweeps:
         self._n_threads = n_threads
         n_words, n_topics = len(state.eta), len(state.alpha)
         self.n_wk = np.zeros((n_words, n_topics), dtype=np.int32)
-        """(V, K), tokens of each word and topic."""
+        """(V, K), tokens of each word and topic; none of frozen words."""
         if len(state.n_kw_before):
             self.n_wk += state.n_kw_before
-        count_word_topics(tokens, 0, len(tokens.word_of_run), state.topic_of, self.n_wk)
+        n_runs = len(tokens.word_of_run)
+        count_word_topics(tokens, 0, n_runs, state.topic_of, state.frozen, self.n_wk)
         self.n_k: NDArray[np.int64] = self.n_wk.sum(axis=0, dtype=np.int64)
         """(K,), tokens of each topic."""
         if self._dense:
@@ -102,11 +104,15 @@ class GibbsSweeps:
         self._state.n_sweeps += 1
         self._state.n_documents += self._n_docs
 
-    def doc_topic_counts(self) -> NDArray[np.int32]:
-        """n_dk (D, K), made anew at each call."""
-        n_dk = np.zeros((self._n_docs, len(self._state.alpha)), dtype=np.int32)
-        count_doc_topics(self._tokens, 0, len(self._tokens.doc_of), self._state.topic_of, n_dk)
-        return n_dk
+    def doc_topic_exceedances(self) -> Exceedances:
+        """Of each topic, how many documents have more than i of its tokens."""
+        n_topics = len(self._state.alpha)
+        if not self._dense:
+            return exceedances(self._doc_topics.topic, self._doc_topics.n_dk, n_topics)
+        n_padded = self._n_dk.shape[1]
+        topic = np.tile(np.arange(n_padded, dtype=np.uint16), self._n_docs)
+        found = exceedances(topic, self._n_dk.ravel(), n_padded)
+        return Exceedances(found.start[: n_topics + 1], found.above)
 
     def _resample(self, block: int, phase: int, n_k: NDArray[np.int64], priors: Priors) -> None:
         state, tokens = self._state, self._tokens
@@ -138,4 +144,5 @@ class GibbsSweeps:
         alpha = np.zeros(padded(n_topics, LANES if self._dense else BLOCK), dtype=np.float32)
         alpha[:n_topics] = self._state.alpha
         eta = self._state.eta
-        return Priors(alpha, eta.astype(np.float32), float(eta.sum()))
+        counted = (~self._state.frozen).astype(np.int32)
+        return Priors(alpha, eta.astype(np.float32), float(eta.sum()), counted)

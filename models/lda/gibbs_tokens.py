@@ -110,10 +110,13 @@ def count_word_topics(
     first_run: int,
     last_run: int,
     topic_of: NDArray[np.uint16],
+    frozen: NDArray[np.bool_],
     n_wk: NDArray[np.int32],
 ) -> None:
-    """Add the tokens of some runs to the counts `n_wk` (V, K), in place."""
+    """Add the tokens of some runs, but for frozen words, to the counts `n_wk` (V, K), in place."""
     for run in range(first_run, last_run):
+        if frozen[tokens.word_of_run[run]]:
+            continue
         row = n_wk[tokens.word_of_run[run]]
         for t in range(tokens.run_start[run], tokens.run_start[run + 1]):
             row[topic_of[t]] += 1

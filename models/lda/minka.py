@@ -10,49 +10,96 @@ how many documents have more than i: no ψ, and a cost that does not grow with t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from models.kernel import kernel
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]
+Topics = NDArray[np.uint16]
 
 LEAST = 1e-8
 """Priors stay above it: of a topic without tokens, alpha would become 0."""
 
 
-def asymmetric_prior(counts: Ints, alpha: Floats, n_iterations: int = 5) -> Floats:
-    """Alpha (K,) after some steps from `alpha`, given counts (D, K)."""
-    n_topics = counts.shape[1]
-    longer_total = _above(counts.sum(axis=1))
-    above = [_above(counts[:, k]) for k in range(n_topics)]
-    alpha = alpha.copy()
+class Exceedances(NamedTuple):
+    """Of each of n rows of counts, how many are above i, for each i from 0 to the largest."""
+
+    start: NDArray[np.int64]
+    """(n + 1,), those of row k are `above[start[k]:start[k+1]]`."""
+    above: Floats
+
+    def digamma_sums(self, prior: Floats) -> Floats:
+        """Σ over a row's counts c of ψ(c + prior_k) - ψ(prior_k), for each row (n,)."""
+        lengths = np.diff(self.start)
+        i = np.arange(len(self.above)) - np.repeat(self.start[:-1], lengths)
+        terms = self.above / (np.repeat(prior, lengths) + i)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        return np.asarray(np.bincount(row, terms, len(lengths)), dtype=np.float64)
+
+
+def exceedances(row: Topics, counts: Ints, n_rows: int) -> Exceedances:
+    """Of counts (m,) that belong to the rows `row` (m,); zeros may be left out."""
+    largest = np.zeros(n_rows, dtype=np.int64)
+    raise_to_largest(row, counts, largest)
+    start = np.concatenate(([0], np.cumsum(largest)))
+    ending = np.zeros(start[-1], dtype=np.int64)
+    count_ends(row, counts, start, ending)
+    # Above i are those of the row that end at i or later.
+    total = np.concatenate(([0], np.cumsum(ending)))
+    before = total[:-1] - np.repeat(total[start[:-1]], largest)
+    of_row = np.repeat(total[start[1:]] - total[start[:-1]], largest)
+    return Exceedances(start, (of_row - before).astype(np.float64))
+
+
+@kernel
+def raise_to_largest(row: Topics, counts: Ints, largest: NDArray[np.int64]) -> None:
+    """Raise `largest` (n,) in place to each row's largest count."""
+    for j in range(counts.shape[0]):
+        largest[row[j]] = max(largest[row[j]], counts[j])
+
+
+@kernel
+def count_ends(
+    row: Topics, counts: Ints, start: NDArray[np.int64], ending: NDArray[np.int64]
+) -> None:
+    """Add 1 to `ending[start[k] + c - 1]` for each count c > 0 of a row k, in place."""
+    for j in range(counts.shape[0]):
+        if counts[j] > 0:
+            ending[start[row[j]] + counts[j] - 1] += 1
+
+
+def asymmetric_prior(
+    of_topics: Exceedances, n_tokens: Ints, alpha: Floats, n_iterations: int = 5
+) -> Floats:
+    """Alpha (K,) after some steps from `alpha`, given the documents' counts of each topic.
+
+    `n_tokens` (D,) are the documents' lengths.
+    """
+    of_lengths = _of_one_row(n_tokens)
     for _ in range(n_iterations):
-        norm = _digamma_sum(longer_total, float(alpha.sum()))
+        norm = float(of_lengths.digamma_sums(alpha.sum(keepdims=True))[0])
         if norm == 0.0:
-            return alpha
-        gain = np.array([_digamma_sum(above[k], alpha[k]) for k in range(n_topics)])
-        alpha = np.maximum(alpha * gain / norm, LEAST)
+            break
+        alpha = np.maximum(alpha * of_topics.digamma_sums(alpha) / norm, LEAST)
     return alpha
 
 
 def symmetric_prior(counts: Ints, eta: float, n_iterations: int = 5) -> float:
     """The same for a prior whose entries are all `eta`, given counts (V, K) of K draws."""
     n_entries = counts.shape[0]
-    of_total, of_entry = _above(counts.sum(axis=0, dtype=np.int64)), _above(counts.ravel())
+    of_total = _of_one_row(counts.sum(axis=0, dtype=np.int64))
+    of_entry = _of_one_row(counts.ravel())
     for _ in range(n_iterations):
-        norm = n_entries * _digamma_sum(of_total, n_entries * eta)
+        norm = n_entries * float(of_total.digamma_sums(np.array([n_entries * eta]))[0])
         if norm == 0.0:
-            return eta
-        eta = max(eta * _digamma_sum(of_entry, eta) / norm, LEAST)
+            break
+        eta = max(eta * float(of_entry.digamma_sums(np.array([eta]))[0]) / norm, LEAST)
     return eta
 
 
-def _above(values: Ints) -> Floats:
-    """(max,), how many values are above i, for each i from 0."""
-    having = np.bincount(values)
-    return (len(values) - np.cumsum(having)[:-1]).astype(np.float64)
-
-
-def _digamma_sum(above: Floats, prior: float) -> float:
-    """Σ over values n of ψ(n + prior) - ψ(prior)."""
-    return float((above / (prior + np.arange(len(above)))).sum())
+def _of_one_row(counts: Ints) -> Exceedances:
+    return exceedances(np.zeros(1, dtype=np.uint16).repeat(len(counts)), counts, 1)

@@ -67,7 +67,7 @@ def test_proportions_of_new_documents_are_those_they_were_drawn_with():
     assert np.abs(model.transform(counts)[:, np.argsort(matched)] - proportions).mean() < 0.05
 
 
-def test_topics_are_the_mean_of_the_samples_after_burn_in():
+def test_topics_are_the_mean_of_the_samples_after_burn_in_later_ones_weighing_more():
     counts = random_counts()
     model = GibbsLDA(3, n_iter=9, burn_in=4, thinning=2, random_state=0, eta=0.3)
     samples = []
@@ -80,7 +80,9 @@ def test_topics_are_the_mean_of_the_samples_after_burn_in():
             samples.append(sample)
         assert step.n_samples == len(samples)
         assert_allclose(
-            model.topics_.topic_word, np.mean(samples, axis=0) if samples else sample, rtol=1e-5
+            model.topics_.topic_word,
+            np.average(samples, axis=0, weights=[2, 4][: len(samples)]) if samples else sample,
+            rtol=1e-5,
         )
     assert len(samples) == 2
 
@@ -94,6 +96,25 @@ def test_alpha_is_learned(seed):
     model = fitted(counts, eta=0.05, n_iter=120, start="random")
     matched = linear_sum_assignment(-model.topics_.topic_word @ truth.T)[1]
     assert_allclose(model.topics_.alpha, alpha[matched], rtol=0.3)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_frozen_words_are_the_most_frequent_and_stay_at_the_prior(sampler):
+    counts = random_counts().toarray()
+    counts[:, [2, 7]] += 3
+    model = fitted(sparse.csr_array(counts), eta=0.2, word_budget=10, sampler=sampler, n_iter=9)
+    assert np.flatnonzero(model.state_.frozen).tolist() == [2, 7]
+    n_wk = model._sweeps.n_wk
+    assert_array_equal(np.flatnonzero(n_wk.sum(axis=1) == 0), [2, 7])
+    assert n_wk.sum() == counts.sum() - counts[:, [2, 7]].sum()
+    assert len(model.state_.topic_of) == counts.sum()
+    topics = model.topics_.topic_word
+    assert_allclose(topics[:, 2], topics[:, 7], rtol=1e-6)
+    assert (topics[:, 2] < np.delete(topics, [2, 7], axis=1).max(axis=1)).all()
+    streamed = GibbsLDA(3, word_budget=10, sampler=sampler, n_iter=2, random_state=0)
+    streamed.partial_fit(sparse.csr_array(counts)).partial_fit(random_counts(1))
+    assert np.flatnonzero(streamed.state_.frozen).tolist() == [2, 7]
+    assert not streamed._sweeps.n_wk[[2, 7]].any()
 
 
 def test_eta_is_learned():
@@ -216,7 +237,8 @@ def test_memory_is_what_the_docstring_says(sampler):
         for name in ("n_topics", "n_iter", "thinning", "prior_interval")
         for value in (0, -1, 2.0, "3", True, np.nan, None)
     ]
-    + [("burn_in", value) for value in (-1, 1.5, "2", False)]
+    + [("burn_in", value) for value in (-1, 1.5, "2", False, None)]
+    + [("word_budget", value) for value in (-1, 1.5, "2", True)]
     + [("n_topics", 70_000), ("sampler", "fast"), ("sampler", None), ("start", 1)]
     + [("learn_priors", "all"), ("alpha", "learned"), ("eta", "learned")]
     + [

@@ -8,7 +8,15 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 from scipy.special import gammaln, psi
 
-from models.lda.minka import LEAST, asymmetric_prior, symmetric_prior
+from models.lda.minka import LEAST, asymmetric_prior, exceedances, symmetric_prior
+
+
+def learned_alpha(counts, alpha, n_iterations):
+    """`asymmetric_prior` of counts (D, K)."""
+    n_topics = counts.shape[1]
+    topic = np.tile(np.arange(n_topics, dtype=np.uint16), len(counts))
+    of_topics = exceedances(topic, counts.ravel(), n_topics)
+    return asymmetric_prior(of_topics, counts.sum(axis=1), alpha, n_iterations)
 
 
 def log_evidence(counts, alpha):
@@ -23,10 +31,24 @@ count_tables = hnp.arrays(
 
 
 @settings(deadline=None)
+@given(counts=count_tables, seed=st.integers(0, 9))
+def test_exceedances_are_how_many_counts_are_above(counts, seed):
+    """In whatever order the rows' counts come, and with or without zeros."""
+    order = np.random.default_rng(seed).permutation(counts.size)
+    column = np.tile(np.arange(counts.shape[1], dtype=np.uint16), len(counts))[order]
+    shuffled = counts.ravel()[order]
+    for keep in (slice(None), shuffled > 0):
+        found = exceedances(column[keep], shuffled[keep], counts.shape[1])
+        for k, of_topic in enumerate(counts.T):
+            expected = [np.count_nonzero(of_topic > i) for i in range(of_topic.max())]
+            assert found.above[found.start[k] : found.start[k + 1]].tolist() == expected
+
+
+@settings(deadline=None)
 @given(counts=count_tables, start=st.floats(0.01, 5.0))
 def test_each_step_is_minkas_and_raises_the_evidence(counts, start):
     alpha = np.full(counts.shape[1], start)
-    stepped = asymmetric_prior(counts, alpha, n_iterations=1)
+    stepped = learned_alpha(counts, alpha, n_iterations=1)
     assert (stepped > 0).all()
     assert log_evidence(counts, stepped) >= log_evidence(counts, alpha) - 1e-6
     gain = (psi(counts + alpha) - psi(alpha)).sum(axis=0)
@@ -45,7 +67,7 @@ def test_the_symmetric_step_too(counts, start):
     stepped = symmetric_prior(counts.T, start, n_iterations=1)
     before, after = (np.full(n_entries, value) for value in (start, stepped))
     assert log_evidence(counts, after) >= log_evidence(counts, before) - 1e-6
-    averaged = asymmetric_prior(counts, before, n_iterations=1).mean()
+    averaged = learned_alpha(counts, before, n_iterations=1).mean()
     assert_allclose(stepped, max(averaged, LEAST), rtol=1e-6, atol=2e-8)
 
 
@@ -54,7 +76,7 @@ def test_known_priors_are_found_again(seed):
     rng = np.random.default_rng(seed)
     alpha = np.array([0.05, 0.2, 1.0, 0.5])
     counts = np.array([rng.multinomial(200, p) for p in rng.dirichlet(alpha, size=4000)])
-    found = asymmetric_prior(counts, np.full(4, 0.5), n_iterations=500)
+    found = learned_alpha(counts, np.full(4, 0.5), n_iterations=500)
     assert_allclose(found, alpha, rtol=0.1)
     words = np.array([rng.multinomial(5000, p) for p in rng.dirichlet(np.full(300, 0.05), 20)])
     assert symmetric_prior(words.T, 1.0, n_iterations=500) == pytest.approx(0.05, rel=0.1)

@@ -46,7 +46,8 @@ def counts_of(rows):
 def priors_of(alpha, eta, lanes):
     wide = np.zeros(padded(len(alpha), lanes), dtype=np.float32)
     wide[: len(alpha)] = alpha
-    return Priors(wide, np.array(eta, dtype=np.float32), float(np.sum(eta)))
+    counted = np.ones(len(eta), dtype=np.int32)
+    return Priors(wide, np.array(eta, dtype=np.float32), float(np.sum(eta)), counted)
 
 
 def doc_counts(kind, tokens, topic_of, n_docs, n_topics):
@@ -118,7 +119,8 @@ def visited_share(kind, counts, alpha, eta, n_sweeps, seed, resample=None):
     rng = np.random.default_rng(seed)
     topic_of = random_start(len(tokens.doc_of), n_topics, rng)
     n_wk = np.zeros((counts.shape[1], n_topics), dtype=np.int32)
-    count_word_topics(tokens, 0, len(tokens.word_of_run), topic_of, n_wk)
+    none = np.zeros(counts.shape[1], dtype=bool)
+    count_word_topics(tokens, 0, len(tokens.word_of_run), topic_of, none, n_wk)
     of_docs = doc_counts(kind, tokens, topic_of, counts.shape[0], n_topics)
     visits = visits_of_a_chain(
         resample or (resample_dense if kind == "dense" else resample_sparse),
@@ -217,7 +219,8 @@ def test_kernels_do_what_their_python_does(kind, n_topics):
     for function in (kernel, getattr(kernel, "py_func", kernel)):
         topic_of = started.copy()
         n_wk = np.zeros((9, n_topics), dtype=np.int32)
-        count_word_topics(tokens, 0, len(tokens.word_of_run), topic_of, n_wk)
+        none = np.zeros(9, dtype=bool)
+        count_word_topics(tokens, 0, len(tokens.word_of_run), topic_of, none, n_wk)
         n_k = n_wk.sum(axis=0, dtype=np.int64)
         of_docs = doc_counts(kind, tokens, topic_of, 7, n_topics)
         priors = priors_of(alpha, eta, LANES if kind == "dense" else BLOCK)
@@ -236,7 +239,8 @@ def test_drawn_topics_have_their_probabilities():
     word_topic = np.array([[3, 2, 1], [0, 1, 1]], dtype=np.float32)
     uniforms = np.random.default_rng(0).random(120_000, dtype=np.float32)
     topic_of = np.empty(120_000, dtype=np.uint16)
-    draw_topics(tokens, 0, len(tokens.word_of_run), 0, doc_topic, word_topic, uniforms, topic_of)
+    wide = [np.pad(weights, ((0, 0), (0, 13))) for weights in (doc_topic, word_topic)]
+    draw_topics(tokens, 0, len(tokens.word_of_run), 0, *wide, 3, uniforms, topic_of)
     for d in range(2):
         p = doc_topic[d] * word_topic[d]
         share = np.bincount(topic_of[tokens.doc_of == d], minlength=3) / 60_000
@@ -285,6 +289,7 @@ def started_state(counts, n_topics, alpha=0.1, eta=0.1, seed=0):
         n_samples=0,
         alpha=np.full(n_topics, alpha),
         eta=np.full(counts.shape[1], eta),
+        frozen=np.zeros(counts.shape[1], dtype=bool),
         n_sweeps=0,
         n_documents=0,
         n_batches=0,
@@ -308,7 +313,10 @@ def test_counts_are_those_of_the_assignment_after_every_sweep(sampler, n_topics,
         np.add.at(n_dk, (tokens.doc_of, state.topic_of), 1)
         assert_array_equal(sweeps.n_wk, n_wk)
         assert_array_equal(sweeps.n_k, n_wk.sum(axis=0))
-        assert_array_equal(sweeps.doc_topic_counts(), n_dk)
+        above = sweeps.doc_topic_exceedances()
+        for k in range(n_topics):
+            expected = [np.count_nonzero(n_dk[:, k] > i) for i in range(n_dk[:, k].max())]
+            assert_array_equal(above.above[above.start[k] : above.start[k + 1]], expected)
         if sampler.endswith("dense"):
             assert_array_equal(sweeps._n_dk[:, :n_topics], n_dk)
             assert not sweeps._n_dk[:, n_topics:].any()
