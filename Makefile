@@ -41,7 +41,9 @@ lint: $(DEVELOPMENT)
 	$(BIN)/mypy
 
 bench: $(DEVELOPMENT)
-	$(BIN)/python -m benchmarks.online_lda_vs_peers
+	$(BIN)/python -m pip install --quiet --editable '.[peers]'
+	$(BIN)/python -m benchmarks.lda_trainers
+	$(BIN)/python -m benchmarks.gibbs_threads
 	$(BIN)/python -m benchmarks.e_step_cap
 	$(BIN)/python -m benchmarks.whole_pipeline
 	$(BIN)/python -m benchmarks.article_store

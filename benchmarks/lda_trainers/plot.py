@@ -1,0 +1,81 @@
+"""Perplexity against seconds of training, a panel for each number of topics."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from corpora.errors import MissingExtraError
+from corpora.files import atomic_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.lda_trainers.results import Results
+
+FORMATS = ("svg", "png")
+HEADROOM = 1.3
+"""The axis ends at this times the worst of the last perplexities; curves begin far above."""
+
+
+def plot_results(results: Results, directory: Path) -> list[Path]:
+    """Write `lda_trainers.svg` and `lda_trainers.png`: ours in solid lines, peers in dashed ones.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib import colormaps, rc_context  # noqa: PLC0415 - an optional package
+        from matplotlib.figure import Figure  # noqa: PLC0415
+        from matplotlib.ticker import LogLocator, StrMethodFormatter  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(
+            "a plot needs matplotlib, which is not installed: pip install 'wikitopics[plot]'"
+        ) from error
+    all_topics = sorted({run.n_topics for run in results.runs})
+    names = list(dict.fromkeys(run.trainer for run in results.runs))
+    color = {name: colormaps["tab10"](i % 10) for i, name in enumerate(names)}
+    # Equal results give equal SVG files: names in it are salted, and the date is left out.
+    with rc_context({"svg.hashsalt": "wikitopics", "font.size": 9}):
+        size = (1 + 3.6 * len(all_topics), 4.2)
+        figure = Figure(figsize=size, layout="constrained", facecolor="white")
+        lines = {}
+        for axes, n_topics in zip(
+            figure.subplots(1, len(all_topics), squeeze=False).flat, all_topics, strict=True
+        ):
+            runs = [run for run in results.runs if run.n_topics == n_topics]
+            for run in runs:
+                (lines[run.trainer],) = axes.plot(
+                    [look.seconds for look in run.looks],
+                    [look.perplexity for look in run.looks],
+                    color=color[run.trainer],
+                    linestyle="-" if run.is_ours else "--",
+                    linewidth=2.0 if run.is_ours else 1.2,
+                    marker="o",
+                    markersize=3 if run.is_ours else 4,
+                    markevery=[-1],
+                )
+            best = min(look.perplexity for run in runs for look in run.looks)
+            worst = max(run.looks[-1].perplexity for run in runs)
+            axes.set_ylim(best - 0.05 * (HEADROOM * worst - best), HEADROOM * worst)
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axes.minorticks_off()
+            axes.grid(color="0.9")
+            axes.set_title(f"K = {n_topics}")
+            axes.set_xlabel("seconds of training")
+        figure.axes[0].set_ylabel("held-out perplexity")
+        columns = min(4, 2 * len(all_topics))
+        figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns)
+        paths = []
+        for kind in FORMATS:
+            image = io.BytesIO()
+            metadata = {"Date": None} if kind == "svg" else None
+            figure.savefig(image, format=kind, dpi=150, metadata=metadata)
+            paths.append(directory / f"lda_trainers.{kind}")
+            with atomic_write(paths[-1]) as stream:
+                stream.write(image.getvalue())
+    return paths

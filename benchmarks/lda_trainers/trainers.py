@@ -1,0 +1,246 @@
+"""The trainers: each takes its own input format, and says after each step how it is going.
+
+The input that is made before the clock starts: for ours and scikit-learn, CSR counts; for tomotopy,
+each document's list of words; for gensim, each document's list of (word, count); for `lda`, a dense
+array, which it lays out sooner than a sparse one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.lda_trainers.recorder import TimeUpError
+from models import GibbsLDA, LDATopics, OnlineLDA
+from models.lda.gibbs_lda import auto_sampler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scipy import sparse
+
+    from benchmarks.lda_trainers.recorder import Recorder
+
+ALPHA, ETA, BATCH, DECAY, OFFSET, JOBS = 0.1, 0.01, 1000, 0.7, 10.0, 2
+FOREVER = 1_000_000
+"""Sweeps: more than there is time for."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of one run."""
+
+    n_topics: int
+    seed: int
+    passes: int
+    """Of a variational trainer."""
+    seconds: float
+    """Of a sampler."""
+    fixed_priors: bool
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """How to train, and what is to be known of it."""
+
+    train: Callable[[sparse.csr_array, Settings, Recorder], None]
+    samples: bool
+    """Whether it samples for some time; otherwise it makes some passes."""
+    n_threads: int = JOBS
+    """Or processes."""
+    package: str | None = None
+    """What has to be installed; None if it is ours."""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can be imported."""
+        return self.package is None or find_spec(self.package) is not None
+
+
+def gibbs_lda(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
+    arguments: dict[str, Any] = {
+        "n_topics": settings.n_topics,
+        "alpha": ALPHA,
+        "eta": ETA,
+        "learn_priors": "none" if settings.fixed_priors else "alpha",
+        "sampler": auto_sampler(settings.n_topics, int(train.sum())),
+        "random_state": settings.seed,
+        "n_jobs": JOBS,
+    }
+    GibbsLDA(**arguments, n_iter=10).fit(train[:300])  # compile
+    model = GibbsLDA(**arguments, n_iter=FOREVER)
+    recorder.start()
+    for _ in model.iterate(train):
+        recorder.step(lambda: model.topics_)
+
+
+def online_lda(
+    train: sparse.csr_array, settings: Settings, recorder: Recorder, **more: Any
+) -> None:
+    arguments: dict[str, Any] = {
+        "n_topics": settings.n_topics,
+        "alpha": ALPHA,
+        "eta": ETA,
+        "batch_size": BATCH,
+        "learning_decay": DECAY,
+        "learning_offset": OFFSET,
+        "random_state": settings.seed,
+        "n_jobs": JOBS,
+        **more,
+    }
+    OnlineLDA(**arguments, n_passes=1).fit(train[:300])  # compile
+    model = OnlineLDA(**arguments, n_passes=settings.passes)
+    recorder.start()
+    for _ in model.iterate(train):
+        recorder.step(lambda: model.topics_)
+    recorder.finish(lambda: model.topics_)
+
+
+def tomotopy(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
+    from tomotopy import LDAModel  # type: ignore[import-untyped]  # noqa: PLC0415 - a peer
+
+    n_topics, n_words = settings.n_topics, train.shape[1]
+    names = np.array([f"{w:06d}" for w in range(n_words)])
+    documents = [np.repeat(names[words], counts).tolist() for words, counts in _rows(train)]
+    recorder.start()
+    model = LDAModel(k=n_topics, alpha=ALPHA, eta=ETA, seed=settings.seed)
+    if settings.fixed_priors:
+        model.optim_interval = 0
+    for document in documents:
+        model.add_doc(document)
+
+    def topics() -> LDATopics:
+        column = np.array([int(word) for word in model.used_vocabs])
+        weight = np.full((n_topics, n_words), ETA)
+        total = np.asarray(model.get_count_by_topics(), dtype=float) + ETA * len(column)
+        for k in range(n_topics):
+            weight[k, column] = model.get_topic_word_dist(k) * total[k]
+        return LDATopics.from_weights(weight, np.asarray(model.alpha))
+
+    while True:
+        model.train(1, workers=JOBS)
+        recorder.step(topics)
+
+
+def scikit_learn(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
+    """Passes by `partial_fit`: what `fit` does, without the bound that `fit` ends with."""
+    from sklearn.decomposition import LatentDirichletAllocation  # noqa: PLC0415
+
+    class Looked(LatentDirichletAllocation):  # type: ignore[misc]
+        def _em_step(self, *arguments: Any, **named: Any) -> None:
+            super()._em_step(*arguments, **named)
+            recorder.step(topics)
+
+    model = Looked(
+        settings.n_topics,
+        doc_topic_prior=ALPHA,
+        topic_word_prior=ETA,
+        learning_method="online",
+        learning_decay=DECAY,
+        learning_offset=OFFSET,
+        batch_size=BATCH,
+        total_samples=train.shape[0],
+        n_jobs=JOBS,
+        random_state=settings.seed,
+    )
+
+    def topics() -> LDATopics:
+        return LDATopics.from_sklearn(model)
+
+    # Its worker processes start and import, as our kernels are compiled.
+    LatentDirichletAllocation(2, total_samples=300, n_jobs=JOBS).partial_fit(train[:300])
+    recorder.start()
+    for _ in range(settings.passes):
+        model.partial_fit(train)
+    recorder.finish(topics)
+
+
+def gensim(
+    train: sparse.csr_array, settings: Settings, recorder: Recorder, *, multicore: bool
+) -> None:
+    from gensim.models import LdaModel, LdaMulticore  # noqa: PLC0415
+
+    # How its workers start where nothing else is asked for; a spawned process hands on its own way.
+    multiprocessing.set_start_method("fork", force=True)
+
+    class Looked(LdaMulticore if multicore else LdaModel):  # type: ignore[misc]
+        def do_mstep(self, *arguments: Any, **named: Any) -> None:
+            super().do_mstep(*arguments, **named)
+            recorder.step(topics)
+
+    documents = [
+        list(zip(words.tolist(), counts.tolist(), strict=True)) for words, counts in _rows(train)
+    ]
+    recorder.start()
+    model = Looked(
+        num_topics=settings.n_topics,
+        id2word={w: str(w) for w in range(train.shape[1])},
+        chunksize=BATCH,
+        passes=settings.passes,
+        alpha=np.full(settings.n_topics, ALPHA),
+        eta=ETA,
+        decay=DECAY,
+        offset=OFFSET,
+        eval_every=None,
+        random_state=settings.seed,
+        **({"workers": JOBS} if multicore else {}),
+    )
+
+    def topics() -> LDATopics:
+        return LDATopics.from_gensim(model)
+
+    model.update(documents)
+    recorder.finish(topics)
+
+
+def lda(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
+    from lda import LDA  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    class Looked(LDA):  # type: ignore[misc]
+        def _sample_topics(self, *arguments: Any) -> None:
+            super()._sample_topics(*arguments)
+            recorder.step(lambda: LDATopics.from_weights(self.nzw_ + ETA, ALPHA))
+
+    counts = train.toarray()
+    recorder.start()
+    Looked(settings.n_topics, FOREVER, ALPHA, ETA, settings.seed).fit(counts)
+
+
+def run_trainer(
+    trainer: Trainer, train: sparse.csr_array, settings: Settings, recorder: Recorder
+) -> None:
+    """Train until the passes are made or the time is up."""
+    try:
+        trainer.train(train, settings, recorder)
+    except TimeUpError:
+        return
+
+
+def _rows(counts: sparse.csr_array) -> list[tuple[Any, Any]]:
+    """The words and their counts of each document."""
+    parts = [slice(*pair) for pair in zip(counts.indptr[:-1], counts.indptr[1:], strict=True)]
+    return [(counts.indices[part], counts.data[part]) for part in parts]
+
+
+OURS = {
+    "GibbsLDA": Trainer(gibbs_lda, samples=True),
+    "OnlineLDA": Trainer(online_lda, samples=False),
+    "OnlineLDA-cap-5": Trainer(partial(online_lda, max_e_iterations=5), samples=False),
+}
+PEERS = {
+    "tomotopy": Trainer(tomotopy, samples=True, package="tomotopy"),
+    "lda": Trainer(lda, samples=True, n_threads=1, package="lda"),
+    "scikit-learn": Trainer(scikit_learn, samples=False, package="sklearn"),
+    "gensim-LdaModel": Trainer(
+        partial(gensim, multicore=False), samples=False, n_threads=1, package="gensim"
+    ),
+    "gensim-LdaMulticore": Trainer(
+        partial(gensim, multicore=True), samples=False, package="gensim"
+    ),
+}
+TRAINERS = OURS | PEERS
