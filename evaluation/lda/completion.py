@@ -41,12 +41,11 @@ def completion(
     n_splits = n_samples or DEFAULT_SPLITS
     n_docs = counts.shape[0]
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    word_topic = np.ascontiguousarray(topics.topic_word.T)
     log_likelihood = np.empty((n_splits, n_docs))
     for split in range(n_splits):
         seen, scored = split_tokens(counts, np.random.default_rng([seed, split]))
         proportions = topics.transform(seen, n_jobs=n_jobs)
-        log_likelihood[split] = log_word_probability(scored, proportions, word_topic, n_jobs)
+        log_likelihood[split] = log_word_probability(scored, proportions, topics.word_topic, n_jobs)
     spread = np.full(n_docs, np.nan)
     if n_splits > 1:
         with np.errstate(invalid="ignore"):  # of an impossible document: NaN

@@ -32,17 +32,16 @@ def variational_bound(
     Deterministic: no samples, no seed, no Monte Carlo error.
     """
     del n_samples, seed
-    weight = np.ascontiguousarray(topics.topic_word.T)
     dirichlet = infer_doc_topic(
         counts,
-        weight,
+        topics.word_topic,
         topics.alpha,
         max_iterations=MAX_ITERATIONS,
         tolerance=TOLERANCE,
         n_jobs=n_jobs,
     )
     return LikelihoodEstimate(
-        log_likelihood=document_bound(counts, weight, topics.alpha, dirichlet, n_jobs),
+        log_likelihood=document_bound(counts, topics.word_topic, topics.alpha, dirichlet, n_jobs),
         standard_error=np.zeros(counts.shape[0]),
         n_tokens=np.asarray(counts.sum(axis=1), dtype=np.int64).ravel(),
         method="variational-bound",

@@ -23,8 +23,9 @@ _UNDERFLOWING = 0.0145  # exp ψ(0.0145) ≈ 1e-30
 
 @kernel
 def exp_digamma(x: Floats, out: Floats) -> None:
-    """Fill `out` with exp(ψ(x)) for x > 0; both are 1-D of one length, and may be the same array.
+    """Fill `out` with exp(ψ(x)) for x > 0; both are 1-D of one length.
 
+    They may be the same array, but then the loop does not vectorise and is four times slower.
     Equivalent to `out[:] = np.exp(scipy.special.psi(x))`, within 2e-12 relative. Where the result
     is below 6e-304 (x < 0.00143) it is 6e-304.
 
@@ -39,12 +40,13 @@ def exp_digamma(x: Floats, out: Floats) -> None:
         u = a * (a + 5.0)
         p, q = u + 4.0, u + 6.0
         fractions = (2.0 * a + 5.0) * (p * q + u * q + u * p) / (u * p * q)
-        v = 1.0 / (y * y)
+        z = 1.0 / y
+        v = z * z
         series = v * (
             1 / 12
             - v * (1 / 120 - v * (1 / 252 - v * (1 / 240 - v * (1 / 132 - v * (691 / 32760)))))
         )
-        t = 0.5 / y + series + fractions
+        t = 0.5 * z + series + fractions
         t = t if t < _LARGEST_EXPONENT else _LARGEST_EXPONENT
         # exp(-t) = 2^n exp(r), |r| <= ln(2)/2, by the Taylor polynomial of degree 11
         n = np.floor(0.5 - t * _LOG2_E)
@@ -57,19 +59,22 @@ def exp_digamma(x: Floats, out: Floats) -> None:
 
 
 @kernel
-def exp_digamma_up_to_factor(x: Floats, out: Floats) -> None:
+def exp_digamma_up_to_factor(x: Floats, out: Floats) -> bool:
     """As `exp_digamma`, but where every x is so small that `out` would underflow, times a factor.
 
     `x` and `out` are two arrays. With ψ(x) = ψ(x+1) - 1/x, the factor is exp(1/max(x)); it is 1
     unless all x < 0.0145. Ratios of the results, all that a fixed point needs, are then right.
+    Returns whether the factor is 1.
     """
     exp_digamma(x, out)
     largest = 0.0
     for k in range(x.shape[0]):
         largest = x[k] if x[k] > largest else largest
-    if largest < _UNDERFLOWING:
-        for k in range(x.shape[0]):
-            out[k] = x[k] + 1.0
-        exp_digamma(out, out)
-        for k in range(x.shape[0]):
-            out[k] *= np.exp(1.0 / largest - 1.0 / x[k])
+    if largest >= _UNDERFLOWING:
+        return True
+    for k in range(x.shape[0]):
+        out[k] = x[k] + 1.0
+    exp_digamma(out, out)
+    for k in range(x.shape[0]):
+        out[k] *= np.exp(1.0 / largest - 1.0 / x[k])
+    return False

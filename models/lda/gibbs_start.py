@@ -26,8 +26,10 @@ MOST_ALPHA = 5.0
 E-step would give every document a little of all of them, and the topics would stay alike: at K =
 1000 the perplexity after 20 sweeps was 1273 from such a start, and 1207 with this (docs)."""
 ONLINE_PASSES = 1
-ONLINE_CAP = 5
-"""E-step iterations a document, in the online run and when its topics are handed over."""
+LEAST_CAP, MOST_CAP, CAP_TIMES_TOPICS = 3, 10, 500
+"""E-step iterations a document, in the online run and when its topics are handed over: 500 / K, but
+3 to 10. Few topics have to be told apart before sampling goes on; of many topics, a document that
+has settled on some keeps them for a long time, and its iterations cost more."""
 LANES = 16
 """Topics a block; rows are padded to a multiple, so that sums over blocks are vector operations."""
 
@@ -49,17 +51,18 @@ def online_start(
     """Topics (n_tokens,) drawn from θ_dk φ_kw of one pass of `OnlineLDA` over counts (D, V)."""
     n_topics = len(alpha)
     alpha = alpha * min(1.0, MOST_ALPHA / alpha.sum())
-    model = OnlineLDA(
+    cap = min(MOST_CAP, max(LEAST_CAP, CAP_TIMES_TOPICS // n_topics))
+    online = OnlineLDA(
         n_topics,
         alpha=alpha,
         eta=eta,
         n_passes=ONLINE_PASSES,
-        max_e_iterations=ONLINE_CAP,
+        max_e_iterations=cap,
         word_budget=word_budget,
         random_state=seed,
         n_jobs=n_jobs,
     ).fit(counts)
-    word_topic = np.ascontiguousarray(model.topics_.topic_word.T)
+    word_topic = online.topics_.word_topic
     padded_word_topic = _padded(word_topic)
     topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
     for block, (first, last) in enumerate(pairwise(tokens.block_start)):  # to bound memory
@@ -68,7 +71,7 @@ def online_start(
                 counts[first:last],
                 word_topic,
                 alpha,
-                max_iterations=ONLINE_CAP,
+                max_iterations=cap,
                 tolerance=1e-3,
                 n_jobs=n_jobs,
             )

@@ -297,11 +297,6 @@ class OnlineLDA(LDAEstimator):
             return
         seed = seed_from(self.random_state)
         eta = prior_vector(self.eta, n_words, "eta")
-        frozen = np.zeros(n_words, dtype=np.bool_)
-        if self.word_budget is not None:
-            frequency = np.asarray(counts.sum(axis=0)).ravel()
-            by_frequency = np.argsort(-frequency, kind="stable")
-            frozen[by_frequency[: max(0, n_words - self.word_budget)]] = True
         # λ starts as Gamma(100, 0.01) draws, as in Hoffman's onlineldavb.
         rng = np.random.default_rng([seed, 0])
         excess = rng.gamma(100.0, 0.01, size=(n_words, self.n_topics)) - eta[:, None]
@@ -311,7 +306,7 @@ class OnlineLDA(LDAEstimator):
             excess_sum=excess.sum(axis=0),
             alpha=prior_vector(self.alpha, self.n_topics, "alpha"),
             eta=eta,
-            frozen=frozen,
+            frozen=self._frozen_words(counts),
             n_batches=0,
             n_documents=0,
             seed=seed,
@@ -343,7 +338,7 @@ class OnlineLDA(LDAEstimator):
     def _e_step(self, counts: sparse.csr_array, doc_topic_dirichlet: Floats) -> _Expected:
         """Fit q(θ) of a batch (S, V) under the present λ; mutates γ, the (S, K) array."""
         state, n_threads = self.state_, effective_n_jobs(self.n_jobs)
-        words, word_of = np.unique(counts.indices, return_inverse=True)
+        words, word_of = _number_words(counts)
         elog_norm = psi(state.eta.sum() + state.scale * state.excess_sum)
         norm = np.exp(np.maximum(elog_norm, _LEAST_ELOG))
         weight = np.empty((len(words), self.n_topics))
@@ -362,7 +357,7 @@ class OnlineLDA(LDAEstimator):
             elog = psi(state.eta[row, None] + state.scale * state.excess[row]) - elog_norm
             weight[faint] = np.exp(elog - elog.max(axis=1, keepdims=True))
         data = counts.data.astype(np.float64)
-        documents = Documents(counts.indptr, word_of.astype(np.int32), data)
+        documents = Documents(counts.indptr, word_of, data)
         exp_elog_doc_topic = np.empty_like(doc_topic_dirichlet)
         ratio = np.empty_like(data)
         iterations = np.zeros(-(-counts.shape[0] // DOCUMENT_BLOCK), dtype=np.int64)
@@ -442,3 +437,16 @@ class OnlineLDA(LDAEstimator):
         eta = float(self.state_.eta[0])
         step = symmetric_newton_step(eta, mean_log, len(self.state_.eta))
         self.state_.eta = np.full_like(self.state_.eta, max(eta + step_size * step, eta / 2))
+
+
+def _number_words(counts: sparse.csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The words (n,) of a batch in order, and which of them each entry (nnz,) is.
+
+    Equivalent to `np.unique(counts.indices, return_inverse=True)`, without sorting the entries.
+    """
+    present = np.zeros(counts.shape[1], dtype=np.bool_)
+    present[counts.indices] = True
+    words = np.flatnonzero(present).astype(np.int32)
+    number = np.empty(counts.shape[1], dtype=np.int32)
+    number[words] = np.arange(len(words), dtype=np.int32)
+    return words, number[counts.indices]

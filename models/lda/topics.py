@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -73,6 +74,13 @@ class LDATopics:
         """V."""
         return int(self.topic_word.shape[1])
 
+    @cached_property
+    def word_topic(self) -> Floats:
+        """The topics by word (V, K), as inference reads them; made at first use and kept."""
+        word_topic = np.ascontiguousarray(self.topic_word.T)
+        word_topic.setflags(write=False)
+        return word_topic
+
     def top_words(self, n: int = 10) -> NDArray[np.intp]:
         """Indices (K, n) of each topic's most probable words, the most probable first.
 
@@ -107,7 +115,7 @@ class LDATopics:
             raise ValueError("counts must be finite and not negative")
         dirichlet = infer_doc_topic(
             counts,
-            np.ascontiguousarray(self.topic_word.T),
+            self.word_topic,
             self.alpha,
             max_iterations=max_iterations,
             tolerance=tolerance,

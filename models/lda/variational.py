@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel
-from models.lda.digamma import exp_digamma, exp_digamma_up_to_factor
+from models.lda.digamma import exp_digamma
+from models.lda.fixed_point import TINY, infer_document, mix_topics
 from models.parallel import effective_n_jobs, for_blocks
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ DOCUMENT_BLOCK = 32
 
 START_SHAPE = 2.0
 """Shape of the Gamma noise in `noisy_start`; the larger, the less noise."""
-
-_TINY = 1e-100
 
 
 class Documents(NamedTuple):
@@ -71,43 +70,55 @@ def infer_documents(
     Mutates rows `first:last` of `doc_topic_dirichlet` (D, K), which hold the starting values, of
     `exp_elog_doc_topic` (D, K), exp ψ(γ) up to a factor a row, and the entries of these rows in
     `ratio` (nnz,). `word_topic_weight` is (V, K). A document is done when the mean absolute change
-    of γ falls below `tolerance`, or after `max_iterations`, the cap. Returns the number of
-    iterations made in all.
+    of γ falls below `tolerance`, or after `max_iterations`, the cap (see `infer_document`). Returns
+    the number of iterations made in all.
     """
-    n_topics = alpha.shape[0]
-    total = np.empty(n_topics)
     iterations = 0
     for d in range(first, last):
-        gamma = doc_topic_dirichlet[d]
-        theta = exp_elog_doc_topic[d]
-        exp_digamma_up_to_factor(gamma, theta)
         start, stop = documents.start[d], documents.start[d + 1]
-        for _ in range(max_iterations):
-            iterations += 1
-            total[:] = 0.0
-            for j in range(start, stop):
-                weight = word_topic_weight[documents.word_of[j]]
-                norm = _TINY
-                for k in range(n_topics):
-                    norm += theta[k] * weight[k]
-                share = documents.counts[j] / norm
-                for k in range(n_topics):
-                    total[k] += share * weight[k]
-            change = 0.0
-            for k in range(n_topics):
-                updated = alpha[k] + theta[k] * total[k]
-                change += abs(updated - gamma[k])
-                gamma[k] = updated
-            exp_digamma_up_to_factor(gamma, theta)
-            if change < tolerance * n_topics:
-                break
+        words, counts = documents.word_of[start:stop], documents.counts[start:stop]
+        theta = exp_elog_doc_topic[d]
+        iterations += infer_document(
+            words,
+            counts,
+            word_topic_weight,
+            alpha,
+            max_iterations,
+            tolerance,
+            doc_topic_dirichlet[d],
+            theta,
+        )
+        mix_topics(words, word_topic_weight, theta, ratio[start:stop])
         for j in range(start, stop):
-            weight = word_topic_weight[documents.word_of[j]]
-            norm = _TINY
-            for k in range(n_topics):
-                norm += theta[k] * weight[k]
-            ratio[j] = documents.counts[j] / norm
+            ratio[j] = documents.counts[j] / (TINY + ratio[j])
     return iterations
+
+
+@kernel
+def infer_documents_only(
+    documents: Documents,
+    first: int,
+    last: int,
+    word_topic_weight: Floats,
+    alpha: Floats,
+    max_iterations: int,
+    tolerance: float,
+    doc_topic_dirichlet: Floats,
+) -> None:
+    """As `infer_documents`, where the M-step's part is not wanted: mutates γ (D, K) alone."""
+    theta = np.empty(alpha.shape[0])
+    for d in range(first, last):
+        start, stop = documents.start[d], documents.start[d + 1]
+        infer_document(
+            documents.word_of[start:stop],
+            documents.counts[start:stop],
+            word_topic_weight,
+            alpha,
+            max_iterations,
+            tolerance,
+            doc_topic_dirichlet[d],
+            theta,
+        )
 
 
 @kernel
@@ -126,12 +137,13 @@ def weigh_words(
     λ_wk = eta_w + scale excess_wk, and `exp_elog_norm` (K,) is exp ψ(Σ_w λ_wk).
     """
     n_topics = excess.shape[1]
+    dirichlet = np.empty(n_topics)
     for i in range(first, last):
         w = words[i]
-        row = word_topic_weight[i]
+        learned, row = excess[w], word_topic_weight[i]
         for k in range(n_topics):
-            row[k] = eta[w] + scale * excess[w, k]
-        exp_digamma(row, row)
+            dirichlet[k] = eta[w] + scale * learned[k]
+        exp_digamma(dirichlet, row)
         for k in range(n_topics):
             row[k] /= exp_elog_norm[k]
 
@@ -202,12 +214,10 @@ def infer_doc_topic(
     on the number of threads.
     """
     doc_topic_dirichlet = starting_dirichlet(counts, alpha)
-    exp_elog_doc_topic = np.empty_like(doc_topic_dirichlet)
     documents = Documents(counts.indptr, counts.indices, counts.data.astype(np.float64))
-    ratio = np.empty_like(documents.counts)
 
     def work(first: int, last: int) -> None:
-        infer_documents(
+        infer_documents_only(
             documents,
             first,
             last,
@@ -216,8 +226,6 @@ def infer_doc_topic(
             max_iterations,
             tolerance,
             doc_topic_dirichlet,
-            exp_elog_doc_topic,
-            ratio,
         )
 
     for_blocks(work, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(n_jobs))

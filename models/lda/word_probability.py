@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel
+from models.lda.fixed_point import mix_topics
 from models.lda.variational import DOCUMENT_BLOCK, Documents
 from models.parallel import effective_n_jobs, for_blocks
 
@@ -49,10 +50,10 @@ def _sum_log_probability(
 ) -> None:
     """Fill `log_probability[first:last]`; a word that no topic has makes it -inf."""
     for d in range(first, last):
+        start, stop = documents.start[d], documents.start[d + 1]
+        probability = np.empty(stop - start)
+        mix_topics(documents.word_of[start:stop], word_topic, doc_topic[d], probability)
         total = 0.0
-        for j in range(documents.start[d], documents.start[d + 1]):
-            probability = 0.0
-            for k in range(doc_topic.shape[1]):
-                probability += doc_topic[d, k] * word_topic[documents.word_of[j], k]
-            total += documents.counts[j] * np.log(probability)
+        for j in range(stop - start):
+            total += documents.counts[start + j] * np.log(probability[j])
         log_probability[d] = total

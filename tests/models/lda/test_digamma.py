@@ -72,6 +72,12 @@ def test_factor_is_one_where_nothing_underflows(largest):
     assert (exp_digamma_of(x, exp_digamma_up_to_factor) == exp_digamma_of(x)).all()
 
 
+@pytest.mark.parametrize(("largest", "one"), [(0.0144, False), (0.0146, True), (1.0, True)])
+def test_says_whether_the_factor_is_one(largest, one):
+    x = np.array([1e-4, largest])
+    assert exp_digamma_up_to_factor(x, np.empty(2)) is one
+
+
 @pytest.mark.parametrize("largest", [0.0144, 0.003, 1e-3, 1e-5, 1e-12])
 def test_ratios_survive_underflow(largest):
     x = largest * np.array([1.0, 1.0, 1.0 - 1e-4, 0.999, 1 / (1 + 20 * largest)])

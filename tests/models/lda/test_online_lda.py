@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import OnlineLDA, OnlineLDAState
 from models.lda.bound import document_bound, topic_bound
+from models.lda.online_lda import _number_words
 from models.lda.variational import infer_doc_topic, noisy_start, starting_dirichlet
 from tests.oracles import online_vb
 from tests.oracles.simulated import block_topics, simulated_documents
@@ -130,6 +131,15 @@ def test_prior_above_the_starting_point(eta):
     """Then λ - eta is negative at first."""
     worst, _ = against_the_oracle(5.0, 0.6, n_steps=20, eta=eta)
     assert worst < 1e-8
+
+
+@pytest.mark.parametrize("density", [0.0, 0.05, 1.0])
+def test_words_of_a_batch_are_numbered_as_by_unique(density):
+    counts = sparse.csr_array(np.random.default_rng(0).random((9, 50)) < density)
+    words, word_of = _number_words(counts)
+    expected, expected_of = np.unique(counts.indices, return_inverse=True)
+    assert words.tolist() == expected.tolist()
+    assert word_of.tolist() == expected_of.tolist()
 
 
 # --- the words that λ hardly knows ----------------------------------------------------------------

@@ -78,6 +78,15 @@ def test_the_row_that_does_not_sum_to_one_is_named():
         LDATopics([[0.5, 0.5], [0.5, 0.4]], [1.0, 1.0])
 
 
+def test_topics_by_word_are_made_once_and_read_only():
+    model = topics()
+    assert (model.word_topic == model.topic_word.T).all()
+    assert model.word_topic.flags.c_contiguous
+    assert model.word_topic is model.word_topic
+    with pytest.raises(ValueError, match="read-only"):
+        model.word_topic[...] = 1.0
+
+
 def test_top_words_break_ties_by_the_vocabulary():
     model = LDATopics([[0.1, 0.4, 0.1, 0.4], [0.7, 0.1, 0.1, 0.1]], [1.0, 1.0])
     assert model.top_words(3).tolist() == [[1, 3, 0], [0, 1, 2]]
@@ -102,8 +111,9 @@ def test_transform_rows_sum_to_one_and_empty_documents_get_the_prior_mean():
     assert_allclose(proportions[0], model.alpha / model.alpha.sum(), rtol=1e-14)
 
 
-def test_transform_of_a_document_is_the_same_bits_in_any_company():
-    model = topics(1, n_topics=4, n_words=50)
+@pytest.mark.parametrize("n_topics", [4, 60])
+def test_transform_of_a_document_is_the_same_bits_in_any_company(n_topics):
+    model = topics(1, n_topics=n_topics, n_words=50)
     counts = sparse.csr_array(np.random.default_rng(2).poisson(0.8, size=(90, 50)))
     together = model.transform(counts)
     assert all((model.transform(counts[[d]]) == together[d]).all() for d in range(90))

@@ -1,8 +1,12 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.special import psi
 
+from models.lda.fixed_point import infer_document
 from models.lda.variational import Documents, infer_doc_topic, infer_documents
 from tests.oracles import online_vb
 
@@ -108,3 +112,122 @@ def test_any_type_of_counts_gives_the_same_bits(index, data):
     settings = {"max_iterations": 20, "tolerance": 1e-3}
     expected = infer_doc_topic(matrix, weight, alpha, **settings)
     assert (infer_doc_topic(other, weight, alpha, **settings) == expected).all()
+
+
+# --- many topics, of which few are active ---------------------------------------------------------
+
+
+def iterated(entries, counts, alpha, gamma, tolerance=1e-9, *, drop=False):
+    """The plain fixed point of one document: `entries` (n, K) are the weights of its words.
+
+    To `drop` topics at rest, which have changed by less than a tenth of the tolerance, is the wrong
+    way to be fast: their γ stays as it is for good.
+    """
+    active = np.ones(len(alpha), dtype=bool)
+    for _ in range(20_000):
+        theta = np.exp(psi(gamma) - psi(gamma.max()))
+        updated = alpha + theta * ((counts / (entries @ theta)) @ entries)
+        change = np.abs(updated - gamma) * active
+        gamma = np.where(active, updated, gamma)
+        if change.mean() < tolerance:
+            break
+        if drop:
+            active &= change >= 0.1 * tolerance
+    return gamma
+
+
+def many_topics(seed, n_topics, prior, n_words=40, length=60):
+    """Entries (n, K) of a document of few topics, counts (n,) and alpha (K,)."""
+    rng = np.random.default_rng(seed)
+    weight = rng.dirichlet(np.full(n_words, 0.2), size=n_topics).T + 1e-6
+    proportions = rng.dirichlet(np.full(n_topics, 0.05))
+    counts = rng.multinomial(length, weight @ proportions / (weight @ proportions).sum())
+    alpha = prior * rng.uniform(0.5, 2.0, size=n_topics)
+    return weight, counts, alpha
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_topics=st.integers(1, 70),
+    prior=st.sampled_from([1e-3, 0.03, 0.1, 1.0, 5.0]),
+    length=st.sampled_from([0, 1, 7, 60, 5000]),
+)
+def test_fixed_point_of_many_topics_is_that_of_plain_iteration(seed, n_topics, prior, length):
+    weight, counts, alpha = many_topics(seed, n_topics, prior, length=length)
+    once = sparse.csr_array(counts[None, :])
+    found = infer_doc_topic(once, weight, alpha, max_iterations=20_000, tolerance=1e-9)[0]
+    expected = iterated(weight, counts, alpha, alpha + length / n_topics)
+    assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+    # Of a document that ends by the cap, topics at rest are 50 iterations behind at most.
+    assert_allclose(found.sum(), alpha.sum() + length, rtol=1e-9, atol=50 * 1e-10 * n_topics)
+    # A word may stand twice in a document.
+    twice = sparse.csr_array(
+        (np.tile(once.data / 2, 2), np.tile(once.indices, 2), [0, 2 * once.nnz]), shape=once.shape
+    )
+    again = infer_doc_topic(twice, weight, alpha, max_iterations=20_000, tolerance=1e-9)[0]
+    assert_allclose(again, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("prior", [0.1, 1.0])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-5])
+def test_done_when_an_iteration_over_all_topics_changes_little(prior, tolerance):
+    for seed in range(20):
+        weight, counts, alpha = many_topics(seed, 80, prior)
+        gamma = infer_doc_topic(
+            sparse.csr_array(counts[None, :]),
+            weight,
+            alpha,
+            max_iterations=9999,
+            tolerance=tolerance,
+        )[0]
+        theta = np.exp(psi(gamma))
+        updated = alpha + theta * ((counts / (weight @ theta)) @ weight)
+        assert np.abs(updated - gamma).mean() < tolerance
+
+
+@pytest.mark.parametrize("cap", [1, 2, 5])
+def test_short_caps_are_those_of_the_paper_for_any_number_of_topics(cap):
+    weight, counts, alpha = many_topics(1, 60, 0.1)
+    found = infer_doc_topic(
+        sparse.csr_array(counts[None, :]), weight, alpha, max_iterations=cap, tolerance=1e-3
+    )[0]
+    start = alpha + counts.sum() / 60
+    expected = online_vb.infer_document(counts, weight.T, alpha, start, cap, 1e-3)
+    assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("faint_weight", "winners_weight", "losers_start", "count", "prior"),
+    [(0.02, 0.54, 33.5, 1, 0.2), (0.00057, 0.62, 34.0, 1, 0.1)],
+)
+def test_a_topic_at_rest_wakes(faint_weight, winners_weight, losers_start, count, prior):
+    """Topic 2 is faint while topic 0 explains word 0; topic 1 takes word 1 from topic 0 slowly, and
+    in the end topic 0 is too faint to keep word 0.
+    """
+    entries = np.full((2, 6), 1e-12)
+    entries[0, :3] = faint_weight, 1e-9, 1.0
+    entries[1, :3] = 0.5, winners_weight, 0.0
+    counts, alpha = np.array([count, 40.0]), np.full(6, prior)
+    start = alpha.copy()
+    start[:2] += losers_start, counts.sum() - losers_start
+    gamma, theta = start.copy(), np.empty(6)
+    infer_document(np.arange(2), counts, entries, alpha, 9999, 1e-3, gamma, theta)
+    expected = iterated(entries, counts, alpha, start, 1e-3)
+    assert expected[2] == pytest.approx(prior + count, abs=0.02)
+    assert_allclose(gamma, expected, atol=0.01)
+    dropped = iterated(entries, counts, alpha, start, 1e-3, drop=True)
+    assert dropped[2] < prior + 0.1
+
+
+@pytest.mark.parametrize("n_topics", [4, 50])
+def test_a_document_is_the_same_bits_in_any_company(n_topics):
+    rng = np.random.default_rng(0)
+    weight = rng.dirichlet(np.full(60, 0.2), size=n_topics).T.copy()
+    counts = sparse.csr_array(rng.poisson(0.5, size=(100, 60)))
+    alpha = np.full(n_topics, 0.1)
+    cap = {"max_iterations": 100, "tolerance": 1e-4}
+    together = infer_doc_topic(counts, weight, alpha, **cap)
+    assert (infer_doc_topic(counts, weight, alpha, **cap, n_jobs=2) == together).all()
+    for d in range(0, 100, 7):
+        assert (infer_doc_topic(counts[[d]], weight, alpha, **cap)[0] == together[d]).all()
