@@ -1,7 +1,7 @@
 """When to look at held-out documents, and when to stop because it no longer pays to go on.
 
-The rule of Aldebakel et al. 2022 (§3.4). Positions are documents seen, which makes a run
-repeatable, or seconds, where the caller brings the clock.
+Positions are documents seen, which makes a run repeatable, or seconds, where the caller brings the
+clock.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from dataclasses import dataclass, field
 class EarlyStopping:
     """Decides from held-out scores, the higher the better, whether training has converged.
 
-    A look is due when the position reaches both 1.1 times the last look's and a `step` past it.
-    Training stops at the first score b_t, of at least four, that is no better than the mean of the
-    two before it: b_t < (b_{t-1} + b_{t-2}) / 2 + tolerance |b_t|.
+    A look is due when the position reaches both `growth` times the last look's and a `step` past
+    it. With a `patience` p, training stops once the best of the last p scores, b, is not better
+    than the best before them by more than `tolerance` |b|. Without one, the rule is that of
+    Aldebakel et al. 2022 (§3.4): training stops at the first score b_t, of at least four, that is
+    no better than the mean of the two before it: b_t < (b_{t-1} + b_{t-2}) / 2 + tolerance |b_t|.
     """
 
     step: float
     """Least distance between two looks, in documents or seconds."""
     growth: float = 1.1
     tolerance: float = 1e-5
+    """Relative to the scores."""
+    patience: int | None = None
+    """Looks without improvement after which to stop; None for the rule of Aldebakel et al."""
     positions: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
 
@@ -34,7 +39,19 @@ class EarlyStopping:
         """Note the score found at `position`; returns whether to stop."""
         self.positions.append(position)
         self.scores.append(score)
+        if self.patience is None:
+            return self._is_below_the_two_before()
+        return self._stands_still(self.patience)
+
+    def _stands_still(self, patience: int) -> bool:
+        if len(self.scores) <= patience:
+            return False
+        best, latest = max(self.scores[:-patience]), max(self.scores[-patience:])
+        # The first comparison is for scores of -inf, of which there are no differences.
+        return latest <= best or latest - best <= self.tolerance * abs(latest)
+
+    def _is_below_the_two_before(self) -> bool:
         if len(self.scores) < 4:
             return False
-        before = (self.scores[-2] + self.scores[-3]) / 2
+        score, before = self.scores[-1], (self.scores[-2] + self.scores[-3]) / 2
         return score - self.tolerance * abs(score) < before

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models import OnlineLDAState
+from models import GibbsLDAState, LDATopics, OnlineLDAState
 from models.saved import ModelFormatError, read_arrays, write_arrays
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 KIND = "wikitopics checkpoint"
 
 CHECKPOINT_SECONDS = 30.0
+
+STATES = {kind.__name__: kind for kind in (OnlineLDAState, GibbsLDAState)}
+"""What a trainer goes on from, by the name that the header has for it."""
 
 
 @dataclass
@@ -23,7 +29,7 @@ class Checkpoint:
     """Where training is."""
 
     corpus_hash: str
-    state: OnlineLDAState | None = None
+    state: OnlineLDAState | GibbsLDAState | None = None
     """None before the first step."""
     metrics: list[dict[str, Any]] = field(default_factory=list)
     """A line each time validation was looked at."""
@@ -33,18 +39,26 @@ class Checkpoint:
     """Training has come to its end."""
     shards: list[str] = field(default_factory=list)
     """Of a store that is followed: SHA-256 of the shards that training has come to so far."""
+    best: LDATopics | None = None
+    """The topics that validation liked best; None as long as no look counted."""
+    best_look: int | None = None
+    """Which of `metrics` was the look at them."""
 
     def save(self, path: Path) -> None:
         """Write it whole or not at all, in the place of the last one."""
         assert self.state is not None
         header = {
             "corpus_hash": self.corpus_hash,
+            "state": type(self.state).__name__,
             "metrics": self.metrics,
             "seconds": self.seconds,
             "stopped": self.stopped,
             "shards": self.shards,
+            "best_look": self.best_look,
         }
         arrays = {name: np.asarray(value) for name, value in vars(self.state).items()}
+        if self.best is not None:
+            arrays |= {"best_topic_word": self.best.topic_word, "best_alpha": self.best.alpha}
         write_arrays(path, KIND, header, arrays)
 
     @classmethod
@@ -64,25 +78,34 @@ class Checkpoint:
         if header.get("corpus_hash") not in (corpus_hash, stream_hash or corpus_hash):
             raise ModelFormatError(f"{path} belongs to another corpus: delete it to start anew")
         try:
-            state = OnlineLDAState(
-                excess=arrays["excess"],
-                scale=float(arrays["scale"]),
-                excess_sum=arrays["excess_sum"],
-                alpha=arrays["alpha"],
-                eta=arrays["eta"],
-                frozen=arrays["frozen"],
-                n_batches=int(arrays["n_batches"]),
-                n_documents=int(arrays["n_documents"]),
-                seed=int(arrays["seed"]),
-                n_streamed=int(arrays.get("n_streamed", 0)),
-            )
+            best = None
+            if "best_topic_word" in arrays:
+                best = LDATopics(arrays["best_topic_word"], arrays["best_alpha"])
             return cls(
                 corpus_hash,
-                state,
+                _state_of(header.get("state", OnlineLDAState.__name__), arrays),
                 header["metrics"],
                 header["seconds"],
                 header["stopped"],
                 header.get("shards", []),
+                best,
+                header.get("best_look"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFormatError(f"{path}: not a usable checkpoint: {error!r}") from error
+
+
+def _state_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> OnlineLDAState | GibbsLDAState:
+    """The state whose fields are these arrays, numbers as arrays without an axis.
+
+    A field that the version which wrote it did not have takes its default.
+    """
+    kind = STATES[name]
+    values: dict[str, Any] = {}
+    for each in fields(kind):
+        if each.name in arrays:
+            value = arrays[each.name]
+            values[each.name] = value.item() if value.ndim == 0 else value
+        elif each.default is MISSING and each.default_factory is MISSING:
+            raise KeyError(each.name)
+    return kind(**values)

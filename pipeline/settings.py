@@ -28,11 +28,22 @@ def is_address(text: str) -> bool:
 
 
 def setting(
-    default: Any, help_text: str, *, choices: tuple[str, ...] | None = None, metavar: str = ""
+    default: Any,
+    help_text: str,
+    *,
+    choices: tuple[str, ...] | None = None,
+    metavar: str = "",
+    model: str = "",
 ) -> Any:
-    """A field of a settings class, with what the command line says of it."""
+    """A field of a settings class, with what the command line says of it.
+
+    `model` is the one that has this setting, if only one has; the help then begins with it.
+    """
+    if model:
+        help_text = f"{model}: {help_text}"
     return field(
-        default=default, metadata={"help": help_text, "choices": choices, "metavar": metavar}
+        default=default,
+        metadata={"help": help_text, "choices": choices, "metavar": metavar, "model": model},
     )
 
 
@@ -90,13 +101,22 @@ class TrainSettings:
     articles: str = setting("", "article store; without one, the built-in sample", metavar="DIR")
     run: str = setting("", "name of the run; by default made of model and topics", metavar="NAME")
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
-    model: str = setting("online", "how to learn", choices=("online",))
+    model: str = setting(
+        "online",
+        "how to learn: online variational Bayes, or collapsed Gibbs sampling",
+        choices=("online", "gibbs"),
+    )
     topics: int = setting(25, "number of topics", metavar="K")
     seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
     threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
-    follow: bool = setting(False, "learn while a download fills the store, until it has ended")
+    follow: bool = setting(
+        False, "learn while a download fills the store, until it has ended", model="online"
+    )
     follow_after: int = setting(
-        1000, "articles that bigrams and words are learned from when following", metavar="N"
+        1000,
+        "articles that bigrams and words are learned from when following",
+        metavar="N",
+        model="online",
     )
 
     documents: str = setting(
@@ -130,28 +150,63 @@ class TrainSettings:
     no_below: int = setting(5, "drop words in fewer documents", metavar="N")
     no_above: float = setting(0.2, "drop words in a larger share of documents", metavar="X")
     keep_n: int = setting(100_000, "keep at most this many words", metavar="N")
-    validation: float = setting(0.1, "share of articles for early stopping", metavar="X")
+    validation: float = setting(
+        0.1,
+        "share of articles for early stopping; at most 1,000 documents are scored",
+        metavar="X",
+    )
     test: float = setting(0.1, "share of articles that training never sees", metavar="X")
 
     alpha: str = setting(
-        "0.1", "prior of topics in a document: number, symmetric, asymmetric or learned"
+        "0.1",
+        "prior of topics in a document: number, symmetric, asymmetric; online: or learned",
     )
-    eta: str = setting("0.1", "prior of words in a topic: number, symmetric or learned")
+    eta: str = setting("0.1", "prior of words in a topic: number or symmetric; online: or learned")
+    learn_priors: str = setting(
+        "alpha",
+        "which priors to learn, from where --alpha and --eta start",
+        choices=("alpha", "eta", "both", "none"),
+        model="gibbs",
+    )
     batch_size: int | None = setting(
-        None, "documents a step; by default 1,000, fewer for a small corpus", metavar="N"
+        None,
+        "documents a step; by default 1,000, fewer for a small corpus",
+        metavar="N",
+        model="online",
     )
-    max_e_iterations: int = setting(20, "the cap of the E-step", metavar="N")
-    e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X")
-    learning_decay: float = setting(0.7, "kappa of the step size", metavar="X")
-    learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X")
+    max_e_iterations: int = setting(20, "the cap of the E-step", metavar="N", model="online")
+    e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X", model="online")
+    learning_decay: float = setting(0.7, "kappa of the step size", metavar="X", model="online")
+    learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X", model="online")
+    sampler: str = setting(
+        "auto",
+        "how topics are drawn; auto: by topics and tokens",
+        choices=("auto", "exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse"),
+        model="gibbs",
+    )
+    start: str = setting(
+        "online",
+        "topics of the first sweep: those of a pass of online, or drawn evenly",
+        choices=("online", "random"),
+        model="gibbs",
+    )
+    burn_in: int = setting(
+        0, "sweeps before the first that topics average", metavar="N", model="gibbs"
+    )
     word_budget: int | None = setting(
         None, "words with parameters; the more frequent ones are frozen", metavar="N"
     )
-    max_passes: int = setting(100, "most passes over the corpus", metavar="N")
+    max_passes: int = setting(100, "most passes over the corpus; gibbs: sweeps", metavar="N")
     early_stopping: str = setting(
         "documents",
         "when to look at validation; time: as the clock says, so not repeatable",
         choices=("documents", "time", "none"),
+    )
+    stopping_patience: int = setting(
+        3, "looks without improvement after which to stop", metavar="N"
+    )
+    stopping_tolerance: float = setting(
+        1e-4, "share of the log-likelihood that is no improvement yet", metavar="X"
     )
 
 

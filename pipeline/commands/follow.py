@@ -15,7 +15,7 @@ import time
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -34,17 +34,24 @@ from pipeline.documents import (
 from pipeline.errors import Interrupted
 from pipeline.following import FollowedStore
 from pipeline.interrupts import Deferred, signals_handled_by
-from pipeline.learning import LOOK_EVERY_DOCUMENTS, LOOK_EVERY_SECONDS, Looks, estimator_of
+from pipeline.learning import (
+    LOOK_EVERY_SECONDS,
+    Looks,
+    look_every,
+    online_lda_of,
+    to_look_at,
+)
 from pipeline.progress import Progress
 from pipeline.runs import about_articles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scipy import sparse
 
     from corpora import TokenBlock
     from corpora.articles.manifest import ShardEntry
+    from models import OnlineLDAState
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
@@ -60,9 +67,9 @@ leave the topics near their random start, and later passes do not make up for it
 
 
 def follow(
-    run: RunDirectory, settings: TrainSettings, n_threads: int
+    run: RunDirectory, settings: TrainSettings, n_threads: int, clock: Callable[[], float]
 ) -> tuple[TrainSettings, Corpus]:
-    """Learn from each document once, until nobody fills the store any more.
+    """Learn from each document once, until nobody fills the store any more; `clock` times that.
 
     Returns the settings as decided, and the corpus. Where training goes on is in the checkpoint of
     the run, saved as its `words_hash`.
@@ -85,7 +92,8 @@ def follow(
     if n_taken:
         logger.info("going on after %s documents", f"{n_taken:,}")
     stream = DocumentStream(store, settings, bigrams, vocabulary, n_taken, n_threads)
-    _StreamTraining(run, settings, store, stream, first, checkpoint, n_threads).run_to_the_end()
+    training = _StreamTraining(run, settings, store, stream, first, checkpoint, n_threads, clock)
+    training.run_to_the_end()
 
     tokens = tokens_of(articles, text_settings(settings), n_threads, store.entries)
     record_passed_over(run, tokens)
@@ -185,14 +193,18 @@ class _StreamTraining:
         first: sparse.csr_array[np.int32],
         checkpoint: Checkpoint,
         n_threads: int,
+        clock: Callable[[], float],
     ) -> None:
         self._run, self._settings, self._store, self._stream = run, settings, store, stream
-        self._n_threads, self._checkpoint = n_threads, checkpoint
+        self._checkpoint, self._clock = checkpoint, clock
         self._batch_size = settings.batch_size or BATCH_SIZE
-        self._estimator = estimator_of(settings, n_threads).resume(first, checkpoint.state)
+        self._estimator = online_lda_of(settings, n_threads)
+        self._estimator.resume(first, cast("OnlineLDAState | None", checkpoint.state))
         checkpoint.state = self._estimator.state_
-        every = min(first.shape[0], LOOK_EVERY_DOCUMENTS)
-        self._looks = Looks(run, checkpoint, settings, every, LOOK_EVERY_SECONDS, of_stream=True)
+        every = look_every(settings.model, first.shape[0])
+        self._looks = Looks(
+            run, checkpoint, settings, every, LOOK_EVERY_SECONDS, n_threads, of_stream=True
+        )
         self._saved, self._n_saved = time.monotonic(), checkpoint.state.n_documents
         self._in_step = False
 
@@ -232,23 +244,20 @@ class _StreamTraining:
         checkpoint, estimator = self._checkpoint, self._estimator
         with _in_one_go():
             self._in_step = True
-            clock = time.perf_counter()
+            started = self._clock()
             counts = self._stream.take(n_docs)
             stands_for = max(LEAST_TOTAL, self._n_taken)
             estimator.set_params(batch_size=n_docs, total_documents=stands_for)
             estimator.partial_fit(counts)
-            checkpoint.seconds += time.perf_counter() - clock
+            checkpoint.seconds += self._clock() - started
             self._look_if_due()
             self._in_step = False
             self._save_now_and_then()
 
     def _look_if_due(self) -> None:
-        counts = self._stream.validation()
-        if counts.nnz and self._looks.due(self._n_taken):
-            n_docs = counts.shape[0]
-            self._looks.look(
-                self._estimator, counts, self._n_taken, self._n_threads, validation_documents=n_docs
-            )
+        counts = to_look_at(self._stream.validation())
+        n_docs = counts.shape[0]
+        self._looks.look_if_due(self._estimator, counts, self._n_taken, validation_documents=n_docs)
 
     def _save_now_and_then(self) -> None:
         if time.monotonic() - self._saved > CHECKPOINT_SECONDS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,20 +28,26 @@ from pipeline.documents import (
 )
 from pipeline.errors import Interrupted, UsageError
 from pipeline.interrupts import Deferred, signals_handled_by
-from pipeline.learning import LOOK_EVERY_DOCUMENTS, LOOK_EVERY_SECONDS, Looks, estimator_of
+from pipeline.learning import (
+    LOOK_EVERY_SECONDS,
+    Looks,
+    estimator_of,
+    look_every,
+    to_look_at,
+)
 from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
 from pipeline.settings import DownloadSettings, TrainSettings, as_table
 from pipeline.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
     from scipy import sparse
 
     from corpora import Split
-    from models import OnlineLDA, OnlineLDAState
+    from models import GibbsLDA, OnlineLDA
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +55,11 @@ TOP_WORDS = 10
 DOCUMENTS_AT_ONCE = 1000
 
 
-def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
+def train(
+    settings: TrainSettings,
+    given: dict[str, Any],
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, Any]:
     """Learn topics; a run that was interrupted goes on, one that is done is only reported.
 
     Parameters
@@ -58,6 +68,8 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
         As resolved.
     given : dict
         The part of them that was asked for, on the command line, in the environment or the file.
+    clock : callable
+        Seconds from any moment on, by which training is timed, and stopped if that is asked for.
     """
     run, settings = open_run(settings, given)
     _check(settings)
@@ -76,7 +88,7 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
         if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
             corpus = Corpus.load(run.corpus_path)
         elif settings.follow:
-            settings, corpus = follow(run, settings, n_threads)
+            settings, corpus = follow(run, settings, n_threads, clock)
         else:
             settings = _begin(run, settings)
             corpus = _count(run, settings, n_threads)
@@ -97,7 +109,7 @@ def train(settings: TrainSettings, given: dict[str, Any]) -> dict[str, Any]:
                 }
             }
         )
-        estimator, checkpoint = _learn(run, settings, corpus, parts, n_threads)
+        estimator, checkpoint = _learn(run, settings, corpus, parts, n_threads, clock)
         _finish(run, settings, estimator, checkpoint, corpus, parts)
     return _report(run)
 
@@ -107,10 +119,10 @@ def print_training(result: dict[str, Any]) -> None:
     print(format_topics(result["topics"]))
     print()
     if result["validation"]:
-        last = result["validation"]
+        best = result["validation"]
         print(
-            f"validation perplexity {last['perplexity']:.1f} after {last['passes']:.1f} passes, "
-            f"{last['seconds']:.1f} s of training"
+            f"validation perplexity {best['perplexity']:.1f} after {best['passes']:.1f} passes, "
+            f"{best['seconds']:.1f} s of training: look {best['look']} of {best['looks']}"
         )
     path = Path(result["path"])
     name = path.name if path.parent == Path(TrainSettings.runs) else path
@@ -119,6 +131,7 @@ def print_training(result: dict[str, Any]) -> None:
 
 def _check(settings: TrainSettings) -> None:
     """Find what cannot work before anything slow begins."""
+    _check_model(settings)
     try:
         estimator_of(settings, 1).check_settings()
         Pruning(settings.no_below, settings.no_above, settings.keep_n)
@@ -136,10 +149,42 @@ def _check(settings: TrainSettings) -> None:
         raise UsageError(f"--follow-after must be at least 1, found {settings.follow_after}")
     if settings.max_passes < 1:
         raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
+    if settings.stopping_patience < 1:
+        raise UsageError(
+            f"--stopping-patience must be at least 1, found {settings.stopping_patience}"
+        )
+    if not 0 <= settings.stopping_tolerance < 1:
+        raise UsageError(
+            f"--stopping-tolerance must be from 0 to below 1, found {settings.stopping_tolerance}"
+        )
     decided = settings.documents != "auto"
     text_settings(settings if decided else replace(settings, documents="article"))
     if settings.spacy_model or not settings.articles:  # else it is told by the articles' language
         find_model(settings.spacy_model)
+
+
+def _check_model(settings: TrainSettings) -> None:
+    """Find settings of the other model."""
+    for each in fields(settings):
+        model, value = each.metadata["model"], getattr(settings, each.name)
+        if model not in ("", settings.model) and value != each.default:
+            raise UsageError(
+                f"--{each.name.replace('_', '-')} is for --model {model}, not {settings.model}: "
+                "leave it out"
+            )
+    if settings.model != "gibbs":
+        return
+    for name in ("alpha", "eta"):
+        if getattr(settings, name) == "learned":
+            raise UsageError(
+                f"--{name} learned is for --model online: with gibbs, --{name} is a number to "
+                "start from, and --learn-priors says what is learned"
+            )
+    if settings.burn_in >= settings.max_passes >= 1:
+        raise UsageError(
+            f"--burn-in must be less than the {settings.max_passes} of --max-passes, which leaves "
+            f"topics to average, found {settings.burn_in}"
+        )
 
 
 def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
@@ -170,40 +215,40 @@ def _count(run: RunDirectory, settings: TrainSettings, n_processes: int) -> Corp
 
 
 def _learn(
-    run: RunDirectory, settings: TrainSettings, corpus: Corpus, parts: Split, n_threads: int
-) -> tuple[OnlineLDA, Checkpoint]:
+    run: RunDirectory,
+    settings: TrainSettings,
+    corpus: Corpus,
+    parts: Split,
+    n_threads: int,
+    clock: Callable[[], float],
+) -> tuple[OnlineLDA | GibbsLDA, Checkpoint]:
     """Train until validation stops improving, keeping checkpoints and metrics."""
     estimator = estimator_of(settings, n_threads)
     checkpoint = Checkpoint.load(
         run.checkpoint_path, corpus.content_hash, run.words_hash if settings.follow else ""
     )
-    if checkpoint.state is not None:
-        logger.info("going on after %s documents", f"{checkpoint.state.n_documents:,}")
-    n_docs = parts.train.n_docs
-    every = min(n_docs, LOOK_EVERY_DOCUMENTS)
-    looks = Looks(run, checkpoint, settings, every, LOOK_EVERY_SECONDS, of_stream=False)
+    state: Any = checkpoint.state  # of the estimator's kind
+    if state is not None:
+        logger.info("going on after %s documents", f"{state.n_documents:,}")
+    n_docs, validation = parts.train.n_docs, to_look_at(parts.validation.counts)
+    every = look_every(settings.model, n_docs)
+    looks = Looks(run, checkpoint, settings, every, LOOK_EVERY_SECONDS, n_threads, of_stream=False)
     deferred, saved = Deferred(), time.monotonic()
-    reached = checkpoint.state.n_documents if checkpoint.state else 0
+    reached = state.n_documents if state else 0
     with (
         signals_handled_by(deferred),
         Progress("training", settings.max_passes * n_docs, "documents", reached) as progress,
     ):
-        if checkpoint.stopped and checkpoint.state is not None:
-            estimator.resume(parts.train.counts, checkpoint.state)
+        if checkpoint.stopped and state is not None:
+            estimator.resume(parts.train.counts, state)
             return estimator, checkpoint
-        clock = time.perf_counter()
-        for n_documents, n_passes in _steps(
-            estimator, settings, parts.train.counts, checkpoint.state
-        ):
-            checkpoint.seconds += time.perf_counter() - clock
-            note = None
-            if parts.validation.n_tokens and looks.due(n_documents):
-                counts = parts.validation.counts
-                checkpoint.stopped = looks.look(
-                    estimator, counts, n_documents, n_threads, passes=n_passes
-                )
-                note = f"perplexity {checkpoint.metrics[-1]['perplexity']:.1f}"
-            progress.update(n_documents - reached, note)
+        started = clock()
+        for n_documents, n_passes in _steps(estimator, settings, parts.train.counts, state):
+            checkpoint.seconds += clock() - started
+            checkpoint.stopped = looks.look_if_due(
+                estimator, validation, n_documents, passes=n_passes
+            )
+            progress.update(n_documents - reached, _note(checkpoint, n_passes))
             reached = n_documents
             checkpoint.state = estimator.state_
             if deferred.signal_number is not None:
@@ -215,7 +260,10 @@ def _learn(
             if time.monotonic() - saved > CHECKPOINT_SECONDS:
                 checkpoint.save(run.checkpoint_path)
                 saved = time.monotonic()
-            clock = time.perf_counter()
+            started = clock()
+        if not checkpoint.stopped:
+            passes = float(settings.max_passes)
+            looks.look_if_due(estimator, validation, reached, is_end=True, passes=passes)
         checkpoint.stopped = True
         checkpoint.save(run.checkpoint_path)
     if deferred.signal_number is not None:
@@ -223,11 +271,19 @@ def _learn(
     return estimator, checkpoint
 
 
+def _note(checkpoint: Checkpoint, n_passes: float) -> str:
+    """How far training is, for the line that shows its progress."""
+    note = f"pass {n_passes:.1f}"
+    if checkpoint.metrics:
+        note += f", perplexity {checkpoint.metrics[-1]['perplexity']:.1f}"
+    return note
+
+
 def _steps(
-    estimator: OnlineLDA,
+    estimator: OnlineLDA | GibbsLDA,
     settings: TrainSettings,
     counts: sparse.csr_array,
-    state: OnlineLDAState | None,
+    state: Any,
 ) -> Iterator[tuple[int, float]]:
     """Documents seen and passes made, after each step of the training that is left to do.
 
@@ -249,22 +305,26 @@ def _steps(
 def _finish(
     run: RunDirectory,
     settings: TrainSettings,
-    estimator: OnlineLDA,
+    estimator: OnlineLDA | GibbsLDA,
     checkpoint: Checkpoint,
     corpus: Corpus,
     parts: Split,
 ) -> None:
+    """Write the model: the topics that validation liked best, if it was looked at, or the last."""
+    topics = estimator.topics_ if checkpoint.best is None else checkpoint.best
     n_tokens: NDArray[np.int64] = parts.train.counts.sum(axis=1)
     with Progress("prevalence", parts.train.n_docs, "documents") as progress:
         proportions = np.empty((parts.train.n_docs, settings.topics))
         for start in range(0, parts.train.n_docs, DOCUMENTS_AT_ONCE):
             block = parts.train.counts[start : start + DOCUMENTS_AT_ONCE]
-            proportions[start : start + block.shape[0]] = estimator.transform(block)
+            proportions[start : start + block.shape[0]] = topics.transform(
+                block, n_jobs=estimator.n_jobs
+            )
             progress.update(block.shape[0])
     # Not by BLAS, whose sums depend on the number of cores.
     prevalence = (n_tokens[:, None] * proportions).sum(axis=0) / n_tokens.sum()
     model = SavedModel(
-        topics=estimator.topics_,
+        topics=topics,
         vocabulary=corpus.vocabulary,
         header={
             "family": "lda",
@@ -278,19 +338,28 @@ def _finish(
     table = format_topics(topic_rows(model, TOP_WORDS))
     atomic_write_text(run.path / "topics.txt", table + "\n")
     seconds = {**run.provenance().get("seconds", {}), "training": checkpoint.seconds}
-    run.finish({"seconds": seconds, "documents_seen": estimator.state_.n_documents})
+    run.finish(
+        {
+            "seconds": seconds,
+            "documents_seen": estimator.state_.n_documents,
+            "best_look": checkpoint.best_look,
+        }
+    )
     save_model(run.model_path, model)
 
 
 def _report(run: RunDirectory) -> dict[str, Any]:
     model = load_model(run.model_path)
     provenance = run.provenance()
-    metrics = run.metrics()
+    metrics, validation = run.metrics(), None
+    best = provenance.get("best_look", len(metrics) - 1)  # versions without took the last
+    if best is not None and 0 <= best < len(metrics):
+        validation = {**metrics[best], "look": best + 1, "looks": len(metrics)}
     return {
         "run": run.path.name,
         "path": str(run.path),
         "seed": provenance["seed"],
         "seconds": provenance.get("seconds", {}),
-        "validation": metrics[-1] if metrics else None,
+        "validation": validation,
         "topics": topic_rows(model, TOP_WORDS),
     }

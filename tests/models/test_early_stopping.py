@@ -54,6 +54,42 @@ def test_an_impossible_score_stops():
     assert stops_at([-3.0, -2.0, -1.0, -np.inf])[-1]
 
 
+def naive_patience_says_stop(scores, patience, tolerance):
+    """No one of the last looks is better than all before it by more than the tolerance."""
+    before, last = scores[:-patience], scores[-patience:]
+    return bool(before) and not any(
+        all(b > a and b - a > tolerance * abs(b) for a in before) for b in last
+    )
+
+
+@given(
+    st.lists(st.sampled_from([-np.inf, -2.0, -1.1, -1.01, -1.0, 0.0, 1.0, 1.01]), max_size=9),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 1e-2, 0.2]),
+)
+def test_patience(scores, patience, tolerance):
+    rule = EarlyStopping(step=1, patience=patience, tolerance=tolerance)
+    for i, score in enumerate(scores):
+        so_far = scores[: i + 1]
+        assert rule.record(i, score) == naive_patience_says_stop(so_far, patience, tolerance)
+
+
+@pytest.mark.parametrize("patience", [1, 2, 5])
+def test_patience_ends_so_many_looks_after_the_best(patience):
+    rule = EarlyStopping(step=1, patience=patience)
+    scores = [-9.0, -5.0, -7.0, -4.0, *[-4.5] * 10]
+    stops = [rule.record(i, score) for i, score in enumerate(scores)]
+    assert stops.index(True) == (2 if patience == 1 else 3 + patience)
+
+
+def test_many_small_gains_are_a_gain():
+    # Each look is better by 0.04 %, and three of them by more than the tolerance of 0.1 %.
+    rule = EarlyStopping(step=1, patience=3, tolerance=1e-3)
+    assert not any(rule.record(i, -1000.0 + 0.4 * i) for i in range(100))
+    rule = EarlyStopping(step=1, patience=2, tolerance=1e-3)
+    assert any(rule.record(i, -1000.0 + 0.4 * i) for i in range(100))
+
+
 def looks(rule, positions):
     taken = []
     for position in positions:

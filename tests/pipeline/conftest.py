@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from corpora import Article, ArticleStore
-from tests.pipeline.support import TINY, call, made_up_texts
+from tests.pipeline.support import TINY, TINY_GIBBS, call, made_up_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +49,15 @@ def tiny_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny(tiny_finished: Path, tmp_path: Path) -> Path:
     """A copy of `tiny_finished`."""
     return shutil.copytree(tiny_finished, tmp_path / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_gibbs(tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of `tiny_finished` with a run `gibbs` too; leave it as it is."""
+    directory = shutil.copytree(tiny_finished, tmp_path_factory.mktemp("gibbs") / "tiny")
+    outcome = call("train", "--run", "gibbs", *TINY_GIBBS, cwd=directory)
+    assert outcome.code == 0, outcome.err
+    return directory
 
 
 @pytest.fixture

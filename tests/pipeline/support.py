@@ -30,12 +30,15 @@ THEMES = (
     "guitar piano violin opera singer melody drummer concert orchestra album",
     "electron proton atom molecule photon neutron energy particle nucleus laser",
 )
-TINY = (
+MADE_UP = (
     *("--articles", "articles", "--topics", "3", "--seed", "5", "--threads", "1"),
-    *("--documents", "article", "--no-below", "1", "--no-above", "1", "--batch-size", "10"),
+    *("--documents", "article", "--no-below", "1", "--no-above", "1"),
     *("--bigram-threshold", "0.1"),
 )
+TINY = (*MADE_UP, "--batch-size", "10")
 """Settings under which made-up articles train in a blink."""
+TINY_GIBBS = (*MADE_UP, "--model", "gibbs")
+"""The same for Gibbs sampling."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,19 @@ def arrays_of(model: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
             for name in archive.files
             if name != "header"
         }
+
+
+def metrics_of(directory: Path, run: str) -> list[dict[str, Any]]:
+    """The looks at validation, as they were written down."""
+    path = directory / "runs" / run / "metrics.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def looks_of(directory: Path, run: str) -> list[dict[str, Any]]:
+    """The same without what the clock says."""
+    of_the_clock = ("seconds", "documents_per_second")
+    lines = metrics_of(directory, run)
+    return [{n: v for n, v in line.items() if n not in of_the_clock} for line in lines]
 
 
 def flip(path: Path, position: int, bit: int = 0) -> None:

@@ -27,6 +27,7 @@ from tests.pipeline.support import (
     arrays_of,
     call,
     finish,
+    looks_of,
     made_up_texts,
     spawn,
     wait_until,
@@ -104,12 +105,6 @@ def model_of(directory: Path, run: str = "x") -> object:
     return arrays_of(directory / "runs" / run / "model.npz")
 
 
-def looks_of(directory: Path, run: str = "x") -> list[dict[str, Any]]:
-    path = directory / "runs" / run / "metrics.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [{n: v for n, v in json.loads(line).items() if n != "seconds"} for line in lines]
-
-
 def feed(
     directory: Path, source: Path, pieces: str, pause: float = 0.0, hold: float = 0.0
 ) -> subprocess.Popen[str]:
@@ -139,7 +134,7 @@ def check_the_end(directory: Path, undisturbed: Path) -> None:
         ArticleStore(undisturbed / "articles")
     )
     assert model_of(directory) == model_of(undisturbed)
-    assert looks_of(directory) == looks_of(undisturbed)
+    assert looks_of(directory, "x") == looks_of(undisturbed, "x")
 
 
 # --- processes ------------------------------------------------------------------------------------
@@ -162,7 +157,7 @@ def test_fed_while_it_learns_terminated_and_the_download_killed(
     trainer = drive(tmp_path, "train", "--run", "x")
     store = ArticleStore(tmp_path / "articles")
     wait_until(lambda: len(store) == N_ARTICLES, 120, "the feeder is slow")
-    wait_until(lambda: len(looks_of(tmp_path)) >= 2, 120, "it does not go on")
+    wait_until(lambda: len(looks_of(tmp_path, "x")) >= 2, 120, "it does not go on")
     assert trainer.poll() is None  # there could be more
     feeder.kill()
     feeder.communicate()
@@ -372,7 +367,7 @@ def test_the_stream_is_the_first_pass(there: Path) -> None:
 
 
 def test_looks_along_the_way(undisturbed: Path) -> None:
-    lines = looks_of(undisturbed)
+    lines = looks_of(undisturbed, "x")
     stream = [line for line in lines if "passes" not in line]
     assert len(stream) >= 2
     assert lines[: len(stream)] == stream
@@ -383,6 +378,7 @@ def test_looks_along_the_way(undisturbed: Path) -> None:
     assert passes[0] == 1.0
     assert passes == sorted(passes)
     assert len(passes) >= 4  # as early stopping needs
+    assert all(("best_perplexity" in line) == ("passes" in line) for line in lines)
 
 
 def test_a_followed_run_is_a_run_like_any_other(undisturbed: Path, tmp_path: Path) -> None:
@@ -445,6 +441,7 @@ def test_no_batch_is_small(there: Path) -> None:
         (("--follow",), 2, "--follow needs the store that is being filled: --articles DIR"),
         (("--follow", "--articles", "x", "--follow-after", 0), 2, "--follow-after must be"),
         (("--follow", "--articles", "nosuch"), 3, "no article store at nosuch"),
+        (("--follow", "--model", "gibbs"), 2, "--follow is for --model online, not gibbs"),
     ],
 )
 def test_mistakes(tmp_path: Path, argv: tuple[object, ...], code: int, complaint: str) -> None:

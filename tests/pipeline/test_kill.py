@@ -18,6 +18,7 @@ from tests.pipeline.support import (
     arrays_of,
     call,
     finish,
+    looks_of,
     session_of,
     spawn,
     wait_until,
@@ -42,18 +43,21 @@ TRAIN = (
 DRIVER = """
 import os, signal, sys, time
 import pipeline.commands.train as training
-from models import OnlineLDA
+from models import GibbsLDA, OnlineLDA
 from pipeline.cli import main
 
 if __name__ == "__main__":
     training.CHECKPOINT_SECONDS = 0.1  # checkpoints often, steps slowly
     kill_at, pause = int(sys.argv.pop(1)), float(sys.argv.pop(1))
-    iterate, fsync, n_fsyncs = OnlineLDA.iterate, os.fsync, 0
+    fsync, n_fsyncs = os.fsync, 0
 
-    def slow(*args, **kwargs):
-        for step in iterate(*args, **kwargs):
-            time.sleep(pause)
-            yield step
+    def slowed(iterate):
+        def slow(*args, **kwargs):
+            for step in iterate(*args, **kwargs):
+                time.sleep(pause)
+                yield step
+
+        return slow
 
     def deadly(descriptor):
         global n_fsyncs
@@ -62,7 +66,8 @@ if __name__ == "__main__":
             os.kill(os.getpid(), signal.SIGKILL)
         fsync(descriptor)
 
-    OnlineLDA.iterate, os.fsync = slow, deadly
+    os.fsync = deadly
+    OnlineLDA.iterate, GibbsLDA.iterate = slowed(OnlineLDA.iterate), slowed(GibbsLDA.iterate)
     sys.exit(main())
 """
 
@@ -201,6 +206,33 @@ def test_killed_before_random_writes_are_durable(
     assert killed.total() >= 10, killed
     assert len(killed) >= 3, killed
     check_the_end(directory, undisturbed)
+
+
+def test_gibbs_sampling_killed_at_random_moments(tmp_path: Path, undisturbed: Path) -> None:
+    directory, rng, killed = prepared(tmp_path), random.Random(6), []
+    shutil.copytree(undisturbed / "articles", directory / "articles")
+    argv = (
+        *("train", "--articles", "articles", "--model", "gibbs", "--topics", 3, "--seed", 5),
+        *("--threads", 2, "--documents", "article", "--no-below", 1, "--no-above", 1),
+        *("--bigram-threshold", 0.1, "--sampler", "parallel-sparse", "--max-passes", 60),
+    )
+    assert call(*argv, "--run", "whole", cwd=directory).code == 0
+    for _ in range(4):
+        process = start(directory, *argv, "--run", "x", pause=0.1)
+        wait_for("training", directory, process)
+        time.sleep(rng.random() * 1.5)
+        process.kill()
+        outcome = finish(process, 60)
+        if outcome.code == 0:
+            break
+        killed.append(outcome)
+    assert len(killed) >= 2
+    assert any("going on after " in outcome.err for outcome in killed)
+    outcome = finish(start(directory, *argv, "--run", "x"))
+    assert outcome.code == 0, outcome.err
+    one, other = (arrays_of(directory / "runs" / run / "model.npz") for run in ("x", "whole"))
+    assert one == other
+    assert looks_of(directory, "x") == looks_of(directory, "whole")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -6,6 +6,7 @@ import fcntl
 import io
 import os
 import pty
+import re
 import struct
 import sys
 import termios
@@ -17,7 +18,14 @@ import pytest
 import pipeline.progress as progress_module
 from pipeline.cli import _configure_logging
 from pipeline.progress import Progress
-from tests.pipeline.support import TINY, call, logging_restored, session_of, wait_until
+from tests.pipeline.support import (
+    TINY,
+    TINY_GIBBS,
+    call,
+    logging_restored,
+    session_of,
+    wait_until,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +100,18 @@ def test_a_short_stage_stays_silent(tiny: Path) -> None:
     outcome = call("train", "--run", "short", *TINY, cwd=tiny)
     assert "training:" not in outcome.err
     assert "%" not in outcome.err
+
+
+@pytest.mark.parametrize("argv", [TINY, TINY_GIBBS])
+def test_training_shows_pass_perplexity_rate_and_time_left(
+    tiny: Path, argv: tuple[str, ...]
+) -> None:
+    with mock.patch.object(progress_module, "LINE_EVERY", 0.0):
+        outcome = call("train", "--run", "shown", *argv, cwd=tiny)
+    lines = [line for line in outcome.err.splitlines() if line.startswith("training: ")]
+    shape = r"training: \d+ %, [\d.k]+ of 4.30k documents, .+ documents/s, \d\d:\d\d < .+, pass "
+    assert all(re.match(shape, line) for line in lines)
+    assert re.search(r", pass \d+\.\d, perplexity \d+\.\d$", lines[-1])
 
 
 @pytest.mark.slow

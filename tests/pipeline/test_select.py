@@ -195,6 +195,15 @@ def test_processes_change_no_bit(selected: Path) -> None:
         assert arrays_of(one) == arrays_of(other)
 
 
+def test_gibbs_sampling_too(selected: Path) -> None:
+    argv = [each for each in SETTINGS if each not in ("--batch-size", "10")]
+    argv += ["--model", "gibbs", "--topics", "2,3", "--max-passes", "8"]
+    outcome = call("select", *argv, "--json", cwd=selected)
+    assert outcome.code == 0, outcome.err
+    assert outcome.result["path"] == "runs/select-gibbs"
+    assert [row["topics"] for row in outcome.result["rows"]] == [2, 3]
+
+
 def signalled_in_run(number: int) -> Callable[..., Iterator[Any]]:
     """`OnlineLDA.iterate` in the course of whose call number so many, from 1, SIGINT arrives."""
     iterate, calls = OnlineLDA.iterate, []

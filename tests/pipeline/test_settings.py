@@ -46,6 +46,8 @@ SAMPLES = (
     ("seed", None, "0", "1", "2", (0, 1, 2)),
     ("bigram_threshold", None, "2", "3.5", ".5", (2.0, 3.5, 0.5)),
     ("word_budget", None, "10", "11", "12", (10, 11, 12)),
+    ("burn_in", 0, "1", "2", "3", (1, 2, 3)),
+    ("stopping_tolerance", 1e-4, "0", "1e-3", ".1", (0.0, 1e-3, 0.1)),
     ("early_stopping", "documents", '"time"', "none", "documents", ("time", "none", "documents")),
 )
 
@@ -91,7 +93,7 @@ def test_dashes_will_do_in_the_file(tmp_path: Path) -> None:
         ("[train]\nno_above = [1]", "no_above must be a number, found [1]"),
         ("[train]\nseed = ''", "seed must be a whole number, found ''"),
         ("[train]\nalpha = [0.1]", "alpha must be a text"),
-        ("[train]\nmodel = 'offline'", "model must be one of online; found 'offline'"),
+        ("[train]\nmodel = 'offline'", "model must be one of online, gibbs; found 'offline'"),
         ("[train]\nthreads = 0", "threads must not be 0"),
         ("[train\ntopics = 3", "not a TOML file"),
         ("[train]\nrun = '\xff'", "not a TOML file"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -13,10 +14,21 @@ import pytest
 import pipeline.commands.train as training
 from corpora import part_of
 from corpora.tokens import filling
-from models import OnlineLDA
-from pipeline.commands.train import LOOK_EVERY_SECONDS
+from models import GibbsLDA, OnlineLDA
 from pipeline.interrupts import Deferred
-from tests.pipeline.support import TINY, Outcome, arrays_of, call, files_of
+from pipeline.learning import estimator_of
+from pipeline.settings import TrainSettings
+from tests.pipeline.support import (
+    THEMES,
+    TINY,
+    TINY_GIBBS,
+    Outcome,
+    arrays_of,
+    call,
+    files_of,
+    looks_of,
+    metrics_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,24 +37,23 @@ if TYPE_CHECKING:
     from corpora.tokens.annotated import AnnotatedArticles
 
 PATIENT = ("--early-stopping", "none", "--max-passes", 12)
+TRAINERS = {"online": OnlineLDA, "gibbs": GibbsLDA}
+TINY_OF = {"online": TINY, "gibbs": TINY_GIBBS}
 
 
-def train(run: str, *argv: object, cwd: Path) -> Outcome:
-    return call("train", "--run", run, *TINY, *argv, cwd=cwd)
+def train(run: str, *argv: object, cwd: Path, model: str = "online") -> Outcome:
+    return call("train", "--run", run, *TINY_OF[model], *argv, cwd=cwd)
 
 
 def model_of(run: str, cwd: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
     return arrays_of(cwd / "runs" / run / "model.npz")
 
 
-def metrics_of(run: str, cwd: Path) -> list[dict[str, Any]]:
-    path = cwd / "runs" / run / "metrics.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def signalled_at(step: int, *numbers: signal.Signals) -> Callable[..., Iterator[Any]]:
-    """`OnlineLDA.iterate` in the course of whose step a signal, or several, arrive."""
-    iterate = OnlineLDA.iterate
+def signalled_at(
+    step: int, *numbers: signal.Signals, model: str = "online"
+) -> Callable[..., Iterator[Any]]:
+    """`iterate` of the trainer in the course of whose step a signal, or several, arrive."""
+    iterate: Any = TRAINERS[model].iterate
 
     def iterate_with_signals(*args: Any, **kwargs: Any) -> Iterator[Any]:
         for number, each in enumerate(iterate(*args, **kwargs), start=1):
@@ -68,6 +79,41 @@ def test_learned_priors_are_the_same_to_the_bit_too(tiny: Path, option: str) -> 
     assert model_of("run1", tiny) != model_of("tiny", tiny)
 
 
+def test_threads_change_no_bit_of_parallel_gibbs_sampling(tiny: Path) -> None:
+    for threads in (1, 2):
+        argv = ("--threads", threads, "--sampler", "parallel-sparse")
+        assert train(f"run{threads}", *argv, cwd=tiny, model="gibbs").code == 0
+    assert model_of("run1", tiny) == model_of("run2", tiny)
+    assert looks_of(tiny, "run1") == looks_of(tiny, "run2")
+
+
+def test_settings_reach_the_gibbs_sampler() -> None:
+    given: dict[str, Any] = {"alpha": "asymmetric", "learn_priors": "both", "start": "random"}
+    given |= {"sampler": "exact-sparse", "burn_in": 3, "word_budget": 9}
+    settings = TrainSettings(model="gibbs", topics=7, eta="0.2", max_passes=11, seed=4, **given)
+    wanted = given | {"n_topics": 7, "eta": 0.2, "n_iter": 11, "random_state": 4, "n_jobs": 2}
+    estimator = estimator_of(settings, 2)
+    assert isinstance(estimator, GibbsLDA)
+    assert estimator.get_params() == estimator.get_params() | wanted
+
+
+def test_a_run_of_gibbs_sampling_is_a_run_like_any_other(tiny_gibbs: Path, tiny: Path) -> None:
+    shutil.copytree(tiny_gibbs / "runs/gibbs", tiny / "runs/gibbs")
+    result = call("evaluate", "gibbs", "--json", cwd=tiny).result
+    online = call("evaluate", "tiny", "--json", cwd=tiny).result
+    assert result["perplexity"] == pytest.approx(online["perplexity"], rel=0.1)
+    tops = call("topics", "gibbs", "--json", cwd=tiny).result["topics"]
+    themes = {theme for row in tops for theme in range(3) if row["words"][0] in THEMES[theme]}
+    assert themes == {0, 1, 2}
+    text = "It is the guitar of a piano."
+    result = call("infer", "gibbs", "-", "--json", cwd=tiny, stdin=text).result
+    assert result["texts"][0]["tokens"] == 2
+    outcome = train("gibbs", cwd=tiny, model="gibbs")
+    assert "run gibbs is done" in outcome.err
+    outcome = call("train", "--run", "gibbs", "--model", "online", cwd=tiny)
+    assert (outcome.code, "was begun with model = gibbs" in outcome.error) == (2, True)
+
+
 def test_another_seed_is_another_model(tiny: Path) -> None:
     assert train("other", "--seed", 6, cwd=tiny).code == 0
     assert model_of("other", tiny) != model_of("tiny", tiny)
@@ -86,11 +132,16 @@ def test_processes_of_the_text_stage_change_no_bit(untouched: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("step", [1, 7, 60])
-def test_interrupted_in_training_and_resumed(tiny: Path, number: signal.Signals, step: int) -> None:
-    assert train("whole", *PATIENT, cwd=tiny).code == 0
-    with mock.patch.object(OnlineLDA, "iterate", signalled_at(step, number)):
-        outcome = train("parts", *PATIENT, cwd=tiny)
+@pytest.mark.parametrize(
+    ("model", "step"),
+    [("online", 1), ("online", 7), ("online", 60), ("gibbs", 1), ("gibbs", 7), ("gibbs", 12)],
+)
+def test_interrupted_in_training_and_resumed(
+    tiny: Path, number: signal.Signals, model: str, step: int
+) -> None:
+    assert train("whole", *PATIENT, cwd=tiny, model=model).code == 0
+    with mock.patch.object(TRAINERS[model], "iterate", signalled_at(step, number, model=model)):
+        outcome = train("parts", *PATIENT, cwd=tiny, model=model)
     assert outcome.code == 128 + number
     assert outcome.out == ""
     assert "checkpoint at " in outcome.err
@@ -104,22 +155,21 @@ def test_interrupted_in_training_and_resumed(tiny: Path, number: signal.Signals,
     assert model_of("parts", tiny) == model_of("whole", tiny)
 
 
-def test_interrupted_again_and_again_with_early_stopping(tiny: Path) -> None:
+@pytest.mark.parametrize("model", TRAINERS)
+def test_interrupted_again_and_again_with_early_stopping(tiny: Path, model: str) -> None:
+    assert train("whole", cwd=tiny, model=model).code == 0
     codes = []
     for _ in range(50):
-        with mock.patch.object(OnlineLDA, "iterate", signalled_at(9, signal.SIGINT)):
-            codes.append(call("train", *TINY, cwd=tiny).code)
+        with mock.patch.object(
+            TRAINERS[model], "iterate", signalled_at(9, signal.SIGINT, model=model)
+        ):
+            codes.append(train("parts", cwd=tiny, model=model).code)
         if codes[-1] == 0:
             break
     assert len(codes) > 2
     assert codes == [130] * (len(codes) - 1) + [0]
-
-    def looks(run: str) -> list[dict[str, Any]]:
-        lines = metrics_of(run, tiny)
-        return [{n: v for n, v in line.items() if n != "seconds"} for line in lines]
-
-    assert looks("online-3") == looks("tiny")
-    assert model_of("online-3", tiny) == model_of("tiny", tiny)
+    assert looks_of(tiny, "parts") == looks_of(tiny, "whole")
+    assert model_of("parts", tiny) == model_of("whole", tiny)
 
 
 def test_a_signal_at_the_last_step_is_not_lost(tiny: Path) -> None:
@@ -177,28 +227,12 @@ def test_interrupted_in_the_text_stage_and_resumed(
     assert files_of(untouched / "articles") == files_of(tiny_finished / "articles")
 
 
-def test_early_stopping_by_documents_stops_early(tiny_finished: Path) -> None:
-    lines = metrics_of("tiny", tiny_finished)
-    assert 4 <= len(lines) < 100
-    scores = [line["log_likelihood"] for line in lines]
-    assert scores[-1] <= (scores[-2] + scores[-3]) / 2 + 1e-4 * abs(scores[-1])
-
-
 def test_without_early_stopping_every_pass_is_made(tiny: Path) -> None:
     outcome = train("all", "--json", *PATIENT, cwd=tiny)
     assert outcome.result["validation"] is None
-    assert metrics_of("all", tiny) == []
+    assert metrics_of(tiny, "all") == []
     provenance = json.loads((tiny / "runs/all/provenance.json").read_text())
     assert provenance["documents_seen"] == 12 * 43
-
-
-def test_early_stopping_by_time(tiny: Path) -> None:
-    with mock.patch.object(training, "LOOK_EVERY_SECONDS", 1e-4):
-        assert train("timed", "--early-stopping", "time", cwd=tiny).code == 0
-    seconds = [line["seconds"] for line in metrics_of("timed", tiny)]
-    assert len(seconds) >= 4
-    assert seconds == sorted(seconds)
-    assert LOOK_EVERY_SECONDS > 1
 
 
 def test_no_validation_documents(tiny: Path) -> None:

@@ -1,0 +1,279 @@
+"""Looks at validation: when, what is written down, when they end training, which model is kept."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from itertools import accumulate, count, pairwise
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corpora import Corpus, split
+from models import load_model
+from pipeline import learning
+from pipeline.commands.train import LOOK_EVERY_SECONDS, train
+from pipeline.learning import LOOK_AT_DOCUMENTS, completion_of, to_look_at
+from pipeline.runs import RunDirectory
+from pipeline.settings import TrainSettings
+from tests.pipeline.support import (
+    TINY,
+    TINY_GIBBS,
+    arrays_of,
+    call,
+    inside,
+    looks_of,
+    metrics_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from models import LDATopics
+
+TINY_OF = {"online": TINY, "gibbs": TINY_GIBBS}
+
+
+def validation_of(run: Path) -> sparse.csr_array:
+    return split(Corpus.load(run / "corpus"), 0.1, 0.1).validation.counts
+
+
+# --- what is written down -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["online", "gibbs"])
+def test_what_a_look_says(tiny_gibbs: Path, model: str) -> None:
+    run = "gibbs" if model == "gibbs" else "tiny"
+    lines = metrics_of(tiny_gibbs, run)
+    assert len(lines) >= 4
+    validation = validation_of(tiny_gibbs / "runs" / run)
+    n_scored = sum(n - n // 2 for n in validation.sum(axis=1))
+    for line in lines:
+        assert line["tokens"] == n_scored
+        assert line["perplexity"] == pytest.approx(math.exp(-line["log_likelihood"] / n_scored))
+        assert line["perplexity_standard_error"] > 0
+        assert line["passes"] == pytest.approx(line["documents"] / 43)
+    best = accumulate((line["perplexity"] for line in lines), min)
+    assert [line["best_perplexity"] for line in lines] == list(best)
+    start = {"documents": 0, "seconds": 0.0}
+    for before, line in pairwise([start, *lines]):
+        n_documents, seconds = (line[n] - before[n] for n in ("documents", "seconds"))
+        assert line["documents_per_second"] * seconds == pytest.approx(n_documents)
+
+
+def test_gibbs_sampling_is_looked_at_from_its_first_sample_on(tiny: Path) -> None:
+    for burn_in, first in ((0, 4.0), (3, 4.0), (4, 5.0), (20, 21.0)):
+        argv = ("--run", f"after{burn_in}", *TINY_GIBBS, "--burn-in", burn_in)
+        assert call("train", *argv, cwd=tiny).code == 0
+        assert metrics_of(tiny, f"after{burn_in}")[0]["passes"] == first
+
+
+@pytest.mark.parametrize("model", ["online", "gibbs"])
+def test_the_end_is_looked_at_too(tiny: Path, model: str) -> None:
+    argv = ("--max-passes", 12, "--stopping-patience", 50)
+    with mock.patch("pipeline.commands.train.look_every", return_value=10_000):
+        assert call("train", "--run", "x", *TINY_OF[model], *argv, cwd=tiny).code == 0
+    passes = [line["passes"] for line in metrics_of(tiny, "x")]
+    assert passes[-1] == 12.0
+    assert len(passes) == len(set(passes))
+
+
+def test_at_most_so_many_documents_are_looked_at() -> None:
+    few = sparse.csr_array(np.arange(LOOK_AT_DOCUMENTS, dtype=np.int32)[:, None])
+    assert to_look_at(few) is few
+    for n_docs in (LOOK_AT_DOCUMENTS + 1, 2 * LOOK_AT_DOCUMENTS, 7 * LOOK_AT_DOCUMENTS + 3):
+        rows = np.arange(n_docs, dtype=np.int32)
+        taken = to_look_at(sparse.csr_array(rows[:, None])).toarray().ravel()
+        assert len(taken) == LOOK_AT_DOCUMENTS
+        shortest, longest = n_docs // LOOK_AT_DOCUMENTS, -(-n_docs // LOOK_AT_DOCUMENTS)
+        assert set(np.diff(taken)) <= {shortest, longest}
+        assert taken[0] == 0
+        assert taken[-1] >= n_docs - longest
+
+
+# --- which model is kept --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["online", "gibbs"])
+def test_the_model_is_that_of_the_best_look(tiny_gibbs: Path, model: str) -> None:
+    name = "gibbs" if model == "gibbs" else "tiny"
+    run = RunDirectory(tiny_gibbs / "runs" / name)
+    scores = [line["log_likelihood"] for line in run.metrics()]
+    best = int(np.argmax(scores))
+    assert model == "gibbs" or best < len(scores) - 1  # the last would be another
+    topics = load_model(run.model_path).topics
+    assert completion_of(topics, validation_of(run.path), 1)["log_likelihood"] == scores[best]
+    outcome = call("train", "--run", name, cwd=tiny_gibbs)
+    assert f": look {best + 1} of {len(scores)}\n" in outcome.out
+    result = call("train", "--run", name, "--json", cwd=tiny_gibbs).result["validation"]
+    assert result == run.metrics()[best] | {"look": best + 1, "looks": len(scores)}
+
+
+def scripted(
+    scores: Sequence[float], seen: list[LDATopics]
+) -> Callable[[LDATopics, sparse.csr_array, int], dict[str, Any]]:
+    """Completion that comes to these scores, one look after another, and notes the topics."""
+
+    def completion(topics: LDATopics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
+        found = completion_of(topics, counts, n_threads)
+        seen.append(topics)
+        return found | {"log_likelihood": scores[len(seen) - 1]}
+
+    return completion
+
+
+@pytest.mark.parametrize("model", ["online", "gibbs"])
+def test_where_validation_worsens_the_best_is_kept(tiny: Path, model: str) -> None:
+    scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0, -1.0]
+    seen: list[LDATopics] = []
+    with mock.patch.object(learning, "completion_of", scripted(scores, seen)):
+        assert call("train", "--run", "x", *TINY_OF[model], cwd=tiny).code == 0
+    assert len(seen) == 6  # three after the best, which is the patience
+    kept = load_model(tiny / "runs/x/model.npz")
+    assert np.array_equal(kept.topics.topic_word, seen[2].topic_word)
+    assert np.array_equal(kept.topics.alpha, seen[2].alpha)
+    assert not np.array_equal(kept.topics.topic_word, seen[5].topic_word)
+    assert kept.prevalence is not None
+    parts = split(Corpus.load(tiny / "runs/x/corpus"), 0.1, 0.1)
+    n_tokens = parts.train.counts.sum(axis=1)
+    shares = (seen[2].transform(parts.train.counts) * n_tokens[:, None]).sum(axis=0)
+    assert kept.prevalence == pytest.approx(shares / n_tokens.sum())
+    validation = call("train", "--run", "x", "--json", cwd=tiny).result["validation"]
+    assert (validation["look"], validation["looks"]) == (3, 6)
+    assert validation["log_likelihood"] == -300.0
+
+
+@pytest.mark.parametrize("n_before", range(1, 6))
+@pytest.mark.parametrize("model", ["online", "gibbs"])
+def test_the_best_outlives_an_interruption(tiny: Path, model: str, n_before: int) -> None:
+    scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0]
+    whole: list[LDATopics] = []
+    with mock.patch.object(learning, "completion_of", scripted(scores, whole)):
+        assert call("train", "--run", "whole", *TINY_OF[model], cwd=tiny).code == 0
+    seen: list[LDATopics] = []
+    completion = scripted(scores, seen)
+
+    def completion_and_signal(*args: Any) -> dict[str, Any]:
+        if len(seen) == n_before - 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return completion(*args)
+
+    with mock.patch.object(learning, "completion_of", completion_and_signal):
+        assert call("train", "--run", "parts", *TINY_OF[model], cwd=tiny).code == 130
+        assert len(seen) == n_before
+        assert call("train", "--run", "parts", cwd=tiny).code == 0
+    assert len(seen) == 6
+    assert looks_of(tiny, "parts") == looks_of(tiny, "whole")
+    one, other = (arrays_of(tiny / "runs" / run / "model.npz") for run in ("parts", "whole"))
+    assert one == other
+
+
+@pytest.mark.parametrize("argv", [("--early-stopping", "none"), ("--validation", 0)])
+def test_without_looks_the_last_model_is_kept(tiny: Path, argv: tuple[object, ...]) -> None:
+    found = set()
+    for n_passes in (5, 6):
+        run = f"run{n_passes}"
+        argv = (*argv, "--max-passes", n_passes)
+        assert call("train", "--run", run, *TINY, *argv, cwd=tiny).code == 0
+        assert metrics_of(tiny, run) == []
+        found.add(str(arrays_of(tiny / "runs" / run / "model.npz")["topic_word"]))
+        assert "validation perplexity" not in call("train", "--run", run, cwd=tiny).out
+    assert len(found) == 2
+
+
+# --- when training stops --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("patience", "n_looks"), [(1, 4), (2, 5), (5, 8)])
+def test_patience(tiny: Path, patience: int, n_looks: int) -> None:
+    scores = [-500.0, -400.0, -300.0] + [-310.0] * 9
+    seen: list[LDATopics] = []
+    with mock.patch.object(learning, "completion_of", scripted(scores, seen)):
+        argv = ("--stopping-patience", patience)
+        assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
+    assert len(seen) == n_looks
+
+
+@pytest.mark.parametrize(("tolerance", "n_looks"), [(0.0, 10), (2e-3, 9), (5e-3, 4), (0.5, 4)])
+def test_tolerance(tiny: Path, tolerance: float, n_looks: int) -> None:
+    # Each of six looks is better by 0.1 %: within the patience of three by 0.3 %.
+    scores = [-1000.0, *(-999.0 + i for i in range(5)), *[-994.0] * 10]
+    seen: list[LDATopics] = []
+    with mock.patch.object(learning, "completion_of", scripted(scores, seen)):
+        argv = ("--stopping-tolerance", tolerance)
+        assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
+    assert len(seen) == n_looks
+
+
+def ticking(seconds: float) -> Callable[[], float]:
+    """A clock that goes on by so many seconds each time it is asked."""
+    times = count()
+    return lambda: next(times) * seconds
+
+
+def settings_of(run: str, model: str, **more: Any) -> TrainSettings:
+    of_model = {"batch_size": 10} if model == "online" else {}
+    return TrainSettings(
+        articles="articles",
+        run=run,
+        model=model,
+        topics=3,
+        seed=5,
+        threads=1,
+        documents="article",
+        no_below=1,
+        no_above=1.0,
+        bigram_threshold=0.1,
+        early_stopping="time",
+        **(of_model | more),
+    )
+
+
+def due(first: float, n: int) -> Iterator[float]:
+    """Whole seconds at which looks are due, of a clock that shows each of them."""
+    last = first
+    for _ in range(n):
+        yield last
+        last = math.ceil(max(1.1 * last, last + LOOK_EVERY_SECONDS))
+
+
+@pytest.mark.parametrize(("model", "first"), [("online", 5), ("gibbs", 5)])
+def test_looks_by_the_clock_that_is_brought(tiny: Path, model: str, first: int) -> None:
+    with inside(tiny):
+        for run in ("one", "two"):
+            result = train(settings_of(run, model, stopping_patience=9), {}, clock=ticking(1.0))
+            assert result["seconds"]["training"] == metrics_of(tiny, run)[-1]["seconds"]
+    seconds = [line["seconds"] for line in metrics_of(tiny, "one")]
+    assert len(seconds) >= 10
+    expected = list(due(first, len(seconds)))
+    assert seconds[:-1] == expected[:-1]
+    assert seconds[-1] <= expected[-1]  # the end, if training did not stop before
+    assert metrics_of(tiny, "one") == metrics_of(tiny, "two")
+    one, two = (arrays_of(tiny / "runs" / run / "model.npz") for run in ("one", "two"))
+    assert one == two
+
+
+def test_a_slower_clock_is_looked_at_less_often(tiny: Path) -> None:
+    with inside(tiny):
+        train(settings_of("slow", "online", max_passes=8), {}, clock=ticking(0.5))
+        train(settings_of("quick", "online", max_passes=8), {}, clock=ticking(5.0))
+    slow, quick = (metrics_of(tiny, run) for run in ("slow", "quick"))
+    assert (quick[0]["seconds"], slow[0]["seconds"]) == (5.0, 5.0)
+    assert quick[0]["documents"] <= 10  # one step
+    assert 70 < slow[0]["documents"] <= 100
+
+
+def test_a_stream_is_timed_by_the_same_clock(tiny: Path) -> None:
+    with inside(tiny):
+        for run in ("one", "two"):
+            settings = settings_of(run, "online", follow=True, follow_after=20, max_passes=4)
+            train(settings, {}, clock=ticking(2.0))
+    lines = metrics_of(tiny, "one")
+    assert lines == metrics_of(tiny, "two")
+    assert "validation_documents" in lines[0]
+    assert all(line["seconds"] % 2 == 0 for line in lines)
