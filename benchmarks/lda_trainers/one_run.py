@@ -12,6 +12,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from benchmarks.lda_trainers.process_tree import signal_descendants
 from benchmarks.lda_trainers.recorder import Recorder, snapshots, start_memory
 from benchmarks.lda_trainers.results import Look, Run
@@ -37,12 +39,14 @@ def train_one(name: str, settings: Settings, documents: int | None, directory: P
     with (directory / ERRORS).open("wb") as stream:
         os.dup2(stream.fileno(), sys.stderr.fileno())
     train, _ = reference_counts()
+    if documents is not None:
+        train = train[np.arange(documents) % train.shape[0]]
     trainer = TRAINERS[name]
     first, growth = OUR_LOOKS if name in OURS else PEER_LOOKS
     limit = settings.seconds if trainer.samples else float("inf")
     recorder = Recorder(directory, first, growth, limit)
     try:
-        run_trainer(trainer, train[:documents], settings, recorder)
+        run_trainer(trainer, train, settings, recorder)
     finally:  # a pool of workers that is still there would be waited for
         signal_descendants(signal.SIGKILL)
 
@@ -52,8 +56,8 @@ def measure(
 ) -> Run | None:
     """Train in a process of its own and score its looks; if it fails, say so in a line: None.
 
-    `documents` is how many to train on, `limit` the seconds after which it is stopped, looks, start
-    and all; the looks up to then count.
+    `documents` is how many to train on, again from the first if there are not so many. `limit` is
+    the seconds after which it is stopped, looks, start and all; the looks up to then count.
     """
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)

@@ -18,8 +18,6 @@ from models.lda.gibbs_lda import auto_sampler
 from models.lda.gibbs_sweep import SAMPLERS
 from tests.oracles.simulated import block_topics, simulated_documents
 
-pytestmark = pytest.mark.slow
-
 
 def random_counts(seed=0, n_docs=60, n_words=12, rate=0.8):
     counts = np.random.default_rng(seed).poisson(rate, size=(n_docs, n_words)).astype(np.int32)
@@ -45,6 +43,7 @@ def cosine_after_matching(found, truth):
 # --- what is learned ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("start", ["online", "random"])
 def test_planted_topics_are_found_again(sampler, start):
@@ -87,6 +86,7 @@ def test_topics_are_the_mean_of_the_samples_after_burn_in_later_ones_weighing_mo
     assert len(samples) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_alpha_is_learned(seed):
     """Three topics of very different frequency, where all start even."""
@@ -117,6 +117,7 @@ def test_frozen_words_are_the_most_frequent_and_stay_at_the_prior(sampler):
     assert not streamed._sweeps.n_wk[[2, 7]].any()
 
 
+@pytest.mark.slow
 def test_eta_is_learned():
     rng = np.random.default_rng(0)
     counts, _ = simulated_documents(rng.dirichlet(np.full(80, 0.1), 5), 0.1, 300, 60, rng)
@@ -160,7 +161,7 @@ def test_threads_change_no_bit(sampler):
 
 @pytest.mark.usefixtures("many_cells")
 @pytest.mark.parametrize("sampler", SAMPLERS)
-@pytest.mark.parametrize("stop", [1, 3, 21])
+@pytest.mark.parametrize("stop", [1, pytest.param(21, marks=pytest.mark.slow)])
 def test_resumed_is_uninterrupted(sampler, stop):
     settings = {"learn_priors": "both", "n_iter": 31, "burn_in": 2}
     counts = random_counts()
@@ -208,6 +209,7 @@ def test_a_stream_goes_on_from_what_it_has_learned():
 # --- memory ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["exact-dense", "exact-sparse"])
 def test_memory_is_what_the_docstring_says(sampler):
     """6 bytes a token; 4·D·K, or 6 a document and topic; 8·V·K; and something for one's work."""
@@ -322,6 +324,7 @@ def test_auto_chooses_by_topics_and_tokens(monkeypatch):
     assert_same_state(automatic.state_, named.state_)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         GibbsLDA(3, n_iter=3, random_state=0),

@@ -29,13 +29,11 @@ from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
 from models.lda.gibbs_tokens import count_word_topics, tokens_of
 from tests.oracles.simulated import block_topics, simulated_documents
 
-pytestmark = pytest.mark.slow
-
 TINY = [
     # counts, alpha, eta
     ([[2, 1, 0], [0, 1, 2]], [0.4, 0.9], [0.3, 0.7, 0.2]),
-    ([[1, 1, 1], [0, 0, 2]], [0.3, 1.1, 0.2], [0.5, 0.5, 0.5]),
-    ([[3, 0], [1, 2], [0, 1]], [0.2, 0.3], [0.1, 2.0]),
+    pytest.param([[1, 1, 1], [0, 0, 2]], [0.3, 1.1, 0.2], [0.5, 0.5, 0.5], marks=pytest.mark.slow),
+    pytest.param([[3, 0], [1, 2], [0, 1]], [0.2, 0.3], [0.1, 2.0], marks=pytest.mark.slow),
 ]
 
 
@@ -194,6 +192,7 @@ def test_the_same_test_passes_a_plain_sampler_and_fails_a_wrong_one(rows, alpha,
         assert (total_variation(share, truth) < 0.01) == is_right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_enumeration_notices_another_prior(kind):
     rows, alpha, eta = TINY[0]
