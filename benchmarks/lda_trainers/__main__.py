@@ -80,7 +80,9 @@ def arguments_of() -> argparse.Namespace:
         help=", ".join(OURS),
     )
     parser.add_argument("--seeds", type=int, default=1, help="how many runs of each")
-    parser.add_argument("--documents", type=int, help="train on the first so many; on more, with repeats")
+    parser.add_argument(
+        "--documents", type=int, help="train on the first so many; on more, with repeats"
+    )
     parser.add_argument("--fixed-priors", action="store_true", help="learn no alpha")
     parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR")
     parser.add_argument(
