@@ -23,7 +23,7 @@ $(DEVELOPMENT): pyproject.toml $(INSTALLED)
 	touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/python -m pipeline train --run demo --topics 12 --test 0.2 --seed 1
+	$(BIN)/python -m pipeline train --run demo --model gibbs --topics 12 --test 0.2 --seed 1
 	$(BIN)/python -m pipeline evaluate demo
 
 test: $(DEVELOPMENT)

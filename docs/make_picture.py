@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 COMMANDS = (
-    "train --run demo --topics 12 --test 0.2 --seed 1",
+    "train --run demo --model gibbs --topics 12 --test 0.2 --seed 1",
     "evaluate demo",
 )
 

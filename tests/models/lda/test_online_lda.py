@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import tracemalloc
 from unittest import mock
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from corpora import Corpus
 from models import OnlineLDA, OnlineLDAState
 from models.lda.bound import document_bound, topic_bound
 from models.lda.online_lda import _number_words
@@ -787,3 +789,24 @@ def test_noise_of_the_start_is_new_in_each_batch_and_even_on_average():
     assert len(seen) == 3
     assert not np.isclose(seen[0], seen[1]).any()
     assert not np.isclose(seen[1], seen[2]).any()
+
+
+def test_a_mapped_corpus_stays_on_disk(tmp_path):
+    """To fit on counts that are mapped takes a fraction of the memory that they would."""
+    rng = np.random.default_rng(0)
+    words = np.argsort(rng.random((10_000, 200)), axis=1)[:, :50]
+    start = np.arange(0, 500_001, 50)
+    ones = np.ones(500_000, dtype=np.int32)
+    counts = sparse.csr_array((ones, np.sort(words, axis=1).ravel(), start), shape=(10_000, 200))
+    counts.indices = counts.indices.astype(np.int32)
+    names = tuple(f"d{d}" for d in range(10_000))
+    Corpus(counts, tuple(f"w{w}" for w in range(200)), names).save(tmp_path / "corpus")
+    mapped = Corpus.load(tmp_path / "corpus", mmap=True).counts
+    settings = {"n_topics": 4, "n_passes": 1, "batch_size": 200, "random_state": 0}
+    expected = OnlineLDA(**settings).fit(counts).topics_
+    tracemalloc.start()
+    found = OnlineLDA(**settings).fit(mapped).topics_
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < (mapped.data.nbytes + mapped.indices.nbytes) / 2
+    assert_allclose(found.topic_word, expected.topic_word, rtol=0)
