@@ -44,8 +44,9 @@ TRANSFORM_ITERATIONS, TRANSFORM_TOLERANCE = 200, 1e-4
 class GibbsLDA(LDAEstimator):
     """LDA by collapsed Gibbs sampling.
 
-    Memory, in bytes: 6 a token, and where documents are sparse 6 a document and topic that it has
-    (fewer than its tokens), else 4·D·K; 8·V·K for counts and samples.
+    Memory, in bytes: 6 a token; with a sparse sampler 6 for each topic that a document can have,
+    the fewer of its tokens and K, with a dense one 4·D·K; 8·V·K for counts and samples. An online
+    start takes some 35·V·K while it lasts.
 
     Parameters
     ----------
