@@ -51,3 +51,4 @@ bench: $(DEVELOPMENT)
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis
+	find corpora models evaluation downloader pipeline -name '*.nb[ci]' -delete

@@ -23,6 +23,9 @@ def kernel(function: F) -> F:
 
     Kernels run without the GIL, so that blocks of work can be given to a thread pool. Each is a
     sequential function: the partition into blocks, not the number of threads, decides the result.
+
+    A cached kernel is compiled anew when its own file changes, but not when another file does whose
+    kernels it calls: after such a change, `make clean` takes the cache away.
     """
     options: Any = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy"}
     try:
