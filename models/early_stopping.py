@@ -6,6 +6,7 @@ clock.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 
@@ -18,6 +19,11 @@ class EarlyStopping:
     than the best before them by more than `tolerance` |b|. Without one, the rule is that of
     Aldebakel et al. 2022 (§3.4): training stops at the first score b_t, of at least four, that is
     no better than the mean of the two before it: b_t < (b_{t-1} + b_{t-2}) / 2 + tolerance |b_t|.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
     """
 
     step: float
@@ -30,15 +36,22 @@ class EarlyStopping:
     positions: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        lowest = {"step": 0.0, "growth": 1.0, "tolerance": 0.0, "patience": 1}
+        for name, least in lowest.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value < math.inf:
+                raise ValueError(f"{name} must be finite and at least {least}, found {value}")
+
     def due(self, position: float) -> bool:
         """Whether to look at held-out documents now."""
         last = self.positions[-1] if self.positions else 0.0
         return position >= max(self.growth * last, last + self.step)
 
     def record(self, position: float, score: float) -> bool:
-        """Note the score found at `position`; returns whether to stop."""
+        """Note the score found at `position`, NaN as -inf; returns whether to stop."""
         self.positions.append(position)
-        self.scores.append(score)
+        self.scores.append(-math.inf if math.isnan(score) else score)
         if self.patience is None:
             return self._is_below_the_two_before()
         return self._stands_still(self.patience)

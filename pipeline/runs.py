@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -243,7 +243,7 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
             if not run.is_settled:
                 # Nothing hangs on its settings yet: pruning that left no word can be mended.
                 asked = {name: getattr(settings, name) for name in (*given, *NOT_IDENTITY)}
-                return run, replace(begun, **asked)
+                return run, _mended(begun, asked)
             for name in given:
                 value = getattr(_decided_as(begun, settings), name)
                 if name not in NOT_IDENTITY and getattr(begun, name) != value:
@@ -325,6 +325,13 @@ def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
         spacy_model=settings.spacy_model or begun.spacy_model,
         seed=begun.seed if settings.seed is None else settings.seed,
     )
+
+
+def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
+    """The settings of a run with others; those of a model that it no longer has go to defaults."""
+    left = begun.model if asked.get("model", begun.model) != begun.model else None
+    own = (each for each in fields(TrainSettings) if each.metadata["model"] == left)
+    return replace(begun, **{each.name: each.default for each in own} | asked)
 
 
 def _check_of(provenance: dict[str, Any]) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from models.lda.topics import LDATopics
+
 
 class LDAEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of estimators with priors, a word budget and threads that learn a `state_`."""
@@ -37,6 +39,24 @@ class LDAEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @property
     def _n_features_out(self) -> int:
         return self.n_topics
+
+    @property
+    def topics_(self) -> LDATopics:
+        """What was learned."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Topic proportions (D, K) of documents: the mean of the variational q(θ) under `topics_`.
+
+        Raises
+        ------
+        NotFittedError
+            Before the first `fit`, `partial_fit` or `resume`.
+        ValueError
+            If `X` holds what is no count, or has not the words of the first call.
+        """
+        check_is_fitted(self, "state_")
+        return self.topics_.transform(self._check_counts(X, reset=False), n_jobs=self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

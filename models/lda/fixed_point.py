@@ -3,8 +3,8 @@
 After a few iterations most topics of a document are at rest. The others, the active ones, are then
 iterated alone, on a small copy of their weights, while what the topics at rest give to the norm
 Σ_j t_j b_jw of each word is held. Nothing is taken for granted: iterations over all topics follow
-until one changes γ by less than the tolerance, and each may wake any topic. With K < 4 topics there
-is nothing to leave out, and every iteration is that of Hoffman, Blei & Bach 2010, Algorithm 2.
+until one changes γ by less than the tolerance, or the cap is reached, and each may wake any topic.
+With caps of 5 or less every iteration is that of Hoffman, Blei & Bach 2010, Algorithm 2.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]
 
 TINY = 1e-100
-"""Added to norms, so that a word of no topic is passed over."""
+"""Added to norms: a word is passed over that no topic has, or only topics with t far below it."""
 
 _AT_REST = 0.1  # of the tolerance: a topic whose γ changes by less is at rest
 _WORTH_A_COPY = 5  # iterations: with fewer to come, copying the weights of the active takes longer

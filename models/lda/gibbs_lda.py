@@ -38,15 +38,14 @@ START_ITERATIONS = 20
 """Fixed-point iterations when priors are first learned, from the topics of an online start."""
 WORD_BLOCK = 512
 """Words a task when a sample is added up."""
-TRANSFORM_ITERATIONS, TRANSFORM_TOLERANCE = 200, 1e-4
 
 
 class GibbsLDA(LDAEstimator):
     """LDA by collapsed Gibbs sampling.
 
     Memory, in bytes: 6 a token; with a sparse sampler 6 for each topic that a document can have,
-    the fewer of its tokens and K, with a dense one 4·D·K; 8·V·K for counts and samples. An online
-    start takes some 35·V·K while it lasts.
+    the fewer of its tokens and K, with a dense one 4·D·K; 8·V·K for counts and samples. While they
+    last, an online start takes 35·V·K and `topics_` 25·V·K.
 
     Parameters
     ----------
@@ -64,7 +63,8 @@ class GibbsLDA(LDAEstimator):
         "exact-dense" and "exact-sparse" draw from the posterior itself, one token after another on
         one thread; "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep
         (see `models.lda.gibbs_sweep`) and use `n_jobs` threads. Dense ones cost K a token, sparse
-        ones as many topics as its document has. "auto" is exact below 100,000 tokens and dense up
+        ones as many topics as its document has, K / 64, and K for each run of one word's tokens.
+        "auto" is exact below 100,000 tokens and dense up
         to 200 topics.
     start : {"online", "random"}
         What the first sweep goes on from: one pass of `OnlineLDA`, or topics drawn evenly.
@@ -189,22 +189,16 @@ class GibbsLDA(LDAEstimator):
             return self.fit(X, y)
         self.check_settings()
         counts, last = _whole_numbers(self._check_counts(X, reset=False)), self.state_
+        if len(last.alpha) != self.n_topics:
+            raise ValueError(
+                f"the model has learned {len(last.alpha)} topics, and n_topics is {self.n_topics}: "
+                "set it back, or begin with fit"
+            )
         before = self._sweeps.n_wk
         self._visit(counts, None, last.alpha, last.eta, last.seed, last, before)
         for _ in self._train():
             pass
         return self
-
-    def transform(self, X: Any) -> Floats:
-        """Topic proportions (D, K) of documents: mean of the variational q(θ) under `topics_`."""
-        check_is_fitted(self, "state_")
-        counts = self._check_counts(X, reset=False)
-        return self.topics_.transform(
-            counts,
-            max_iterations=TRANSFORM_ITERATIONS,
-            tolerance=TRANSFORM_TOLERANCE,
-            n_jobs=self.n_jobs,
-        )
 
     @property
     def topics_(self) -> LDATopics:
@@ -312,7 +306,10 @@ class GibbsLDA(LDAEstimator):
                 self._sweeps.doc_topic_exceedances(), self._n_tokens, state.alpha, n_iterations
             )
         if self.learn_priors in {"eta", "both"}:
-            eta = symmetric_prior(self._sweeps.n_wk, float(state.eta[0]), n_iterations)
+            n_wk = self._sweeps.n_wk
+            if state.frozen.any():  # their counts are 0 by decree and say nothing of eta
+                n_wk = n_wk[~state.frozen]
+            eta = symmetric_prior(n_wk, float(state.eta[0]), n_iterations)
             state.eta = np.full_like(state.eta, eta)
 
     def _add_sample(self, weight: float) -> None:

@@ -3,9 +3,10 @@
     p(z_t = k | all others) ∝ n_dk φ_kw + alpha_k φ_kw,   φ_kw = (n_kw + eta_w) / (n_k + Σ_v eta_v)
 
 The first part is a sum over the document's own topics. Of the second, word by word, block sums are
-kept and put right as counts change, so that a token costs its document's topics and two blocks,
-whatever K. That is the decomposition of Yu, Hsieh, Yun, Vishwanathan & Dhillon 2015 (F+LDA, word by
-word) with blocks that vectorise in the place of a tree. The conditional is that of `gibbs_dense`.
+kept and put right as counts change, so that a token costs its document's topics, two blocks and a
+look at the K / 64 sums; φ_kw is made for all K once a run of a word's tokens. That is the
+decomposition of Yu, Hsieh, Yun, Vishwanathan & Dhillon 2015 (F+LDA, word by word) with blocks that
+vectorise in the place of a tree. The conditional is that of `gibbs_dense`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel
-from models.lda.gibbs_dense import padded
+from models.lda.gibbs_dense import LANES, padded
 from models.lda.online_lda import OnlineLDA
 from models.lda.variational import infer_doc_topic
 from models.parallel import effective_n_jobs, for_blocks
@@ -24,14 +24,13 @@ Floats = NDArray[np.float64]
 MOST_ALPHA = 5.0
 """Most that alpha sums to while an online run makes a start. With 0.1 for each of many topics its
 E-step would give every document a little of all of them, and the topics would stay alike: at K =
-1000 the perplexity after 20 sweeps was 1273 from such a start, and 1207 with this (docs)."""
+1000 the perplexity of 600 test articles after 20 sweeps was 1273 from such a start, and 1207 from
+this."""
 ONLINE_PASSES = 1
 LEAST_CAP, MOST_CAP, CAP_TIMES_TOPICS = 3, 10, 500
 """E-step iterations a document, in the online run and when its topics are handed over: 500 / K, but
 3 to 10. Few topics have to be told apart before sampling goes on; of many topics, a document that
 has settled on some keeps them for a long time, and its iterations cost more."""
-LANES = 16
-"""Topics a block; rows are padded to a multiple, so that sums over blocks are vector operations."""
 
 
 def random_start(n_tokens: int, n_topics: int, rng: np.random.Generator) -> NDArray[np.uint16]:

@@ -108,10 +108,9 @@ class GibbsSweeps:
         """Of each topic, how many documents have more than i of its tokens."""
         n_topics = len(self._state.alpha)
         if not self._dense:
-            return exceedances(self._doc_topics.topic, self._doc_topics.n_dk, n_topics)
+            return exceedances(self._doc_topics.topic, self._doc_topics.n_dk[None, :], n_topics)
         n_padded = self._n_dk.shape[1]
-        topic = np.tile(np.arange(n_padded, dtype=np.uint16), self._n_docs)
-        found = exceedances(topic, self._n_dk.ravel(), n_padded)
+        found = exceedances(np.arange(n_padded, dtype=np.uint16), self._n_dk, n_padded)
         return Exceedances(found.start[: n_topics + 1], found.above)
 
     def _resample(self, block: int, phase: int, n_k: NDArray[np.int64], priors: Priors) -> None:

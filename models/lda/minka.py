@@ -42,7 +42,7 @@ class Exceedances(NamedTuple):
 
 
 def exceedances(row: Topics, counts: Ints, n_rows: int) -> Exceedances:
-    """Of counts (m,) that belong to the rows `row` (m,); zeros may be left out."""
+    """Of counts (n, m) whose columns belong to the rows `row` (m,); zeros may be left out."""
     largest = np.zeros(n_rows, dtype=np.int64)
     raise_to_largest(row, counts, largest)
     start = np.concatenate(([0], np.cumsum(largest)))
@@ -58,8 +58,9 @@ def exceedances(row: Topics, counts: Ints, n_rows: int) -> Exceedances:
 @kernel
 def raise_to_largest(row: Topics, counts: Ints, largest: NDArray[np.int64]) -> None:
     """Raise `largest` (n,) in place to each row's largest count."""
-    for j in range(counts.shape[0]):
-        largest[row[j]] = max(largest[row[j]], counts[j])
+    for i in range(counts.shape[0]):
+        for j in range(counts.shape[1]):
+            largest[row[j]] = max(largest[row[j]], counts[i, j])
 
 
 @kernel
@@ -67,9 +68,10 @@ def count_ends(
     row: Topics, counts: Ints, start: NDArray[np.int64], ending: NDArray[np.int64]
 ) -> None:
     """Add 1 to `ending[start[k] + c - 1]` for each count c > 0 of a row k, in place."""
-    for j in range(counts.shape[0]):
-        if counts[j] > 0:
-            ending[start[row[j]] + counts[j] - 1] += 1
+    for i in range(counts.shape[0]):
+        for j in range(counts.shape[1]):
+            if counts[i, j] > 0:
+                ending[start[row[j]] + counts[i, j] - 1] += 1
 
 
 def asymmetric_prior(
@@ -102,4 +104,4 @@ def symmetric_prior(counts: Ints, eta: float, n_iterations: int = 5) -> float:
 
 
 def _of_one_row(counts: Ints) -> Exceedances:
-    return exceedances(np.zeros(1, dtype=np.uint16).repeat(len(counts)), counts, 1)
+    return exceedances(np.zeros(1, dtype=np.uint16), counts[:, None], 1)

@@ -227,11 +227,6 @@ class OnlineLDA(LDAEstimator):
         self._start(self._check_counts(X, reset=True), state)
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Topic proportions (D, K) of documents: the mean of q(θ) under `topics_`."""
-        check_is_fitted(self, "state_")
-        return self.topics_.transform(self._check_counts(X, reset=False), n_jobs=self.n_jobs)
-
     def score(self, X: Any, y: object = None) -> float:
         """Variational bound on the log-probability of `X` (D, V) with topics unknown, in nats.
 

@@ -264,6 +264,11 @@ def _learn(
         if not checkpoint.stopped:
             passes = float(settings.max_passes)
             looks.look_if_due(estimator, validation, reached, is_end=True, passes=passes)
+            if (
+                checkpoint.best_look is not None
+                and checkpoint.best_look == len(checkpoint.metrics) - 1
+            ):
+                logger.info("validation was still improving: more --max-passes may be worth while")
         checkpoint.stopped = True
         checkpoint.save(run.checkpoint_path)
     if deferred.signal_number is not None:

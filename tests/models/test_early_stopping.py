@@ -139,3 +139,17 @@ def test_growth(growth):
     rule.record(100, -1.0)
     assert rule.due(max(101, 100 * growth))
     assert not rule.due(max(101, 100 * growth) - 0.01)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"patience": 0}, {"patience": -1}, {"growth": 0.9}, {"step": -1}, {"tolerance": math.nan}],
+)
+def test_bad_settings_are_named(setting):
+    with pytest.raises(ValueError, match=next(iter(setting))):
+        EarlyStopping(**{"step": 1, **setting})
+
+
+def test_nan_is_no_improvement():
+    rule = EarlyStopping(step=1, patience=2)
+    assert [rule.record(i, score) for i, score in enumerate([-5.0, math.nan, math.nan])][-1]

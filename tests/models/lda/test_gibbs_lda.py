@@ -117,6 +117,26 @@ def test_frozen_words_are_the_most_frequent_and_stay_at_the_prior(sampler):
     assert not streamed._sweeps.n_wk[[2, 7]].any()
 
 
+def test_frozen_words_say_nothing_of_eta():
+    counts = random_counts().toarray()
+    both = fitted(
+        sparse.csr_array(np.pad(counts, ((0, 0), (0, 3)), constant_values=9)),
+        word_budget=12,
+        learn_priors="eta",
+        n_iter=30,
+    )
+    alone = fitted(sparse.csr_array(counts), learn_priors="eta", n_iter=30)
+    assert both.state_.frozen.tolist() == [False] * 12 + [True] * 3
+    assert both.state_.eta[0] > alone.state_.eta[0] / 2
+
+
+def test_a_stream_keeps_its_number_of_topics():
+    for n_topics in (2, 5, 500):
+        model = fitted(random_counts()).set_params(n_topics=n_topics)
+        with pytest.raises(ValueError, match=f"learned 3 topics, and n_topics is {n_topics}"):
+            model.partial_fit(random_counts(1))
+
+
 @pytest.mark.slow
 def test_eta_is_learned():
     rng = np.random.default_rng(0)

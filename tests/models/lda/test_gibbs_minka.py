@@ -14,8 +14,7 @@ from models.lda.minka import LEAST, asymmetric_prior, exceedances, symmetric_pri
 def learned_alpha(counts, alpha, n_iterations):
     """`asymmetric_prior` of counts (D, K)."""
     n_topics = counts.shape[1]
-    topic = np.tile(np.arange(n_topics, dtype=np.uint16), len(counts))
-    of_topics = exceedances(topic, counts.ravel(), n_topics)
+    of_topics = exceedances(np.arange(n_topics, dtype=np.uint16), counts, n_topics)
     return asymmetric_prior(of_topics, counts.sum(axis=1), alpha, n_iterations)
 
 
@@ -38,7 +37,7 @@ def test_exceedances_are_how_many_counts_are_above(counts, seed):
     column = np.tile(np.arange(counts.shape[1], dtype=np.uint16), len(counts))[order]
     shuffled = counts.ravel()[order]
     for keep in (slice(None), shuffled > 0):
-        found = exceedances(column[keep], shuffled[keep], counts.shape[1])
+        found = exceedances(column[keep], shuffled[keep][None, :], counts.shape[1])
         for k, of_topic in enumerate(counts.T):
             expected = [np.count_nonzero(of_topic > i) for i in range(of_topic.max())]
             assert found.above[found.start[k] : found.start[k + 1]].tolist() == expected

@@ -231,6 +231,62 @@ def test_kernels_do_what_their_python_does(kind, n_topics):
     assert n_topics == 1 or (results[0][0] != started).any()
 
 
+GRID = (np.arange(4000, dtype=np.float32) + 0.5) / 4000
+"""Uniform numbers that divide [0, 1) evenly: what they draw shows a whole distribution."""
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("n_topics", [17, 65, 130, 300])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_token_has_its_conditional_distribution(kind, n_topics, frozen):
+    """Of a word that occurs once; with more topics than a block of lanes, or of sums, holds."""
+    rng = np.random.default_rng(n_topics)
+    counts = rng.poisson(6.0, size=(4, 30)).astype(np.int32)
+    counts[:, 0] = 1, 0, 0, 0
+    tokens = tokens_of(sparse.csr_array(counts))
+    (run,) = np.flatnonzero(tokens.word_of_run == 0)
+    token = tokens.run_start[run]
+    alpha, eta = rng.uniform(0.02, 2, n_topics), rng.uniform(0.1, 1, 30)
+    started = random_start(len(tokens.doc_of), n_topics, rng)
+    fixed = np.zeros(30, dtype=bool)
+    fixed[0] = frozen
+    n_wk = np.zeros((30, n_topics), dtype=np.int32)
+    count_word_topics(tokens, 0, len(tokens.word_of_run), started, fixed, n_wk)
+    priors = priors_of(alpha, eta, LANES if kind == "dense" else BLOCK)
+    priors.counted[0] = not frozen
+    drawn = np.zeros(n_topics)
+    for i in range(len(GRID)):
+        topic_of, n_now = started.copy(), n_wk.copy()
+        of_docs = doc_counts(kind, tokens, topic_of, 4, n_topics)
+        arguments = (topic_of, n_now, n_now.sum(axis=0, dtype=np.int64), of_docs, priors)
+        kernel = resample_dense if kind == "dense" else resample_sparse
+        kernel(tokens, run, run + 1, *arguments, GRID[i : i + 1])
+        drawn[topic_of[token]] += 1
+    others = np.ones(len(started), dtype=bool)
+    others[token] = False
+    counting = others & ~fixed[tokens.word_of]
+    n_k = np.bincount(started[counting], minlength=n_topics)
+    n_dk = np.bincount(started[others & (tokens.doc_of == 0)], minlength=n_topics)
+    p = (n_dk + alpha) * eta[0] / (n_k + eta.sum())  # no other token has the word
+    assert np.abs(drawn - len(GRID) * p / p.sum()).max() < 2.1  # a topic may have two intervals
+
+
+@pytest.mark.parametrize("n_topics", [3, 17, 300])
+def test_first_topics_are_drawn_from_the_product(n_topics):
+    rng = np.random.default_rng(n_topics)
+    tokens = tokens_of(counts_of([[len(GRID)]]))
+    doc_topic, word_topic = (
+        rng.dirichlet(np.full(n_topics, 0.3), 1).astype(np.float32) for _ in range(2)
+    )
+    width = padded(n_topics) - n_topics
+    wide = [np.pad(weights, ((0, 0), (0, width))) for weights in (doc_topic, word_topic)]
+    topic_of = np.empty(len(GRID), dtype=np.uint16)
+    draw_topics(tokens, 0, len(tokens.word_of_run), 0, *wide, n_topics, GRID, topic_of)
+    drawn = np.bincount(topic_of, minlength=n_topics)
+    p = (doc_topic * word_topic)[0].astype(float)
+    assert np.abs(drawn - len(GRID) * p / p.sum()).max() < 1.1
+
+
 def test_drawn_topics_have_their_probabilities():
     counts = counts_of([[60_000, 0], [0, 60_000]])
     tokens = tokens_of(counts)
