@@ -330,8 +330,10 @@ def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
 def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
     """The settings of a run with others; those of a model that it no longer has go to defaults."""
     left = begun.model if asked.get("model", begun.model) != begun.model else None
-    own = (each for each in fields(TrainSettings) if each.metadata["model"] == left)
-    return replace(begun, **{each.name: each.default for each in own} | asked)
+    defaults: dict[str, Any] = {
+        each.name: each.default for each in fields(TrainSettings) if each.metadata["model"] == left
+    }
+    return replace(begun, **defaults | asked)
 
 
 def _check_of(provenance: dict[str, Any]) -> str:

@@ -200,6 +200,17 @@ def test_pruning_that_leaves_nothing_names_the_threshold(tiny: Path) -> None:
     assert "no_above = 0.01" in error
 
 
+def test_a_run_without_a_corpus_may_change_its_model(tiny: Path) -> None:
+    """What only the other model has is forgotten with it."""
+    argv = ("--batch-size", 50, "--no-below", 1000)
+    failed(3, "train", *TINY, "--run", "changed", *argv, cwd=tiny)
+    argv = ("--model", "gibbs", "--no-below", 2)
+    assert call("train", "--run", "changed", *argv, cwd=tiny).code == 0
+    settings = tomllib.loads((tiny / "runs/changed/settings.toml").read_text())["train"]
+    assert settings["model"] == "gibbs"
+    assert "batch_size" not in settings
+
+
 def test_pruning_that_left_nothing_can_be_mended_in_the_same_run(tiny: Path) -> None:
     failed(3, "train", *TINY, "--run", "mended", "--no-below", 1000, cwd=tiny)
     outcome = call("train", "--run", "mended", "--no-below", 2, "--json", cwd=tiny)
