@@ -84,6 +84,9 @@ def arguments_of() -> argparse.Namespace:
         "--documents", type=int, help="train on the first so many; on more, with repeats"
     )
     parser.add_argument("--fixed-priors", action="store_true", help="learn no alpha")
+    parser.add_argument(
+        "--start", default="online", choices=("online", "random"), help="GibbsLDA's"
+    )
     parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR")
     parser.add_argument(
         "--plot-only", type=Path, metavar="RESULTS.json", help="show these, train nothing"
@@ -110,7 +113,7 @@ def main() -> None:
         else:
             print(f"{name} is not installed and is left out", flush=True)
     _, test = reference_counts()
-    shown = ("topics", "seconds", "passes", "seeds", "documents", "fixed_priors")
+    shown = ("topics", "seconds", "passes", "seeds", "documents", "fixed_priors", "start")
     settings = {name: getattr(arguments, name) for name in shown}
     results = Results({**settings, "cores": os.cpu_count()}, installed_versions(), [])
     for n_topics, seconds in zip(arguments.topics, arguments.seconds, strict=True):
@@ -123,6 +126,7 @@ def main() -> None:
                     passes=arguments.passes,
                     seconds=seconds,
                     fixed_priors=arguments.fixed_priors,
+                    start=arguments.start,
                 )
                 run = measure(name, one, arguments.documents, arguments.limit, test)
                 if run is None:

@@ -42,6 +42,8 @@ class Settings:
     seconds: float
     """Of a sampler."""
     fixed_priors: bool
+    start: str
+    """Of `GibbsLDA`."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def gibbs_lda(train: sparse.csr_array, settings: Settings, recorder: Recorder) -
         "eta": ETA,
         "learn_priors": "none" if settings.fixed_priors else "alpha",
         "sampler": auto_sampler(settings.n_topics, int(train.sum())),
+        "start": settings.start,
         "random_state": settings.seed,
         "n_jobs": JOBS,
     }
