@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import pytest
+
+from models.lda.variational import starting_dirichlet
+
+
+@pytest.fixture
+def even_start(monkeypatch):
+    """Documents start without noise, as the oracles' do."""
+    monkeypatch.setattr(
+        "models.lda.online_lda.noisy_start",
+        lambda counts, alpha, _: starting_dirichlet(counts, alpha),
+    )

@@ -1,0 +1,37 @@
+"""Small random counts, and models and states for them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.special import psi
+
+from models import OnlineLDA, OnlineLDAState
+
+
+def random_counts(seed=0, n_docs=60, n_words=12, rate=0.8):
+    counts = np.random.default_rng(seed).poisson(rate, size=(n_docs, n_words)).astype(np.int32)
+    return sparse.csr_array(counts)
+
+
+def fitted_lambda(counts, **settings):
+    return OnlineLDA(**{"n_topics": 3, "random_state": 0, **settings}).fit(counts)
+
+
+def elog_of(topic_word_dirichlet):
+    return psi(topic_word_dirichlet) - psi(topic_word_dirichlet.sum(axis=1, keepdims=True))
+
+
+def state_of(topic_word_dirichlet, alpha, eta, frozen=()):
+    excess = topic_word_dirichlet.T - eta[:, None]
+    return OnlineLDAState(
+        excess=np.ascontiguousarray(excess),
+        scale=1.0,
+        excess_sum=excess.sum(axis=0),
+        alpha=alpha.copy(),
+        eta=eta.copy(),
+        frozen=np.isin(np.arange(len(eta)), list(frozen)),
+        n_batches=0,
+        n_documents=0,
+        seed=0,
+    )
