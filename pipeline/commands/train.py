@@ -131,6 +131,8 @@ def print_training(result: dict[str, Any]) -> None:
 
 def _check(settings: TrainSettings) -> None:
     """Find what cannot work before anything slow begins."""
+    if settings.max_passes < 1:
+        raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
     _check_model(settings)
     try:
         estimator_of(settings, 1).check_settings()
@@ -147,8 +149,6 @@ def _check(settings: TrainSettings) -> None:
         raise UsageError("--follow needs the store that is being filled: --articles DIR")
     if settings.follow_after < 1:
         raise UsageError(f"--follow-after must be at least 1, found {settings.follow_after}")
-    if settings.max_passes < 1:
-        raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
     if settings.stopping_patience < 1:
         raise UsageError(
             f"--stopping-patience must be at least 1, found {settings.stopping_patience}"
