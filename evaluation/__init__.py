@@ -2,7 +2,7 @@
 
 from evaluation.coherence import Coherence, coherence
 from evaluation.estimate import LikelihoodEstimate
-from evaluation.log_likelihood import log_likelihood
+from evaluation.log_likelihood import ZeroProbabilityError, log_likelihood
 from evaluation.paired_difference import PairedDifference, paired_difference
 from evaluation.running_text import RunningText
 from evaluation.topic_quality import diversity, exclusivity
@@ -12,6 +12,7 @@ __all__ = [
     "LikelihoodEstimate",
     "PairedDifference",
     "RunningText",
+    "ZeroProbabilityError",
     "coherence",
     "diversity",
     "exclusivity",

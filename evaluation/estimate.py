@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Convention = Literal["sequence", "bag"]
-Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "plug-in"]
+Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased", "plug-in"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +34,28 @@ class LikelihoodEstimate:
     convention: Convention
     """"sequence": of the tokens in order. "bag": of the counts, so with the number of orders."""
     direction: Direction
-    """What is known of the error. "plug-in": neither bound nor unbiased, as parameters that belong
-    under an integral were replaced by their estimate."""
+    """What is known of the error. "unbiased" is of the probability: the mean of exp(log_likelihood)
+    is p, so log_likelihood itself is too low by about half its squared standard error. "biased":
+    right with enough samples, off by an unknown amount with few. "plug-in": neither bound nor
+    unbiased, as parameters that belong under an integral were replaced by their estimate."""
+    effective_sample_size: Floats = field(default_factory=lambda: np.empty(0))
+    """(D,), how many equal weights would be as sure of the mean as the weights of the samples are,
+    (Σw)² / Σw²; NaN, which is what it is if it is not given, where an estimator has no weights."""
+    n_samples: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """(D,), Monte Carlo samples spent on each document; 0 if it is not given."""
 
     def __post_init__(self) -> None:
-        if not (self.log_likelihood.shape == self.standard_error.shape == self.n_tokens.shape):
-            raise ValueError(
-                "log_likelihood, standard_error and n_tokens must be one number a document, found "
-                f"{self.log_likelihood.shape}, {self.standard_error.shape}, {self.n_tokens.shape}"
-            )
+        shape = self.log_likelihood.shape
+        if not self.effective_sample_size.size:
+            object.__setattr__(self, "effective_sample_size", np.full(shape, np.nan))
+        if not self.n_samples.size:
+            object.__setattr__(self, "n_samples", np.zeros(shape, dtype=np.int64))
+        for name in ("standard_error", "n_tokens", "effective_sample_size", "n_samples"):
+            if getattr(self, name).shape != shape:
+                raise ValueError(
+                    f"log_likelihood and {name} must be one number a document, found {shape} and "
+                    f"{getattr(self, name).shape}"
+                )
         if self.convention not in get_args(Convention):
             raise ValueError(f"convention must be one of {get_args(Convention)}")
         if self.direction not in get_args(Direction):
@@ -95,6 +108,11 @@ class LikelihoodEstimate:
         return float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / n_tokens.sum())
 
     @property
+    def monte_carlo_standard_error(self) -> float:
+        """Standard error of `total` from sampling alone, of these documents; NaN if unknown."""
+        return float(np.sqrt((self.standard_error[self.n_tokens > 0] ** 2).sum()))
+
+    @property
     def perplexity_standard_error(self) -> float:
         """Standard error of `perplexity` over documents, to first order."""
         return self.perplexity * self.nats_per_word_standard_error
@@ -129,4 +147,7 @@ class LikelihoodEstimate:
             method=self.method,
             convention=self.convention,
             direction=self.direction,
+            n_samples=np.bincount(
+                group_of[scored], self.n_samples[scored], minlength=len(position)
+            ).astype(np.int64),
         )

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 MAX_COUNT = 2**53
 """Up to here floating-point numbers hold every whole number."""
 
+
+class ZeroProbabilityError(ValueError):
+    """A document holds a word that has probability 0 in every topic: log p would be -infinity."""
+
+
 METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
     LDATopics: {"completion": completion, "variational-bound": variational_bound},
 }
@@ -32,6 +37,7 @@ def log_likelihood(
     method: str = "completion",
     *,
     n_samples: int | None = None,
+    smoothing: float = 0.0,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
@@ -46,6 +52,9 @@ def log_likelihood(
         For LDA "completion" or "variational-bound".
     n_samples : int, optional
         Monte Carlo samples a document; each method has a default. Deterministic ones ignore it.
+    smoothing : float
+        Share of each topic that is spread evenly over all words before documents are scored, so
+        that none is impossible; 0, no smoothing, by default (see `LDATopics.smoothed`).
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
@@ -58,6 +67,8 @@ def log_likelihood(
 
     Raises
     ------
+    ZeroProbabilityError
+        If a document holds a word that no topic has: a ValueError.
     ValueError
         If the method is not one of the model's, or `counts` does not fit the model, or holds a
         value that is no count.
@@ -84,6 +95,8 @@ def log_likelihood(
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1, found {n_samples}")
     documents = _check_counts(counts, topics.n_words)
+    topics = topics.smoothed(smoothing) if smoothing else topics
+    _check_possible(topics, documents)
     seed = seed_from(random_state)
     return methods[method](topics, documents, n_samples=n_samples, seed=seed, n_jobs=n_jobs)
 
@@ -107,6 +120,24 @@ def _check_counts(counts: Any, n_words: int) -> sparse.csr_array:
         raise ValueError("counts must not be negative")
     if data.size and data.max() > MAX_COUNT:
         raise ValueError(f"counts must not be above {MAX_COUNT}, found {data.max()}")
-    return sparse.csr_array(
+    result = sparse.csr_array(
         (data.astype(np.int64), documents.indices, documents.indptr), shape=documents.shape
     )
+    if not data.all():  # 0 log 0 is not 0 everywhere
+        result = result.copy()
+        result.eliminate_zeros()
+    return result
+
+
+def _check_possible(topics: LDATopics, documents: sparse.csr_array) -> None:
+    """With alpha positive, a document is possible if each of its words is, in some topic."""
+    is_possible = topics.topic_word.max(axis=0) > 0
+    entries = np.flatnonzero(~is_possible[documents.indices])
+    if len(entries):
+        rows = np.searchsorted(documents.indptr, entries, side="right") - 1
+        n_others = len(np.unique(documents.indices[entries])) - 1
+        raise ZeroProbabilityError(
+            f"word {documents.indices[entries[0]]} of document {rows[0]} has probability 0 in every "
+            f"topic, and so have {n_others} other words, in {len(np.unique(rows))} documents: leave "
+            "such words out, or give smoothing, such as 1e-6"
+        )

@@ -88,6 +88,20 @@ class LDATopics:
         """
         return np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
 
+    def smoothed(self, share: float) -> Self:
+        """Topics of which `share`, from 0 to below 1, is even over all words: (1 - s) φ + s / V.
+
+        No word is impossible then. It is another model, and a little worse at what it knew.
+
+        Raises
+        ------
+        ValueError
+            If `share` is not in [0, 1).
+        """
+        if not 0 <= share < 1:
+            raise ValueError(f"smoothing must be from 0 to below 1, found {share}")
+        return type(self)((1.0 - share) * self.topic_word + share / self.n_words, self.alpha)
+
     def transform(
         self,
         counts: Any,

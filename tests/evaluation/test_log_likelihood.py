@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from evaluation import log_likelihood
+from evaluation import ZeroProbabilityError, log_likelihood
 from evaluation.log_likelihood import METHODS
 from models import LDATopics, OnlineLDA
 
@@ -107,16 +107,41 @@ def test_the_callers_matrix_is_left_alone(method, dtype, read_only):
         assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("error", "ignore:divide by zero:RuntimeWarning")
+IMPOSSIBLE = LDATopics([[0.5, 0.5, 0.0, 0.0], [0.1, 0.9, 0.0, 0.0]], [1.0, 0.5])
+
+
 @LDA_METHODS
-def test_an_impossible_word(method):
-    model = LDATopics([[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]], [1.0, 0.5])
-    found = log_likelihood(model, [[1, 2, 9], [2, 2, 0], [0, 0, 3]], method, random_state=0)
-    assert found.log_likelihood[0] == -np.inf
-    assert np.isfinite(found.log_likelihood[1])
-    assert found.log_likelihood[2] == -np.inf
-    assert found.perplexity == np.inf
-    assert np.isnan(found.nats_per_word_standard_error)
+def test_an_impossible_word_is_an_error_that_names_it(method):
+    message = r"word 2 of document 1 .* 1 other words, in 2 documents.*smoothing"
+    with pytest.raises(ZeroProbabilityError, match=message):
+        log_likelihood(IMPOSSIBLE, [[1, 2, 0, 0], [2, 2, 1, 0], [0, 0, 3, 1]], method)
+    with pytest.raises(ZeroProbabilityError, match="word 3 of document 0"):
+        log_likelihood(IMPOSSIBLE, [[1, 2, 0, 1]], method)
+
+
+@LDA_METHODS
+def test_a_count_of_zero_is_no_word(method):
+    counts = sparse.csr_array(([1, 0, 2], [0, 2, 1], [0, 2, 3]), shape=(2, 4))
+    assert np.isfinite(log_likelihood(IMPOSSIBLE, counts, method).total)
+
+
+@LDA_METHODS
+def test_a_word_that_one_topic_has_is_possible(method):
+    model = LDATopics([[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]], [1.0, 0.5])
+    found = log_likelihood(model, [[3, 2, 4], [0, 3, 3], [0, 0, 5]], method, random_state=0)
+    assert np.isfinite(found.log_likelihood).all()
+
+
+@LDA_METHODS
+def test_smoothing_on_request(method):
+    counts = [[1, 2, 0, 0], [2, 2, 1, 0], [0, 0, 3, 1]]
+    found = log_likelihood(IMPOSSIBLE, counts, method, smoothing=0.01, random_state=0)
+    expected = log_likelihood(IMPOSSIBLE.smoothed(0.01), counts, method, random_state=0)
+    assert np.isfinite(found.log_likelihood).all()
+    assert (found.log_likelihood == expected.log_likelihood).all()
+    for bad in (-0.1, 1.0, np.nan):
+        with pytest.raises(ValueError, match="smoothing"):
+            log_likelihood(IMPOSSIBLE, counts, method, smoothing=bad)
 
 
 @LDA_METHODS
