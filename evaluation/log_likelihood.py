@@ -137,7 +137,7 @@ def _check_possible(topics: LDATopics, documents: sparse.csr_array) -> None:
         rows = np.searchsorted(documents.indptr, entries, side="right") - 1
         n_others = len(np.unique(documents.indices[entries])) - 1
         raise ZeroProbabilityError(
-            f"word {documents.indices[entries[0]]} of document {rows[0]} has probability 0 in every "
-            f"topic, and so have {n_others} other words, in {len(np.unique(rows))} documents: leave "
-            "such words out, or give smoothing, such as 1e-6"
+            f"word {documents.indices[entries[0]]} of document {rows[0]} has probability 0 in "
+            f"every topic, and so have {n_others} other words, in {len(np.unique(rows))} "
+            "documents: leave such words out, or give smoothing, such as 1e-6"
         )
