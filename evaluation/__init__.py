@@ -1,18 +1,23 @@
 """How good a model is: held-out likelihood with standard errors, coherence, differences."""
 
+from evaluation.certificate import Certificate, certify
 from evaluation.coherence import Coherence, coherence
 from evaluation.estimate import LikelihoodEstimate
+from evaluation.lda.exact import ExactCostError
 from evaluation.log_likelihood import ZeroProbabilityError, log_likelihood
 from evaluation.paired_difference import PairedDifference, paired_difference
 from evaluation.running_text import RunningText
 from evaluation.topic_quality import diversity, exclusivity
 
 __all__ = [
+    "Certificate",
     "Coherence",
+    "ExactCostError",
     "LikelihoodEstimate",
     "PairedDifference",
     "RunningText",
     "ZeroProbabilityError",
+    "certify",
     "coherence",
     "diversity",
     "exclusivity",

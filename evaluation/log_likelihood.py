@@ -9,7 +9,13 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from evaluation.lda.completion import completion
+from evaluation.lda.exact import exact
+from evaluation.lda.harmonic_mean import harmonic_mean
+from evaluation.lda.left_to_right import left_to_right_particle
+from evaluation.lda.left_to_right_sequential import left_to_right_sequential
+from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
 from evaluation.lda.variational_bound import variational_bound
+from evaluation.target_error import reach_standard_error
 from models import LDATopics, seed_from
 
 if TYPE_CHECKING:
@@ -26,7 +32,16 @@ class ZeroProbabilityError(ValueError):
 
 
 METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
-    LDATopics: {"completion": completion, "variational-bound": variational_bound},
+    LDATopics: {
+        "completion": completion,
+        "exact": exact,
+        "harmonic-mean": harmonic_mean,
+        "left-to-right-particle": left_to_right_particle,
+        "left-to-right-sequential": left_to_right_sequential,
+        "mean-field-is-1": mean_field_is_1,
+        "mean-field-is-2": mean_field_is_2,
+        "variational-bound": variational_bound,
+    },
 }
 """For each kind of model its estimators: function(model, counts, n_samples, seed, n_jobs)."""
 
@@ -37,7 +52,9 @@ def log_likelihood(
     method: str = "completion",
     *,
     n_samples: int | None = None,
+    target_standard_error: float | None = None,
     smoothing: float = 0.0,
+    max_memory: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
@@ -49,12 +66,20 @@ def log_likelihood(
     counts : sparse or dense (D, V)
         How often each word occurs in each document; whole numbers, none negative.
     method : str
-        For LDA "completion" or "variational-bound".
+        For LDA "exact" (short documents, few topics), "left-to-right-sequential" (the best of those
+        that sample), "mean-field-is-1", "mean-field-is-2", "left-to-right-particle",
+        "harmonic-mean" (known to be bad), "variational-bound", or "completion", which is of half of
+        each document.
     n_samples : int, optional
         Monte Carlo samples a document; each method has a default. Deterministic ones ignore it.
+    target_standard_error : float, optional
+        In nats: each document gets as many samples as its Monte Carlo error takes to come down to
+        this; `n_samples` is then what is first tried.
     smoothing : float
         Share of each topic that is spread evenly over all words before documents are scored, so
         that none is impossible; 0, no smoothing, by default (see `LDATopics.smoothed`).
+    max_memory : int, optional
+        Bytes that "exact" may take, 2 GiB by default; what needs more is refused. Others ignore it.
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
@@ -69,6 +94,8 @@ def log_likelihood(
     ------
     ZeroProbabilityError
         If a document holds a word that no topic has: a ValueError.
+    ExactCostError
+        If the exact likelihood would take too much memory or time: a ValueError.
     ValueError
         If the method is not one of the model's, or `counts` does not fit the model, or holds a
         value that is no count.
@@ -97,8 +124,20 @@ def log_likelihood(
     documents = _check_counts(counts, topics.n_words)
     topics = topics.smoothed(smoothing) if smoothing else topics
     _check_possible(topics, documents)
-    seed = seed_from(random_state)
-    return methods[method](topics, documents, n_samples=n_samples, seed=seed, n_jobs=n_jobs)
+    settings: dict[str, Any] = {
+        "n_samples": n_samples,
+        "seed": seed_from(random_state),
+        "n_jobs": n_jobs,
+    }
+    if method == "exact" and max_memory is not None:
+        settings["max_memory"] = max_memory
+    if target_standard_error is None or methods[method] is exact:
+        return methods[method](topics, documents, **settings)
+    if not (np.isfinite(target_standard_error) and target_standard_error > 0):
+        raise ValueError(f"target_standard_error must be positive, found {target_standard_error}")
+    return reach_standard_error(
+        methods[method], topics, documents, target_standard_error, **settings
+    )
 
 
 def _check_counts(counts: Any, n_words: int) -> sparse.csr_array:

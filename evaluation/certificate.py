@@ -1,0 +1,236 @@
+"""`certify`: whether an estimator gets the likelihood of documents like these right.
+
+The exact log-probability of real documents is out of reach for most models, but not out of doubt:
+documents that are simulated from the model itself come with an exact draw from the posterior of
+their topics, and with it log p of each lies between two stochastic bounds (Grosse, Ghahramani &
+Adams 2015). An estimator that scores documents of the same lengths, under the same topics, outside
+that bracket is wrong; and the bracket's width says how much of an error it would not notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from evaluation.lda.annealed_bounds import (
+    DEFAULT_CHAINS,
+    DEFAULT_TEMPERATURES,
+    AnnealedBounds,
+    annealed_bounds,
+)
+from evaluation.lda.simulate import checked_lengths, simulated_documents
+from evaluation.log_likelihood import log_likelihood
+from models import LDATopics, seed_from
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evaluation.estimate import LikelihoodEstimate
+
+DEFAULT_DOCUMENTS = 100
+STANDARD_ERRORS = 2.0
+"""Paired standard errors by which the bracket is widened before values are called outside it."""
+ROUNDING = 1e-9
+"""So much of a log-likelihood is no difference: bounds can be exact, with standard errors 0."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Where an estimator's values stand to a bracket of the truth, on simulated documents.
+
+    Means are over documents and in nats a document, if nothing else is said. Standard errors are
+    over documents: they hold what chains and estimator add by chance, and those of differences are
+    paired, each document with itself.
+    """
+
+    method: str
+    direction: str
+    """What the estimator says of its own error, as in `LikelihoodEstimate`."""
+    n_documents: int
+    n_tokens: int
+    log_likelihood: float
+    """Mean of the estimator's values."""
+    log_likelihood_standard_error: float
+    lower: float
+    """Mean of the annealed lower bounds: in expectation not above the mean of log p."""
+    lower_standard_error: float
+    upper: float
+    """Mean of the annealed upper bounds: in expectation not below the mean of log p."""
+    upper_standard_error: float
+    gap: float
+    """upper - lower. Below 0 only by chance."""
+    gap_standard_error: float
+    gap_per_word: float
+    """Nats a word."""
+    gap_per_word_standard_error: float
+    above_lower: float
+    """log_likelihood - lower. Far below 0: the estimator's values are too low."""
+    above_lower_standard_error: float
+    below_upper: float
+    """upper - log_likelihood. Far below 0: the estimator's values are too high."""
+    below_upper_standard_error: float
+    consistent: bool
+    """Neither of the two is further below 0 than `STANDARD_ERRORS` of its standard errors. The
+    logarithm of a noisy unbiased estimate is too low on average: that can make it False, too."""
+    n_samples: int | None
+    """Of the estimator; None for its default."""
+    n_chains: int
+    n_temperatures: int
+    seed: int
+
+
+def certify(
+    model: Any,
+    lengths_or_counts: Any,
+    method: str,
+    *,
+    n_documents: int = DEFAULT_DOCUMENTS,
+    n_samples: int | None = None,
+    n_chains: int = DEFAULT_CHAINS,
+    n_temperatures: int = DEFAULT_TEMPERATURES,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Certificate:
+    """Simulate documents from a model, bracket their log-probability, and score them by a method.
+
+    Parameters
+    ----------
+    model : LDATopics, or an estimator with a fitted `topics_` of that kind
+    lengths_or_counts : (D,) or sparse or dense (D, V)
+        Documents as long as these are simulated: their numbers of tokens, or counts.
+    method : str
+        A method of `evaluation.log_likelihood` that scores whole documents.
+    n_documents : int
+        Of the documents that have a token at most so many, drawn at random; at least 2.
+    n_samples : int, optional
+        Monte Carlo samples a document of the method; each has a default.
+    n_chains, n_temperatures : int
+        Of annealed importance sampling, in each direction; the more, the narrower the bracket.
+    random_state : int, Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Raises
+    ------
+    ValueError
+        If the method scores something else than whole documents in order, such as completion, or
+        fewer than two documents have a token, or whatever `log_likelihood` refuses.
+    TypeError
+        If the model is no LDA.
+    sklearn.exceptions.NotFittedError
+        If the model is an estimator that has not been fitted.
+    """
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    topics: Any = getattr(model, "topics_", model)
+    if not isinstance(topics, LDATopics):
+        raise TypeError(f"only LDA can be certified, found a {type(model).__name__}")
+    seed = seed_from(random_state)
+    choosing, simulating, scoring, annealing = np.random.SeedSequence(seed).generate_state(4)
+    lengths = _lengths_of(lengths_or_counts, topics.n_words)
+    lengths = _chosen(lengths, n_documents, np.random.default_rng(choosing))
+    counts, assignments = simulated_documents(topics, lengths, np.random.default_rng(simulating))
+    estimate = log_likelihood(
+        topics, counts, method, n_samples=n_samples, random_state=int(scoring), n_jobs=n_jobs
+    )
+    if estimate.direction == "plug-in" or not np.array_equal(estimate.n_tokens, lengths):
+        raise ValueError(
+            f"method = {method!r} scores {estimate.total_tokens} of {lengths.sum()} tokens, "
+            f"direction {estimate.direction!r}: only log-probabilities of whole documents can be "
+            "certified, such as those of a left-to-right method"
+        )
+    if estimate.convention != "sequence":
+        raise ValueError(f"method = {method!r} scores bags of words: bounds are of sequences")
+    bounds = annealed_bounds(
+        topics,
+        counts,
+        assignments,
+        n_samples=n_chains,
+        n_temperatures=n_temperatures,
+        seed=int(annealing),
+        n_jobs=n_jobs,
+    )
+    return _certificate(estimate, bounds, n_samples, seed)
+
+
+def _lengths_of(lengths_or_counts: Any, n_words: int) -> NDArray[np.int64]:
+    if not sparse.issparse(lengths_or_counts) and np.ndim(lengths_or_counts) != 2:
+        return checked_lengths(lengths_or_counts)
+    counts = sparse.csr_array(lengths_or_counts)
+    if counts.shape[1] != n_words:
+        raise ValueError(
+            f"counts has {counts.shape[1]} words, the model {n_words}: "
+            "count the documents against the model's vocabulary"
+        )
+    if counts.data.size and (counts.data.min() < 0 or (counts.data % 1 != 0).any()):
+        raise ValueError("counts must be whole numbers, none negative")
+    return np.asarray(counts.sum(axis=1)).ravel().astype(np.int64)
+
+
+def _chosen(
+    lengths: NDArray[np.int64], n_documents: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """At most `n_documents` of the lengths that are not 0, at random, in their order."""
+    if isinstance(n_documents, bool) or not isinstance(n_documents, (int, np.integer)):
+        raise TypeError(f"n_documents must be an integer, found {n_documents!r}")
+    if n_documents < 2:
+        raise ValueError(f"n_documents must be at least 2, found {n_documents}")
+    lengths = lengths[lengths > 0]
+    if len(lengths) < 2:
+        raise ValueError(f"two documents with a token at least are needed, found {len(lengths)}")
+    n = min(int(n_documents), len(lengths))
+    return lengths[np.sort(rng.choice(len(lengths), n, replace=False))]
+
+
+def _certificate(
+    estimate: LikelihoodEstimate, bounds: AnnealedBounds, n_samples: int | None, seed: int
+) -> Certificate:
+    values, n_tokens = estimate.log_likelihood, bounds.n_tokens
+    log_likelihood_mean, log_likelihood_error = _mean(values)
+    lower, lower_error = _mean(bounds.lower)
+    upper, upper_error = _mean(bounds.upper)
+    gap, gap_error = _mean(bounds.upper - bounds.lower)
+    gap_per_word = gap / n_tokens.mean()
+    # Of a ratio of sums, as in `LikelihoodEstimate.nats_per_word_standard_error`.
+    _, residual_error = _mean(bounds.upper - bounds.lower - gap_per_word * n_tokens)
+    above_lower, above_lower_error = _mean(values - bounds.lower)
+    below_upper, below_upper_error = _mean(bounds.upper - values)
+    tolerance = ROUNDING * abs(lower)
+    return Certificate(
+        method=estimate.method,
+        direction=estimate.direction,
+        n_documents=len(values),
+        n_tokens=int(n_tokens.sum()),
+        log_likelihood=log_likelihood_mean,
+        log_likelihood_standard_error=log_likelihood_error,
+        lower=lower,
+        lower_standard_error=lower_error,
+        upper=upper,
+        upper_standard_error=upper_error,
+        gap=gap,
+        gap_standard_error=gap_error,
+        gap_per_word=float(gap_per_word),
+        gap_per_word_standard_error=float(residual_error / n_tokens.mean()),
+        above_lower=above_lower,
+        above_lower_standard_error=above_lower_error,
+        below_upper=below_upper,
+        below_upper_standard_error=below_upper_error,
+        consistent=bool(
+            above_lower >= -STANDARD_ERRORS * above_lower_error - tolerance
+            and below_upper >= -STANDARD_ERRORS * below_upper_error - tolerance
+        ),
+        n_samples=n_samples,
+        n_chains=bounds.n_chains,
+        n_temperatures=bounds.n_temperatures,
+        seed=seed,
+    )
+
+
+def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean over documents and its standard error."""
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))

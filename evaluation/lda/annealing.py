@@ -1,0 +1,229 @@
+"""Annealed importance sampling of a document's topics, upwards and downwards.
+
+Under fixed topics a document's words j_1..j_L and their topics z have the probability
+
+    p(z, j) = ∏_l φ[z_l, j_l] · DM(C; alpha),  DM(C; alpha) = ∏_k (alpha_k)_{C_k} / (Σalpha)_L
+
+with (a)_n = a (a + 1) ... (a + n - 1) and C_k tokens in topic k (Buntine 2009, eq. 1). The path of
+distributions from easy to wanted, t from 0 to 1, is that of the prior alpha / t:
+
+    f_t(z) = ∏_l φ[z_l, j_l] · ∏_k ∏_{i<C_k} (alpha_k + t i) / ∏_{i<L} (Σalpha + t i)
+
+At t = 0 tokens are independent, z_l = k in proportion to φ[k, j_l] alpha_k, and the sum of f_0 over
+all z is Z_0 = ∏_l Σ_k φ[k, j_l] alpha_k / Σalpha. At t = 1 it is what is wanted, p(j). Words that
+a topic does not have do no harm on the way, as they would if likelihoods were raised to powers.
+A Gibbs sweep leaves f_t as it is: p(z_l = k | others) ∝ φ[k, j_l] (alpha_k + t C_k^{-l}).
+
+Upwards (Neal 2001): z from f_0, and for each next temperature t' the weight is multiplied by
+f_t'(z) / f_t(z), then z is swept at t'. The mean weight times Z_0 is p(j) in expectation, so its
+logarithm is below log p(j) in expectation, and by Markov's inequality above log p(j) + b with a
+probability less than exp(-b).
+
+Downwards (Grosse, Ghahramani & Adams 2015, "Sandwiching the marginal likelihood using bidirectional
+Monte Carlo"): the same path backwards, tokens of each sweep visited in the opposite order, from a z
+that is an exact draw from p(z | j). Documents that were simulated have one: the topics they were
+made with. The mean of 1 / weight is Z_0 / p(j) in expectation: an upper bound of the same kind.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+
+Floats = NDArray[np.float64]
+
+LARGE = 1e100
+"""A product that has grown to this is put into a sum of logarithms."""
+BELOW_ONE = 1.0 - 1e-15
+"""Rounding must not draw what lies behind the last cumulative sum."""
+
+
+class Document(NamedTuple):
+    """A document of L tokens and U different words as kernels read it."""
+
+    weight: Floats
+    """(U, K), φ of each word, divided by its largest."""
+    cumulative: Floats
+    """(U, K), Σ_{k' <= k} weight_k' alpha_k'."""
+    word_of: NDArray[np.int32]
+    """(L,), row of each token's word."""
+    alpha: Floats
+    """(K,)."""
+
+
+class Tally(NamedTuple):
+    """How many tokens each topic has, of those only that have one: they are few of many."""
+
+    topic: NDArray[np.int32]
+    """(K,), the topics that have tokens, in no order."""
+    n: Floats
+    """(K,), how many."""
+    place: NDArray[np.int32]
+    """(K,), where a topic stands in these two; -1 for one without tokens."""
+    n_active: NDArray[np.int32]
+    """(1,), how many topics stand there."""
+    share: Floats
+    """(K,), room for a token's probabilities."""
+
+
+@kernel
+def _tally_of(topic_of: NDArray[np.int32], n_topics: int) -> Tally:
+    topic, n = np.zeros(n_topics, dtype=np.int32), np.zeros(n_topics)
+    place, n_active = np.full(n_topics, -1, dtype=np.int32), np.zeros(1, dtype=np.int32)
+    for k in topic_of:
+        if place[k] < 0:
+            place[k] = n_active[0]
+            topic[n_active[0]] = k
+            n_active[0] += 1
+        n[place[k]] += 1.0
+    return Tally(topic, n, place, n_active, np.zeros(n_topics))
+
+
+@kernel
+def _sweep(
+    document: Document,
+    t: float,
+    backwards: bool,
+    topic_of: NDArray[np.int32],
+    tally: Tally,
+    rng: np.random.Generator,
+) -> None:
+    """Give every token a topic k in proportion to weight_k (alpha_k + t C_k), C without the token.
+
+    Mutates `topic_of` (L,), where -1 stands for no topic yet, and `tally`, which counts it. The sum
+    over alpha_k is of all topics and is known, that over t C_k is of the few that have tokens: the
+    part is drawn first, then the topic in it (Yao, Mimno & McCallum 2009, §3.2).
+    """
+    topic, n, place, share = tally.topic, tally.n, tally.place, tally.share
+    weight, cumulative, word_of = document.weight, document.cumulative, document.word_of
+    n_tokens, n_topics = len(topic_of), weight.shape[1]
+    n_active = tally.n_active[0]
+    for i in range(n_tokens):
+        token = n_tokens - 1 - i if backwards else i
+        k, u = topic_of[token], word_of[token]
+        if k >= 0:
+            a = place[k]
+            n[a] -= 1.0
+            if n[a] == 0.0:  # the last one takes its place
+                n_active -= 1
+                topic[a], n[a] = topic[n_active], n[n_active]
+                place[topic[a]] = a
+                place[k] = -1
+        of_counts = 0.0
+        for a in range(n_active):
+            share[a] = weight[u, topic[a]] * n[a]
+            of_counts += share[a]
+        of_prior = cumulative[u, n_topics - 1]
+        uniform = rng.random() * (of_prior + t * of_counts)
+        if uniform >= of_prior and t * of_counts > 0.0:
+            k = topic[_place_of(share, n_active, (uniform - of_prior) / t)]
+        else:
+            k = _first_above(cumulative, u, min(uniform, of_prior * BELOW_ONE))
+        if place[k] < 0:
+            place[k] = n_active
+            topic[n_active], n[n_active] = k, 0.0
+            n_active += 1
+        n[place[k]] += 1.0
+        topic_of[token] = k
+    tally.n_active[0] = n_active
+
+
+@kernel
+def _place_of(share: Floats, n: int, rest: float) -> int:
+    """The first place up to which the n shares come to more than `rest`.
+
+    If rounding has left a rest above their sum, the last place that has a share.
+    """
+    a = 0
+    while a < n and rest >= share[a]:
+        rest -= share[a]
+        a += 1
+    if a == n:
+        a -= 1
+        while share[a] == 0.0:
+            a -= 1
+    return a
+
+
+@kernel
+def _first_above(cumulative: Floats, u: int, sought: float) -> int:
+    """The first k with cumulative[u, k] above `sought`, which is below the last."""
+    low, high = 0, cumulative.shape[1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[u, middle] > sought:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def _log_ratio(alpha: Floats, tally: Tally, above: float, below: float) -> float:
+    """How much a weight gains: log ∏_k ∏_{i<C_k} (alpha_k + above · i) / (alpha_k + below · i).
+
+    As a product of ratios, not a difference of two sums: steps may be as small as they like.
+    """
+    total, product = 0.0, 1.0
+    for a in range(tally.n_active[0]):
+        prior = alpha[tally.topic[a]]
+        for i in range(1, int(tally.n[a])):
+            product *= (prior + above * i) / (prior + below * i)
+            if product > LARGE:
+                total += np.log(product)
+                product = 1.0
+    return float(total + np.log(product))
+
+
+@kernel
+def log_weights_upwards(
+    document: Document, temperatures: Floats, n_chains: int, rng: np.random.Generator
+) -> Floats:
+    """Log-weights (n_chains,) of independent chains from t = 0 to t = 1.
+
+    `temperatures` (T,) increase from 0 to 1. What only depends on the document's length is left out
+    of a weight: the mean of exp(log_weights) is p(j) / Z_0 · ∏_{i<L} (1 + i / Σalpha).
+    """
+    last = len(temperatures) - 1
+    result = np.zeros(n_chains)
+    topic_of = np.empty(len(document.word_of), dtype=np.int32)
+    for chain in range(n_chains):
+        tally = _tally_of(topic_of[:0], len(document.alpha))
+        topic_of[:] = -1
+        for s in range(last):
+            _sweep(document, temperatures[s], False, topic_of, tally, rng)
+            result[chain] += _log_ratio(document.alpha, tally, temperatures[s + 1], temperatures[s])
+    return result
+
+
+@kernel
+def log_weights_downwards(
+    document: Document,
+    temperatures: Floats,
+    n_chains: int,
+    exact: NDArray[np.int32],
+    rng: np.random.Generator,
+) -> Floats:
+    """Log-weights (n_chains,) of chains from t = 1 to t = 0, each the reverse of one upwards.
+
+    `exact` (L,) are topics drawn from p(z | j). The first chain starts there, each other one a
+    sweep at t = 1 from where the one before did: all are draws from p(z | j), though not
+    independent. The mean of exp(-log_weights) is Z_0 / p(j) / ∏_{i<L} (1 + i / Σalpha).
+    """
+    last, n_topics = len(temperatures) - 1, len(document.alpha)
+    result = np.zeros(n_chains)
+    start = exact.copy()
+    for chain in range(n_chains):
+        if chain > 0:
+            _sweep(document, 1.0, False, start, _tally_of(start, n_topics), rng)
+        topic_of = start.copy()
+        tally = _tally_of(topic_of, n_topics)
+        for s in range(last - 1, -1, -1):
+            result[chain] += _log_ratio(document.alpha, tally, temperatures[s + 1], temperatures[s])
+            if s > 0:
+                _sweep(document, temperatures[s], True, topic_of, tally, rng)
+    return result

@@ -1,0 +1,269 @@
+"""The filter over topic counts: exactly log p(j_l | j_<l) of a document's tokens, topics fixed.
+
+A document's probability depends on its topic assignments only through how often each topic was
+assigned (Buntine 2009, eq. 1). So there is no need for the K^L assignments: let f_l(C) be the joint
+probability of the first l tokens and of topic counts C, ΣC = l. Then f_0(0) = 1 and, as each token
+takes its topic by eq. 7,
+
+    f_{l+1}(C) = Σ_k f_l(C - e_k) φ_k,j_l (C_k - 1 + α_k) / (l + Σα)
+
+and p(j_0..j_l) = Σ_C f_{l+1}(C). All terms are positive, so nothing cancels. Dividing f by its sum
+after each token keeps it in range; the sums are the p(j_l | j_<l).
+
+The last topic's count is what is missing to l, so f_l is held as one array over the simplex
+{c_1..c_{K-1} : Σc <= L}, laid out once for the whole document. A block is what has one prefix
+(c_1..c_{K-3}); blocks are in lexicographic order. In a block stands a row for each sum s of the two
+counts that are left, (0, s) to (s, 0), for s from 0 to L - Σ prefix: so where the prefix differs,
+blocks agree. A token changes the array in place, from the last block and row to the first: what
+f(C) is made of is f(C - e_k), which comes before it. That takes binom(L+K-1, K-1) numbers, and
+K binom(L+K, K) multiplications and additions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SMALLEST = 1e-290
+"""What is smaller is taken for 0: arithmetic on numbers that are not normal is slow."""
+
+
+@kernel
+def filter_counts(
+    word_of: NDArray[np.int64],
+    word_topic: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    alpha_sum: float,
+    in_logs: bool,
+    log_conditional: NDArray[np.float64],
+) -> None:
+    """Put log p(j_l | j_<l), the topics' probabilities being `word_topic`, in `log_conditional`.
+
+    Parameters
+    ----------
+    word_of
+        (L,) rows of `word_topic`, for each token in order.
+    word_topic
+        (U, K), K >= 2, scaled so that each row's largest is about 1, or their logarithms if
+        `in_logs`. Then f is held in logs: slower by far, but no value is too small.
+    alpha, alpha_sum
+        (K,), and its sum over all topics: more than these, if some have none of the words.
+    log_conditional
+        (L,), written.
+    """
+    n_tokens, n_topics = len(word_of), len(alpha)
+    size = simplex_sizes(n_topics, n_tokens + 1)
+    f = np.full(size[n_topics - 1, n_tokens], -np.inf if in_logs else 0.0)
+    f[0] = 0.0 if in_logs else 1.0
+    log_scale = 0.0
+    # What multiplies f for each topic, by c = C_k of the sum: φ (c - 1 + α_k), and for l + 1 - c.
+    rising, falling = np.empty((2, n_topics, n_tokens + 1))
+    for seen in range(n_tokens):
+        log_scale -= np.log(seen + alpha_sum)
+        for k in range(n_topics):
+            weights = rising[k, : seen + 2]
+            if in_logs:
+                weight = word_topic[word_of[seen], k] + log_scale
+                for c in range(1, seen + 2):
+                    weights[c] = weight + np.log(c - 1 + alpha[k])
+                weights[0] = -np.inf
+            else:
+                weight = word_topic[word_of[seen], k] * np.exp(log_scale)
+                for c in range(1, seen + 2):
+                    weights[c] = weight * (c - 1 + alpha[k])
+                weights[0] = 0.0
+            falling[k, : seen + 2] = weights[::-1]
+        log_conditional[seen] = add_token(
+            f, n_tokens, rising[:, : seen + 2], falling[:, : seen + 2], size, in_logs
+        )
+        log_scale = -log_conditional[seen]
+
+
+@kernel
+def simplex_sizes(n_topics: int, n: int) -> NDArray[np.int64]:
+    """(K, n) of which [d, r] is binom(r + d, d): the ways for d counts to add up to r at most."""
+    size = np.ones((n_topics, n), dtype=np.int64)
+    for d in range(1, n_topics):
+        for r in range(1, n):
+            size[d, r] = size[d, r - 1] + size[d - 1, r]
+    return size
+
+
+@kernel
+def add_token(
+    f: NDArray[np.float64],
+    n_tokens: int,
+    rising: NDArray[np.float64],
+    falling: NDArray[np.float64],
+    size: NDArray[np.int64],
+    in_logs: bool,
+) -> float:
+    """Turn f_l into f_{l+1}, in place; the logarithm of its sum.
+
+    `rising` (K, l + 2) holds for each topic, by its count c in f_{l+1}, what f_l(C - e_k) is
+    multiplied by; `falling` (K, l + 2) the same by l + 1 - c.
+    """
+    n_topics, n_counts = rising.shape
+    if n_topics == 2:
+        return add_token_of_two(f, rising[0], falling[1], in_logs)
+    n_prefix = n_topics - 3
+    prefix = np.zeros(n_prefix, dtype=np.int64)
+    left = np.full(n_prefix + 1, n_tokens)  # of L, before each place of the prefix
+    neighbour, neighbour_weight = np.empty(n_prefix, dtype=np.int64), np.empty(n_prefix)
+    total = -np.inf if in_logs else 0.0
+    if n_prefix:
+        prefix[0] = n_counts - 1
+    changed = 0  # the first place of the prefix that has
+    while changed >= 0:
+        for k in range(changed, n_prefix):
+            left[k + 1] = left[k] - prefix[k]
+        start = 0
+        for k in range(n_prefix):
+            start += size[n_topics - 1 - k, left[k]] - size[n_topics - 1 - k, left[k + 1]]
+        # Where the blocks of prefix - e_k begin: what is between is their own and those after it.
+        n_neighbours = 0
+        gap = size[2, left[n_prefix]] + left[n_prefix] + 2
+        for k in range(n_prefix - 1, -1, -1):
+            if prefix[k]:
+                neighbour[n_neighbours] = start - gap
+                neighbour_weight[n_neighbours] = rising[k, prefix[k]]
+                n_neighbours += 1
+            gap += size[n_topics - 1 - k, left[k]]
+        n_rows = n_counts - (n_tokens - left[n_prefix])
+        weights = rising[n_prefix], falling[n_prefix + 1], falling[n_prefix + 2, -n_rows:]
+        neighbours = neighbour[:n_neighbours], neighbour_weight[:n_neighbours]
+        if in_logs:
+            total = add_logs(total, update_block_in_logs(f, start, n_rows, weights, neighbours))
+        else:
+            total += update_block(f, start, n_rows, weights, neighbours)
+        changed = to_prefix_before(prefix, n_counts - 1)
+    return total if in_logs else float(np.log(total))
+
+
+@kernel
+def to_prefix_before(prefix: NDArray[np.int64], most: int) -> int:
+    """Make of `prefix` its lexicographic predecessor, of those whose sum is at most `most`.
+
+    Returns the first place that has changed, -1 if there is no predecessor.
+    """
+    k = len(prefix) - 1
+    while k >= 0 and prefix[k] == 0:
+        k -= 1
+    if k >= 0:
+        prefix[k] -= 1
+        if k + 1 < len(prefix):  # all there can be; what is after it is 0 already
+            for i in range(k + 1):
+                most -= prefix[i]
+            prefix[k + 1] = most
+    return k
+
+
+@kernel
+def update_block(
+    f: NDArray[np.float64],
+    start: int,
+    n_rows: int,
+    weights: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    neighbours: tuple[NDArray[np.int64], NDArray[np.float64]],
+) -> float:
+    """Turn the first rows of the block of f at `start` into those of f_{l+1}; their sum.
+
+    Parameters
+    ----------
+    weights
+        Of the three topics that are not in the prefix: the first one's by c, the second one's by
+        l + 1 - c, and the last one's by row.
+    neighbours
+        Starts of the other blocks that are added, and their weights.
+    """
+    first, second, last = weights
+    most = len(first) - 1
+    for s in range(n_rows - 1, 0, -1):
+        at = start + s * (s + 1) // 2
+        row, above = f[at : at + s + 1], f[at - s : at]
+        mirrored, weight = second[most - s :], last[s]
+        row[s] = row[s] * weight + above[s - 1] * first[s]
+        for c in range(1, s):
+            row[c] = row[c] * weight + above[c - 1] * first[c] + above[c] * mirrored[c]
+        row[0] = row[0] * weight + above[0] * mirrored[0]
+    f[start] *= last[0]
+    block = f[start : start + n_rows * (n_rows + 1) // 2]
+    for m in range(len(neighbours[0])):
+        other, weight = f[neighbours[0][m] :], neighbours[1][m]
+        for i in range(len(block)):
+            block[i] += weight * other[i]
+    total = 0.0
+    for i in range(len(block)):
+        value = block[i] if block[i] >= SMALLEST else 0.0
+        block[i] = value
+        total += value
+    return total
+
+
+@kernel
+def update_block_in_logs(
+    f: NDArray[np.float64],
+    start: int,
+    n_rows: int,
+    weights: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    neighbours: tuple[NDArray[np.int64], NDArray[np.float64]],
+) -> float:
+    """The same where f and all weights are logarithms, and so is what is returned."""
+    first, second, last = weights
+    most = len(first) - 1
+    total = -np.inf
+    for s in range(n_rows - 1, -1, -1):
+        row = s * (s + 1) // 2
+        for c in range(s + 1):
+            value = f[start + row + c] + last[s]
+            if c > 0:
+                value = add_logs(value, f[start + row - s + c - 1] + first[c])
+            if c < s:
+                value = add_logs(value, f[start + row - s + c] + second[most - s + c])
+            for m in range(len(neighbours[0])):
+                value = add_logs(value, f[neighbours[0][m] + row + c] + neighbours[1][m])
+            f[start + row + c] = value
+            total = add_logs(total, value)
+    return total
+
+
+@kernel
+def add_token_of_two(
+    f: NDArray[np.float64],
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    in_logs: bool,
+) -> float:
+    """`add_token` for two topics, where f is by the count of the first."""
+    if in_logs:
+        log_total = -np.inf
+        for c in range(len(first) - 1, -1, -1):
+            value = f[c] + second[c]
+            if c > 0:
+                value = add_logs(value, f[c - 1] + first[c])
+            f[c] = value
+            log_total = add_logs(log_total, value)
+        return log_total
+    total = 0.0
+    for c in range(len(first) - 1, -1, -1):
+        value = f[c] * second[c]
+        if c > 0:
+            value += f[c - 1] * first[c]
+        value = value if value >= SMALLEST else 0.0
+        f[c] = value
+        total += value
+    return float(np.log(total))
+
+
+@kernel
+def add_logs(a: float, b: float) -> float:
+    """log(exp a + exp b)."""
+    if a < b:
+        a, b = b, a
+    return a if b == -np.inf else a + np.log1p(np.exp(b - a))

@@ -1,0 +1,290 @@
+"""The exact log-probability of documents under fixed topics, by the filter over topic counts.
+
+Wherever it can be afforded it is what all estimators are measured by: few topics with documents of
+a hundred tokens, or ten with short ones. What cannot is refused before anything is computed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import betaln
+
+from evaluation.estimate import LikelihoodEstimate
+from evaluation.lda.by_document import for_documents
+from evaluation.lda.count_filter import SMALLEST, filter_counts
+from models.parallel import effective_n_jobs
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from models import LDATopics
+
+    Floats = NDArray[np.float64]
+
+MAX_MEMORY = 2 * 2**30
+"""Bytes, for all documents that are computed at the same time: what any machine can spare."""
+MAX_SECONDS = 3600.0
+"""For one document: an hour of waiting without a sign of life is more likely a mistake."""
+SECONDS_AN_UPDATE, SECONDS_A_STATE = 1e-9, 10e-9
+"""For each topic; measured, and right within a factor of 3 or so. They serve to refuse only."""
+TOLERANCE = 1e-13
+"""The share of a probability that may be lost as too small for a floating-point number."""
+
+
+class ExactCostError(ValueError):
+    """The exact likelihood of some document would take too much memory or time.
+
+    `document` is the costliest one's row, `n_tokens` and `n_topics` are what makes it costly,
+    `n_bytes` and `seconds` are estimates of what it would take (infinity beyond 1e308).
+    """
+
+    def __init__(
+        self,
+        limit: str,
+        document: int,
+        n_tokens: int,
+        n_topics: int,
+        n_bytes: float,
+        seconds: float,
+    ) -> None:
+        super().__init__(
+            f"document {document} has {n_tokens} tokens of {n_topics} topics: its exact likelihood "
+            f"needs {_readable(n_bytes)} and some {seconds:.2g} seconds, and {limit}"
+        )
+        self.document, self.n_tokens, self.n_topics = document, n_tokens, n_topics
+        self.n_bytes, self.seconds = n_bytes, seconds
+
+
+def exact(
+    topics: LDATopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    max_memory: int = MAX_MEMORY,
+) -> LikelihoodEstimate:
+    """Log-probability of each document's tokens in order, θ integrated out: nothing is sampled.
+
+    For a document of L tokens and K topics that have any of its words it takes 8 binom(L+K-1, K-1)
+    bytes and time in proportion to K binom(L+K, K).
+
+    Parameters
+    ----------
+    max_memory : int
+        Bytes for all documents that are computed at the same time. Documents too large for each
+        thread to have one are computed one after the other.
+
+    Raises
+    ------
+    ExactCostError
+        If a document needs more memory than that, or an estimated time above an hour.
+    """
+    del n_samples, seed
+    n_docs = counts.shape[0]
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    cost = _costs(n_tokens, _topics_of(topics, counts), topics.n_topics)
+    _check_affordable(cost, max_memory)
+    log_likelihood = np.zeros(n_docs)
+    is_large = cost.n_bytes > max_memory / effective_n_jobs(n_jobs)
+
+    def compute(large: bool, n_jobs: int | None) -> None:
+        def work(d: int, words: NDArray[np.int32], n: NDArray[np.int64], _: Any) -> None:
+            if is_large[d] == large:
+                log_likelihood[d] = _log_probability(topics, words, n)
+
+        for_documents(counts, 0, n_jobs, work)
+
+    compute(False, n_jobs)
+    if is_large.any():
+        compute(True, 1)
+    return LikelihoodEstimate(
+        log_likelihood=log_likelihood,
+        standard_error=np.zeros(n_docs),
+        n_tokens=n_tokens,
+        method="exact",
+        convention="sequence",
+        direction="exact",
+    )
+
+
+def log_conditionals(
+    topics: LDATopics, words: ArrayLike, *, max_memory: int = MAX_MEMORY
+) -> Floats:
+    """Give log p(j_l | j_<l) for each token j_l of a document (L,), its words in order.
+
+    Raises
+    ------
+    ValueError
+        If `words` are not column numbers of the topics, or one has probability 0 in every topic.
+    ExactCostError
+        If it would take more memory than `max_memory` bytes, or an estimated time above an hour.
+    """
+    given = np.asarray(words)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(
+            f"words must be a list of word numbers, found {given.dtype} of shape {given.shape}"
+        )
+    if not given.size:
+        return np.empty(0)
+    if given.min() < 0 or given.max() >= topics.n_words:
+        raise ValueError(
+            f"words must be from 0 to {topics.n_words - 1}, found {given.min()} to {given.max()}"
+        )
+    different, word_of = np.unique(given, return_inverse=True)
+    impossible = different[topics.word_topic[different].max(axis=1) == 0]
+    if len(impossible):
+        raise ValueError(f"word {impossible[0]} has probability 0 in every topic")
+    document = sparse.csr_array(
+        (np.ones(len(different)), different, [0, len(different)]), shape=(1, topics.n_words)
+    )
+    n_tokens = np.array([len(given)])
+    _check_affordable(_costs(n_tokens, _topics_of(topics, document), topics.n_topics), max_memory)
+    return _conditionals(topics, different, word_of.astype(np.int64), only_total=False)
+
+
+def _log_probability(topics: LDATopics, words: NDArray[np.int32], n: NDArray[np.int64]) -> float:
+    """Of one document, with `n` (U,) tokens of each of the `words` (U,)."""
+    if topics.n_topics == 1:  # any number of tokens
+        return float(n @ np.log(topics.word_topic[words, 0]))
+    # All orders are equally probable. One in which each word is spread evenly over the document
+    # keeps the counts that matter in the end from being improbable on the way.
+    position = np.arange(n.sum()) * ((np.sqrt(5) - 1) / 2) % 1
+    word_of = np.repeat(np.arange(len(n)), n)[np.argsort(position, kind="stable")]
+    return float(_conditionals(topics, words, word_of, only_total=True).sum())
+
+
+def _conditionals(
+    topics: LDATopics, words: NDArray[Any], word_of: NDArray[np.int64], *, only_total: bool
+) -> Floats:
+    """(L,) log p(j_l | j_<l) for j_l = words[word_of[l]]; all that may be right is their sum."""
+    word_topic = topics.word_topic[words]
+    is_used = word_topic.max(axis=0) > 0
+    word_topic, alpha = word_topic[:, is_used], topics.alpha[is_used]
+    alpha_sum = topics.alpha.sum()
+    largest = word_topic.max(axis=1)
+    in_largest = np.log(largest)[word_of]
+    if len(alpha) == 1:
+        n_before = np.arange(len(word_of))
+        only: Floats = in_largest + np.log((n_before + alpha[0]) / (n_before + alpha_sum))
+        return only
+    word_topic /= largest[:, None]
+    result: Floats = np.empty(len(word_of))
+    filter_counts(word_of, word_topic, alpha, alpha_sum, False, result)
+    if not _nothing_is_lost(word_topic[word_of], result, only_total):
+        with np.errstate(divide="ignore"):
+            filter_counts(word_of, np.log(word_topic), alpha, alpha_sum, True, result)
+    result += in_largest
+    return result
+
+
+def _nothing_is_lost(token_topic: Floats, log_conditional: Floats, only_total: bool) -> bool:
+    """Whether what the filter took for 0 is less than TOLERANCE of the sum, for certain.
+
+    With P_l = log p(j_<l), a token loses less than SMALLEST exp(P_l) at each of S counts, and what
+    follows it can have no more probability than exp(B_{l+1}). So all is well if, for all l,
+    L S SMALLEST exp(P_l + B_{l+1} - P_L) <= TOLERANCE. B = 0 is true, and good for each P_l.
+    """
+    n_tokens, n_topics = token_topic.shape
+    log_states = -np.log(n_tokens + n_topics) - betaln(n_tokens + 1, n_topics)
+    least = np.log(SMALLEST) + log_states + np.log(n_tokens) - np.log(TOLERANCE)
+    log_p = np.concatenate(([0.0], np.cumsum(log_conditional)))
+    if log_p[-1] >= least:
+        return True
+    if not only_total or not np.isfinite(log_p[-1]):
+        return False
+    return bool((log_p[:-1] + _future_bound(token_topic)[1:] + least <= log_p[-1]).all())
+
+
+def _future_bound(token_topic: Floats) -> Floats:
+    """(L + 1,) no less than max over θ of log ∏_{m >= l} Σ_k θ_k φ_k,j_m, for each l.
+
+    `token_topic` (L, K) is φ_k,j_l, at most 1. Let φ_m = Σ_k q_k φ_k,j_m for any q that sums to 1;
+    then for n tokens, as the logarithm is concave (Jensen's inequality),
+
+        Σ_m log Σ_k θ_k φ_k,j_m <= Σ_m log φ_m + n log max_k (1/n) Σ_m φ_k,j_m / φ_m
+
+    The best q for all tokens is near the best for the last n where words are spread evenly.
+    """
+    n_tokens, n_topics = token_topic.shape
+    q = np.full(n_topics, 1 / n_topics)
+    for _ in range(50):  # expectation-maximisation
+        q *= (token_topic / (token_topic @ q)[:, None]).mean(axis=0)
+    mixed = token_topic @ q
+    n_after = np.arange(n_tokens, 0, -1)
+    ratio = (token_topic / mixed[:, None])[::-1].cumsum(axis=0)[::-1] / n_after[:, None]
+    bound = np.log(mixed)[::-1].cumsum()[::-1] + n_after * np.log(ratio.max(axis=1))
+    return np.append(np.minimum(bound, 0.0), 0.0)
+
+
+class _Costs(NamedTuple):
+    """Of each document (D,)."""
+
+    n_tokens: NDArray[np.int64]
+    n_topics: NDArray[np.int64]
+    """That have any of its words."""
+    n_bytes: Floats
+    seconds: Floats
+
+
+def _topics_of(topics: LDATopics, counts: sparse.csr_array) -> NDArray[np.int64]:
+    """(D,) how many topics have any of a document's words."""
+    n_docs = counts.shape[0]
+    if (topics.topic_word > 0).all():
+        return np.full(n_docs, topics.n_topics)
+    is_possible = topics.word_topic > 0
+    rows = (counts.indices[a:b] for a, b in zip(counts.indptr, counts.indptr[1:], strict=False))
+    return np.array([is_possible[words].any(axis=0).sum() for words in rows], dtype=np.int64)
+
+
+def _costs(n_tokens: NDArray[np.int64], n_topics: NDArray[np.int64], all_topics: int) -> _Costs:
+    """What each document takes, estimated; all free under one topic."""
+    L, K = n_tokens.astype(np.float64), np.maximum(n_topics, 1).astype(np.float64)
+    with np.errstate(over="ignore"):
+        # binom(n, k) = 1 / ((n + 1) B(n - k + 1, k + 1))
+        log_states = -np.log(L + K) - betaln(L + 1, K)  # binom(L + K - 1, K - 1)
+        states = np.exp(log_states)
+        updates = np.exp(log_states + np.log((L + K) / K))  # binom(L + K, K)
+        n_bytes = 8 * (states + (6 * K + 10) * (L + 2))
+        seconds = K * (SECONDS_AN_UPDATE * updates + SECONDS_A_STATE * states)
+    is_free = (n_tokens == 0) | (all_topics == 1)
+    return _Costs(
+        n_tokens, n_topics, np.where(is_free, 0.0, n_bytes), np.where(is_free, 0.0, seconds)
+    )
+
+
+def _check_affordable(cost: _Costs, max_memory: int) -> None:
+    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
+        raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
+    if max_memory < 1:
+        raise ValueError(f"max_memory must be positive, found {max_memory}")
+    instead = "use a left-to-right method, which samples"
+    for values, most, limit in (
+        (
+            cost.n_bytes,
+            max_memory,
+            f"max_memory is {_readable(max_memory)}: {instead}, or give a higher max_memory",
+        ),
+        (cost.seconds, MAX_SECONDS, f"the limit is {MAX_SECONDS:.0f} seconds: {instead}"),
+    ):
+        if len(values) and values.max() > most:
+            d = int(values.argmax())
+            raise ExactCostError(
+                limit,
+                d,
+                int(cost.n_tokens[d]),
+                int(cost.n_topics[d]),
+                float(cost.n_bytes[d]),
+                float(cost.seconds[d]),
+            )
+
+
+def _readable(n_bytes: float) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.3g} GiB"

@@ -1,0 +1,121 @@
+"""The harmonic mean of p(document | topics of its tokens): the estimator known to be bad.
+
+    1 / p(j) = E[1 / p(j | k)] over k ~ p(k | j),   p(j | k) = ∏_l φ_k_l,j_l
+
+(Griffiths & Steyvers 2004; Buntine 2009, Sec. 3.2.) It is right in the limit, but what decides the
+mean are topics so improbable that no chain of any practical length visits them: without them 1 / p
+comes out too small and p too large. Where some φ are 0 it is not right even in the limit: k with
+p(j | k) = 0 are never drawn, so that it goes to p(j) over the prior probability of all other k.
+
+It is here to be compared with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.estimate import LikelihoodEstimate
+from evaluation.lda.batch_means import standard_error_of_mean
+from evaluation.lda.by_document import for_documents
+from evaluation.lda.token_sweep import document_words, fill_probabilities, pick, resample
+from evaluation.lda.weights import log_mean_of
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from models import LDATopics
+
+    Floats = NDArray[np.float64]
+
+DEFAULT_SAMPLES = 200
+BURN_IN = 20
+"""Sweeps before the first that is recorded."""
+
+
+def harmonic_mean(
+    topics: LDATopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """The harmonic mean of ∏_l φ_k_l,j_l over `n_samples` sweeps of Gibbs sampling, 200 by default.
+
+    The standard error is by batch means of 1 / p (see `standard_error_of_mean`), to first order. It
+    is far too small, as it cannot know of what the chain has not seen; nor can the effective sample
+    size, which is that of the weights 1 / p as if they were independent.
+    """
+    n_sweeps = n_samples or DEFAULT_SAMPLES
+    n_docs = counts.shape[0]
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    log_likelihood, standard_error = np.zeros(n_docs), np.zeros(n_docs)
+    effective_sample_size = np.full(n_docs, np.nan)
+
+    def work(
+        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        document = document_words(topics, words)
+        with np.errstate(divide="ignore"):  # topics without the word are never drawn
+            log_word_topic = np.log(document.word_topic)
+        log_p = log_probabilities_given_topics(
+            document.word_topic,
+            log_word_topic,
+            document.alpha,
+            np.repeat(np.arange(len(n)), n),
+            n_sweeps,
+            rng,
+        )
+        mean = log_mean_of(-log_p)
+        relative = np.exp(-log_p - mean.log_mean)
+        log_likelihood[d] = n @ document.log_scale - mean.log_mean
+        standard_error[d] = standard_error_of_mean(relative)
+        effective_sample_size[d] = mean.effective_sample_size
+
+    for_documents(counts, seed, n_jobs, work)
+    return LikelihoodEstimate(
+        log_likelihood=log_likelihood,
+        standard_error=standard_error,
+        n_tokens=n_tokens,
+        method="harmonic-mean",
+        convention="sequence",
+        direction="upward biased",
+        effective_sample_size=effective_sample_size,
+        n_samples=np.where(n_tokens > 0, n_sweeps, 0),
+    )
+
+
+@kernel
+def log_probabilities_given_topics(
+    word_topic: Floats,
+    log_word_topic: Floats,
+    alpha: Floats,
+    word_of: NDArray[np.int64],
+    n_sweeps: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Logarithms of p(j | k) (n_sweeps,) after each sweep of a chain of k given all words j.
+
+    The chain starts from topics drawn left to right, each given the words up to its own.
+    """
+    n_tokens, n_topics = len(word_of), len(alpha)
+    log_p = np.empty(n_sweeps)
+    topic_of = np.zeros(n_tokens, dtype=np.int64)
+    n_k, p = np.zeros(n_topics), np.empty(n_topics)
+    for t in range(n_tokens):
+        total = fill_probabilities(word_topic, word_of[t], alpha, n_k, p)
+        k = pick(p, rng.random() * total)
+        topic_of[t] = k
+        n_k[k] += 1.0
+    for sweep in range(-BURN_IN, n_sweeps):
+        resample(word_topic, alpha, word_of, n_tokens, topic_of, n_k, p, rng)
+        if sweep >= 0:
+            total = 0.0
+            for t in range(n_tokens):
+                total += log_word_topic[word_of[t], topic_of[t]]
+            log_p[sweep] = total
+    return log_p

@@ -1,0 +1,318 @@
+"""Left to right with particles that know what is to come: unbiased, and sparse in topics.
+
+log p(j) = Σ_u log p(word u | words before it), each term a mean over particles that hold topics of
+the words before (Buntine 2009, eqs. 5 to 7). The paper's samplers resample all topics before each
+word, which is quadratic in the length of a document, and their chains lag behind what they should
+be distributed as. Here the mean is weighted, so that nothing has to catch up:
+
+- A particle carries the product of its terms as its weight. When the weights have become too
+  unequal, particles are drawn anew by weight, and each resamples its topics once (Gilks & Berzuini
+  2001; Del Moral, Doucet & Jasra 2006). The mean of the weights is unbiased for p(j) with any
+  number of particles. Topics are resampled only then.
+- Tokens of one word are one step, summed over their topics exactly (see `particles`).
+- Words come in an order of our choice, as p(j) does not depend on it: those first that leave the
+  least doubt of their topic.
+- While words are still to come, the prior of the topics is α plus a share of the counts that the
+  mean field expects of them. These phantom tokens are taken out one by one as the words come in,
+  each with the factor by which that changes the weight; at the end there are none. Any such
+  sequence of distributions gives the same mean; a good one gives less variance.
+- The variance of the mean is estimated from the particles of one run, by those that descend from
+  different ones at the start (Lee & Whiteley 2018, eq. 10); drawing anew is multinomial for that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.estimate import LikelihoodEstimate
+from evaluation.lda.by_document import for_documents
+from evaluation.lda.mean_field import N_CYCLES, mean_field
+from evaluation.lda.particles import (
+    Groups,
+    Particles,
+    copy_particle,
+    new_particles,
+    use_prior,
+    visit_groups,
+)
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from models import LDATopics
+
+Floats = NDArray[np.float64]
+Ints64 = NDArray[np.int64]
+
+DEFAULT_PARTICLES = 100
+RESAMPLE_BELOW = 0.5
+"""Particles are drawn anew when their effective number falls below this share of them."""
+PHANTOM_SHARE = 0.1
+"""Share of the expected counts of words to come that is added to the prior."""
+PHANTOM_STEP = 0.05
+"""So many phantom tokens of a topic at least come out at a time: fewer wait for the next time."""
+LARGEST_GROUP = 32
+"""Tokens of one word that are one step: it takes time by the square of them."""
+RUN_NUMBERS = 2**24
+"""Numbers that the particles of one run may take; more particles are several runs."""
+
+
+class Arrangement(NamedTuple):
+    """A document laid out for its particles."""
+
+    groups: Groups
+    phantoms: Floats
+    """(U + 1, K), phantom tokens of each topic before group u comes in; none at the end."""
+    log_scale: float
+    """Log of what the groups' weights were divided by."""
+
+
+class Run(NamedTuple):
+    """What particles come to."""
+
+    log_mean: float
+    relative_variance: float
+    """Of exp(log_mean); NaN for one particle."""
+
+
+def left_to_right_sequential(
+    topics: LDATopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """Left-to-right with `n_samples` particles, 100 by default; unbiased for p with any number."""
+    n_particles = n_samples or DEFAULT_PARTICLES
+    n_docs = counts.shape[0]
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    log_likelihood, variance = np.zeros(n_docs), np.zeros(n_docs)
+
+    def work(
+        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        log_likelihood[d], variance[d] = score_document(
+            topics.word_topic, words, n, topics.alpha, n_particles, rng
+        )
+
+    for_documents(counts, seed, n_jobs, work)
+    scored = n_tokens > 0
+    variance = np.maximum(variance, 0.0)  # where nothing varies, rounding may leave less
+    return LikelihoodEstimate(
+        log_likelihood=log_likelihood,
+        standard_error=np.sqrt(variance),
+        n_tokens=n_tokens,
+        method="left-to-right-sequential",
+        convention="sequence",
+        direction="unbiased",
+        effective_sample_size=np.where(scored, n_particles / (1 + n_particles * variance), np.nan),
+        n_samples=np.where(scored, n_particles, 0),
+    )
+
+
+@kernel
+def score_document(
+    word_topic: Floats,
+    words: NDArray[np.int32],
+    n: Ints64,
+    alpha: Floats,
+    n_particles: int,
+    rng: np.random.Generator,
+) -> Run:
+    """Log p of one document of the different `words` (U,), `n` (U,) times each.
+
+    Runs are independent of each other, so that the mean of theirs is unbiased too.
+    """
+    arrangement = arrange(word_topic, words, n, alpha)
+    n_topics, length = len(alpha), int(n.sum())
+    a_particle = n_topics + 2 * min(n_topics, length) + length
+    n_runs = min(n_particles, -(-n_particles * a_particle // RUN_NUMBERS))
+    log_mean, variance = np.empty(n_runs), np.empty(n_runs)
+    for i in range(n_runs):
+        size = n_particles * (i + 1) // n_runs - n_particles * i // n_runs
+        run = run_particles(arrangement, alpha, size, rng)
+        log_mean[i], variance[i] = (
+            run.log_mean + math.log(size / n_particles),
+            run.relative_variance,
+        )
+    largest = log_mean.max()
+    share = np.exp(log_mean - largest)
+    total = share.sum()
+    return Run(
+        largest + math.log(total) + arrangement.log_scale,
+        (share * share * variance).sum() / (total * total),
+    )
+
+
+@kernel
+def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floats) -> Arrangement:
+    """Groups in the order of doubt, and how many phantom tokens there are before each."""
+    n_topics = len(alpha)
+    rows, doubt, log_scale = np.empty((len(words), n_topics)), np.empty(len(words)), 0.0
+    n_groups = 0
+    for u in range(len(words)):
+        row, p = rows[u], word_topic[words[u]]
+        largest = p.max()
+        log_scale += n[u] * math.log(largest)
+        n_groups += -(-n[u] // LARGEST_GROUP)
+        total, weighted = 0.0, 0.0
+        for k in range(n_topics):
+            row[k] = p[k] / largest
+            share = row[k] * alpha[k]
+            if share > 0.0:
+                total += share
+                weighted += share * math.log(share)
+        doubt[u] = math.log(total) - weighted / total  # entropy of p(topic | word)
+    expected = mean_field(rows, n, alpha, False, N_CYCLES)
+    size, weight = np.empty(n_groups, dtype=np.int64), np.empty((n_groups, n_topics))
+    phantoms = np.zeros((n_groups + 1, n_topics))
+    to_come = np.zeros(n_topics)
+    group = n_groups
+    for u in np.argsort(doubt, kind="mergesort")[::-1]:  # from the last, as counts to come add up
+        left = n[u]
+        while left > 0:
+            group -= 1
+            size[group] = min(left, LARGEST_GROUP)
+            left -= size[group]
+            weight[group] = rows[u]
+            for k in range(n_topics):
+                to_come[k] += PHANTOM_SHARE * size[group] * expected[u, k]
+                more = to_come[k] - phantoms[group + 1, k]
+                phantoms[group, k] = to_come[k] if more > PHANTOM_STEP else phantoms[group + 1, k]
+    start = np.zeros(n_groups + 1, dtype=np.int64)
+    start[1:] = np.cumsum(size)
+    power = np.zeros((n_groups, size.max() + 1))
+    groups = Groups(size, start, weight, power, np.empty_like(weight))
+    return Arrangement(groups, phantoms, log_scale)
+
+
+@kernel
+def run_particles(
+    arrangement: Arrangement, alpha: Floats, n_particles: int, rng: np.random.Generator
+) -> Run:
+    """The mean weight of particles that have seen all groups, without `log_scale`."""
+    groups, phantoms = arrangement.groups, arrangement.phantoms
+    n_groups, n_topics = groups.weight.shape
+    particles = new_particles(n_particles, n_topics, int(groups.start[n_groups]))
+    weight = np.ones(n_particles)  # their mean is kept at 1, and its logarithm in log_mean
+    root = np.arange(n_particles)  # the particle at the start that each descends from
+    prior = alpha + phantoms[0]
+    log_mean, variance, n_resampled = 0.0, 0.0, 0
+    for u in range(n_groups):
+        n_before = groups.start[u]
+        log_mean += take_phantoms_out(
+            phantoms[u], phantoms[u + 1], alpha, prior, particles, n_before, weight
+        )
+        use_prior(groups, u, prior)
+        prior_sum = prior.sum()
+        for i in range(groups.size[u]):
+            log_mean += math.log((i + 1) / (prior_sum + n_before + i))
+        visit_groups(groups, u, u + 1, particles, prior, False, weight, rng)
+        total, squares = weight.sum(), 0.0
+        log_mean += math.log(total / n_particles)
+        for r in range(n_particles):
+            weight[r] *= n_particles / total
+            squares += weight[r] * weight[r]
+        last = u == n_groups - 1
+        if last or n_particles < RESAMPLE_BELOW * squares:
+            variance += (squares / n_particles - 1.0) / n_particles
+        if not last and n_particles < RESAMPLE_BELOW * squares:
+            draw_anew(weight, particles, root, rng)
+            n_resampled += 1
+            for v in range(u + 1):
+                use_prior(groups, v, prior)
+            visit_groups(groups, 0, u + 1, particles, prior, True, weight, rng)
+    if n_particles == 1:
+        return Run(log_mean, math.nan)
+    return Run(log_mean, max(variance, variance_by_root(weight, root, n_resampled)))
+
+
+@kernel
+def take_phantoms_out(
+    before: Floats,
+    after: Floats,
+    alpha: Floats,
+    prior: Floats,
+    particles: Particles,
+    n_tokens: int,
+    weight: Floats,
+) -> float:
+    """Lower the prior from α + before to α + after, each (K,), in place.
+
+    When a_k becomes a_k - δ, the Dirichlet-multinomial of counts C is multiplied by a factor that
+    all particles share, whose logarithm is returned, and by ∏_{i<C_k} (a_k - δ + i) / (a_k + i),
+    by which `weight` (N,) is multiplied in place.
+    """
+    log_factor, prior_sum = 0.0, prior.sum()
+    factor = np.empty(n_tokens + 1)
+    for k in range(len(alpha)):
+        if before[k] == after[k]:
+            continue
+        was, prior[k] = prior[k], alpha[k] + after[k]
+        lowered_sum = prior_sum - (was - prior[k])
+        log_factor += math.lgamma(lowered_sum) - math.lgamma(lowered_sum + n_tokens)
+        log_factor += math.lgamma(prior_sum + n_tokens) - math.lgamma(prior_sum)
+        prior_sum = lowered_sum
+        n_filled = 0
+        factor[0] = 1.0
+        for r in range(len(weight)):
+            at = particles.place[r, k]
+            if at >= 0:
+                n = int(particles.tally[r, at])
+                while n_filled < n:
+                    factor[n_filled + 1] = (
+                        factor[n_filled] * (prior[k] + n_filled) / (was + n_filled)
+                    )
+                    n_filled += 1
+                weight[r] *= factor[n]
+    return log_factor
+
+
+@kernel
+def draw_anew(weight: Floats, particles: Particles, root: Ints64, rng: np.random.Generator) -> None:
+    """Multinomial resampling by weights whose mean is 1; all change in place, weights become 1.
+
+    The sorted uniforms are running sums of exponentials, divided by the last of them. A particle
+    that is drawn stays where it is; its further copies take the places of those that are not.
+    """
+    n = len(weight)
+    level = np.empty(n + 1)
+    total = 0.0
+    for i in range(n + 1):
+        total -= math.log(1.0 - rng.random())
+        level[i] = total
+    n_copies = np.zeros(n, dtype=np.int64)
+    r, passed = 0, weight[0]
+    for i in range(n):
+        while passed < level[i] / total * n and r < n - 1:
+            r += 1
+            passed += weight[r]
+        n_copies[r] += 1
+    free = 0
+    for r in range(n):
+        for _ in range(n_copies[r] - 1):
+            while n_copies[free] > 0:
+                free += 1
+            copy_particle(particles, r, free)
+            root[free] = root[r]
+            free += 1
+    weight[:] = 1.0
+
+
+@kernel
+def variance_by_root(weight: Floats, root: Ints64, n_resampled: int) -> float:
+    """Relative variance of the mean of the final weights (Lee & Whiteley 2018, eq. 10 with φ = 1).
+
+    1 - (N / (N - 1))^(n + 1) Σ_{roots differ} W_i W_j, for n times of drawing anew.
+    """
+    n = len(weight)
+    of_root = np.zeros(n)
+    for r in range(n):
+        of_root[root[r]] += weight[r] / n
+    return float(1.0 - (n / (n - 1.0)) ** (n_resampled + 1) * (1.0 - (of_root * of_root).sum()))

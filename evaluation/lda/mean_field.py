@@ -1,0 +1,171 @@
+"""Importance sampling of a document's topics from a mean-field approximation to their posterior.
+
+    p(j) = E[p(j, k) / ∏_l q_l(k_l)],   k_l ~ q_l independently
+
+(Buntine 2009, Sec. 3.3, eq. 2). q is made by coordinate updates of q_l(k) ∝ φ_k,j_l exp E log(C_k +
+alpha_k), C the counts of the other tokens' topics, whose mean plus alpha is μ_k and variance v_k:
+
+    first order    q_l(k) ∝ φ_k,j_l μ_k
+    second order   q_l(k) ∝ φ_k,j_l μ_k exp(-v_k / (2 μ_k²))
+
+Time is linear in the document's length. The estimate of p(j) is unbiased whatever q is, as long as
+q_l(k) > 0 wherever φ_k,j_l > 0; and so it is here, since no factor behind φ is less than alpha_k:
+C_k >= 0, thus exp E log(C_k + alpha_k) >= alpha_k. Where the second order, which is poor if v_k is
+large beside μ_k², would go below that, alpha_k stands in its place.
+
+Unbiased does not mean near. A mean field is one mode of a posterior that has several if alpha is
+small or topics are much alike; the other modes are then in weights so large and rare that an
+estimate by few samples is most often too low, and neither its standard error nor its effective
+sample size shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.estimate import LikelihoodEstimate
+from evaluation.lda.by_document import for_documents
+from evaluation.lda.importance_weights import log_weights
+from evaluation.lda.weights import log_mean_of
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from models import LDATopics
+
+    Floats = NDArray[np.float64]
+
+DEFAULT_SAMPLES = 200
+N_CYCLES = 10
+"""Updates of every q_l."""
+
+
+def mean_field_is_1(
+    topics: LDATopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """Importance sampling from the mean field of first order, 200 samples by default."""
+    return _estimate("mean-field-is-1", False, topics, counts, n_samples, seed, n_jobs)
+
+
+def mean_field_is_2(
+    topics: LDATopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """Importance sampling from the mean field of second order, 200 samples by default."""
+    return _estimate("mean-field-is-2", True, topics, counts, n_samples, seed, n_jobs)
+
+
+def _estimate(
+    method: str,
+    second_order: bool,
+    topics: LDATopics,
+    counts: sparse.csr_array,
+    n_samples: int | None,
+    seed: int,
+    n_jobs: int | None,
+) -> LikelihoodEstimate:
+    size = n_samples or DEFAULT_SAMPLES
+    n_docs = counts.shape[0]
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    log_likelihood, standard_error = np.zeros(n_docs), np.zeros(n_docs)
+    effective_sample_size = np.full(n_docs, np.nan)
+
+    def work(
+        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        word_topic = topics.word_topic[words]
+        scale = word_topic.max(axis=1)  # so that a rare word underflows nowhere
+        word_topic /= scale[:, None]
+        proposal = mean_field(word_topic, n, topics.alpha, second_order, N_CYCLES)
+        mean = log_mean_of(log_weights(word_topic, n, topics.alpha, proposal, size, rng))
+        log_likelihood[d] = mean.log_mean + n @ np.log(scale)
+        standard_error[d] = mean.standard_error
+        effective_sample_size[d] = mean.effective_sample_size
+
+    for_documents(counts, seed, n_jobs, work)
+    return LikelihoodEstimate(
+        log_likelihood=log_likelihood,
+        standard_error=standard_error,
+        n_tokens=n_tokens,
+        method=method,
+        convention="sequence",
+        direction="unbiased",
+        effective_sample_size=effective_sample_size,
+        n_samples=np.where(n_tokens > 0, size, 0),
+    )
+
+
+@kernel
+def mean_field(
+    word_topic: Floats,
+    n: NDArray[np.int64],
+    alpha: Floats,
+    second_order: bool,
+    n_cycles: int,
+) -> Floats:
+    """The distributions q (U, K) of each token of each different word; rows sum to 1.
+
+    Tokens of one word are exchangeable and share their q, which is updated for all of them at once.
+
+    Parameters
+    ----------
+    word_topic
+        (U, K), φ_kw times any factor for each word.
+    n
+        (U,), how often each word occurs.
+    n_cycles
+        How often each is updated, from q ∝ φ alpha.
+    """
+    n_words, n_topics = word_topic.shape
+    q = word_topic * alpha
+    for u in range(n_words):
+        q[u] /= q[u].sum()
+    mean, variance, new = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    for _ in range(n_cycles):
+        mean[:] = alpha  # of all tokens' counts plus alpha; made anew against drift
+        variance[:] = 0.0
+        for u in range(n_words):
+            for k in range(n_topics):
+                mean[k] += n[u] * q[u, k]
+                variance[k] += n[u] * q[u, k] * (1.0 - q[u, k])
+        for u in range(n_words):
+            total = 0.0
+            for k in range(n_topics):
+                factor = expected_factor(mean[k], variance[k], q[u, k], alpha[k], second_order)
+                new[k] = word_topic[u, k] * factor
+                total += new[k]
+            for k in range(n_topics):
+                before, after = q[u, k], new[k] / total
+                mean[k] += n[u] * (after - before)
+                variance[k] += n[u] * (after * (1.0 - after) - before * (1.0 - before))
+                q[u, k] = after
+    return q
+
+
+@kernel
+def expected_factor(
+    mean: float, variance: float, q: float, alpha: float, second_order: bool
+) -> float:
+    """Approximately exp E log(C_k + alpha_k) of the tokens other than one that has topic k with
+    probability `q`; `mean`, with alpha, and `variance` are of the count of all of them.
+    """
+    factor = mean - q
+    if second_order and factor > alpha:
+        spread = variance - q * (1.0 - q)
+        if spread > 0.0:  # but for rounding it is
+            factor *= math.exp(-0.5 * spread / (factor * factor))
+    return factor if factor > alpha else alpha

@@ -1,0 +1,293 @@
+"""Particles of the left-to-right estimator: each the topics of a document's words so far.
+
+A particle's counts C_k are listed only where they are not 0, so that a word costs as many steps as
+the particle has topics, not K. The words of a group, tokens of one word, are taken together: with
+a_k = C_k + prior_k,
+
+    p(w c times | C) = c! h_c / ∏_{i<c} (A + i),    Σ_c h_c x^c = ∏_k (1 - φ_kw x)^(-a_k),
+
+where A = Σ a_k. The power sums s_m = Σ_k a_k φ_kw^m give the series: c h_c = Σ_{m<=c} s_m h_{c-m}.
+Read as a sum over what happens to one token, that is also how the topics are drawn: with
+probability s_m h_{c-m} / (c h_c) it shares its topic with m - 1 others, topic k with probability
+a_k φ_kw^m / s_m, and the c - m that are left are drawn in the same way, independently of these.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+class Groups(NamedTuple):
+    """A document's words as kernels take them, in the order in which they come."""
+
+    size: NDArray[np.int64]
+    """(U,), tokens of each group."""
+    start: NDArray[np.int64]
+    """(U + 1,), where its tokens are in a row of `topic_of`."""
+    weight: Floats
+    """(U, K), φ_kw divided by the largest of a row."""
+    power: Floats
+    """(U, largest size + 1), Σ_k prior_k weight_k^m at m >= 1, of the prior in use."""
+    cumulative: Floats
+    """(U, K), the running sums of prior_k weight_k."""
+
+
+class Particles(NamedTuple):
+    """N particles; S = min(K, number of tokens) is as many topics as one can have."""
+
+    n_listed: Ints
+    """(N,), topics that have a token."""
+    topic: Ints
+    """(N, S), these topics."""
+    tally: Floats
+    """(N, S), their tokens."""
+    place: Ints
+    """(N, K), where in the list a topic is; -1 if it has no token."""
+    topic_of: Ints
+    """(N, number of tokens)."""
+
+
+@kernel
+def new_particles(n_particles: int, n_topics: int, n_tokens: int) -> Particles:
+    """Particles that have seen no token."""
+    size = min(n_topics, n_tokens)
+    return Particles(
+        np.zeros(n_particles, dtype=np.int32),
+        np.empty((n_particles, size), dtype=np.int32),
+        np.empty((n_particles, size)),
+        np.full((n_particles, n_topics), -1, dtype=np.int32),
+        np.empty((n_particles, n_tokens), dtype=np.int32),
+    )
+
+
+@kernel
+def copy_particle(particles: Particles, source: int, target: int) -> None:
+    """Make particle `target` one like `source`, in place."""
+    for i in range(particles.n_listed[target]):
+        particles.place[target, particles.topic[target, i]] = -1
+    particles.n_listed[target] = particles.n_listed[source]
+    for i in range(particles.n_listed[source]):
+        k = particles.topic[source, i]
+        particles.topic[target, i] = k
+        particles.tally[target, i] = particles.tally[source, i]
+        particles.place[target, k] = i
+    particles.topic_of[target] = particles.topic_of[source]
+
+
+@kernel
+def add_token(n_listed: Ints, topic: Ints, tally: Floats, place: Ints, r: int, k: int) -> None:
+    """Count one token of topic k more in particle r; changes the four arrays of `Particles`."""
+    at = place[r, k]
+    if at < 0:
+        at = n_listed[r]
+        n_listed[r] = at + 1
+        topic[r, at] = k
+        tally[r, at] = 1.0
+        place[r, k] = at
+    else:
+        tally[r, at] += 1.0
+
+
+@kernel
+def remove_token(n_listed: Ints, topic: Ints, tally: Floats, place: Ints, r: int, k: int) -> None:
+    """Count one token of topic k fewer in particle r; changes the four arrays of `Particles`."""
+    at = place[r, k]
+    tally[r, at] -= 1.0
+    if tally[r, at] == 0.0:
+        last = n_listed[r] - 1
+        moved = topic[r, last]
+        topic[r, at] = moved
+        tally[r, at] = tally[r, last]
+        place[r, moved] = at
+        place[r, k] = -1
+        n_listed[r] = last
+
+
+@kernel
+def use_prior(groups: Groups, u: int, prior: Floats) -> None:
+    """Fill what `groups` keeps of group u's prior (K,), in place."""
+    weight, power, cumulative = groups.weight[u], groups.power[u], groups.cumulative[u]
+    total = 0.0
+    for k in range(len(prior)):
+        total += prior[k] * weight[k]
+        cumulative[k] = total
+    power[1] = total
+    for m in range(2, groups.size[u] + 1):
+        power[m] = 0.0
+    if groups.size[u] > 1:
+        for k in range(len(prior)):
+            term = prior[k] * weight[k]
+            for m in range(2, groups.size[u] + 1):
+                term *= weight[k]
+                power[m] += term
+
+
+@kernel
+def visit_groups(
+    groups: Groups,
+    first: int,
+    last: int,
+    particles: Particles,
+    prior: Floats,
+    again: bool,
+    weight: Floats,
+    rng: np.random.Generator,
+) -> None:
+    """Draw the topics of the groups `first <= u < last` in each particle, in place.
+
+    For the first time, or, if `again`, in place of those that they have. Then the group's tokens
+    are not counted while theirs are drawn, which is a sweep of Gibbs sampling. `weight` (N,) is
+    multiplied by h_c of each group that is drawn for the first time.
+    """
+    # Out of their tuples, as calls that hand over a dozen arrays would take longer than the work.
+    n_listed, topic, tally, place, topic_of = particles
+    word_topic, cumulative = groups.weight, groups.cumulative
+    power, series = np.empty(groups.power.shape[1]), np.empty(groups.power.shape[1])
+    term = np.empty(topic.shape[1])
+    for r in range(len(weight)):
+        for u in range(first, last):
+            size, start = groups.size[u], groups.start[u]
+            if again:
+                for k in topic_of[r, start : start + size]:
+                    remove_token(n_listed, topic, tally, place, r, k)
+            n_here = n_listed[r]
+            power[1] = groups.power[u, 1] + fill_terms(u, r, n_here, topic, tally, word_topic, term)
+            series[size] = power[1]
+            if size > 1:
+                fill_series(
+                    u, r, n_here, topic, term, word_topic, groups.power, size, power, series
+                )
+            if not again:
+                weight[r] *= series[size]
+            at, left = start, size
+            while left > 0:
+                m = 1 if left == 1 else draw_share(left, power, series, rng)
+                rest = rng.random() * power[m]
+                if m == 1:
+                    k = topic_of_one(u, r, n_here, topic, term, cumulative, word_topic, rest)
+                else:
+                    k = topic_of_many(u, r, n_here, topic, term, word_topic, prior, m, rest)
+                topic_of[r, at : at + m] = k
+                at += m
+                left -= m
+            # All are drawn given the counts without any of them.
+            for k in topic_of[r, start : start + size]:
+                add_token(n_listed, topic, tally, place, r, k)
+
+
+@kernel
+def fill_terms(
+    u: int, r: int, n_here: int, topic: Ints, tally: Floats, weight: Floats, term: Floats
+) -> float:
+    """Fill `term` with C_k weight_k of the listed topics, and return their sum."""
+    total = 0.0
+    for i in range(n_here):
+        term[i] = tally[r, i] * weight[u, topic[r, i]]
+        total += term[i]
+    return total
+
+
+@kernel
+def fill_series(
+    u: int,
+    r: int,
+    n_here: int,
+    topic: Ints,
+    term: Floats,
+    weight: Floats,
+    prior_power: Floats,
+    size: int,
+    power: Floats,
+    series: Floats,
+) -> None:
+    """Fill s_2..s_c and h_0..h_c of a group of c = `size` tokens; `term` is C_k weight_k."""
+    for m in range(2, size + 1):
+        power[m] = prior_power[u, m]
+    for i in range(n_here):
+        x, value = weight[u, topic[r, i]], term[i]
+        for m in range(2, size + 1):
+            value *= x
+            power[m] += value
+    series[0] = 1.0
+    for c in range(1, size + 1):
+        total = 0.0
+        for m in range(1, c + 1):
+            total += power[m] * series[c - m]
+        series[c] = total / c
+
+
+@kernel
+def draw_share(left: int, power: Floats, series: Floats, rng: np.random.Generator) -> int:
+    """How many of the tokens that are `left` have the topic of the first of them."""
+    rest = rng.random() * series[left] * left
+    m = 1
+    while m < left:
+        rest -= power[m] * series[left - m]
+        if rest < 0.0:
+            break
+        m += 1
+    return m
+
+
+@kernel
+def topic_of_many(
+    u: int,
+    r: int,
+    n_here: int,
+    topic: Ints,
+    term: Floats,
+    weight: Floats,
+    prior: Floats,
+    m: int,
+    rest: float,
+) -> int:
+    """The topic where the running sum of (C_k + prior_k) weight_k^m passes `rest`."""
+    for i in range(n_here):
+        rest -= term[i] * weight[u, topic[r, i]] ** (m - 1)
+        if rest < 0.0:
+            return int(topic[r, i])
+    last = 0  # what rounding leaves over is the last's that is possible
+    for k in range(len(prior)):
+        if weight[u, k] > 0.0:
+            last = k
+            rest -= prior[k] * weight[u, k] ** m
+            if rest < 0.0:
+                return k
+    return last
+
+
+@kernel
+def topic_of_one(
+    u: int,
+    r: int,
+    n_here: int,
+    topic: Ints,
+    term: Floats,
+    cumulative: Floats,
+    weight: Floats,
+    rest: float,
+) -> int:
+    """The same for m = 1, where the prior's part has its running sums already."""
+    for i in range(n_here):
+        rest -= term[i]
+        if rest < 0.0:
+            return int(topic[r, i])
+    low, high = 0, cumulative.shape[1]
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[u, middle] > rest:
+            high = middle
+        else:
+            low = middle + 1
+    low = int(min(low, cumulative.shape[1] - 1))
+    while weight[u, low] == 0.0:  # what rounding leaves over is the last's that is possible
+        low -= 1
+    return low

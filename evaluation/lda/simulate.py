@@ -1,0 +1,121 @@
+"""Documents drawn from a model, with the topics that they were made with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from models import LDATopics
+
+
+def simulated_documents(
+    topics: LDATopics, lengths: ArrayLike, rng: np.random.Generator
+) -> tuple[sparse.csr_array, NDArray[np.int32]]:
+    """Documents of given lengths, and the topic of each of their tokens.
+
+    Parameters
+    ----------
+    lengths : (D,)
+        Tokens of each document; 0 is allowed.
+
+    Returns
+    -------
+    counts : csr_array (D, V)
+        int64, canonical.
+    assignments : (n_tokens,)
+        In the order of the rows of `counts`, and in a row of its words. Given its words, a
+        document's part is an exact draw from the posterior of its topics.
+
+    Raises
+    ------
+    ValueError
+        If `lengths` are not whole numbers in one dimension, none negative.
+    """
+    n_tokens = checked_lengths(lengths)
+    n_docs, n_words = len(n_tokens), topics.n_words
+    topic_of = np.empty(n_tokens.sum(), dtype=np.int32)
+    word_of = np.empty(len(topic_of), dtype=np.int32)
+    _draw_tokens(
+        n_tokens,
+        float(topics.alpha.sum()),
+        _cumulative(topics.alpha[None, :])[0],
+        _cumulative(topics.topic_word),
+        topic_of,
+        word_of,
+        rng,
+    )
+    # The order depends on the words alone (it is stable), so the topics stay a draw given them.
+    doc_of = np.repeat(np.arange(n_docs), n_tokens)
+    cell = doc_of * n_words + word_of
+    order = np.argsort(cell, kind="stable")
+    cells, data = np.unique(cell[order], return_counts=True)
+    rows, columns = np.divmod(cells, n_words)
+    start = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_docs))))
+    counts = sparse.csr_array(
+        (data.astype(np.int64), columns.astype(np.int32), start.astype(np.int32)),
+        shape=(n_docs, n_words),
+    )
+    return counts, topic_of[order]
+
+
+def checked_lengths(lengths: Any) -> NDArray[np.int64]:
+    """Numbers of tokens (D,) as int64.
+
+    Raises
+    ------
+    ValueError
+        If they are not whole numbers in one dimension, none negative.
+    """
+    values = np.asarray(lengths)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise ValueError(
+            "lengths must be whole numbers, one a document, found "
+            f"{values.dtype} of shape {values.shape}"
+        )
+    if values.size and values.min() < 0:
+        raise ValueError(f"lengths must not be negative, found {values.min()}")
+    return values.astype(np.int64)
+
+
+def _cumulative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cumulative sums of each row over its last: 1.0 from the last positive weight on."""
+    sums = np.cumsum(weights, axis=1)
+    result: NDArray[np.float64] = sums / sums[:, -1:]
+    return result
+
+
+@kernel
+def _draw_tokens(
+    n_tokens: NDArray[np.int64],
+    alpha_sum: float,
+    cumulative_alpha: NDArray[np.float64],
+    cumulative_word: NDArray[np.float64],
+    topic_of: NDArray[np.int32],
+    word_of: NDArray[np.int32],
+    rng: np.random.Generator,
+) -> None:
+    """Fill `topic_of` and `word_of` (n_tokens,) with the documents' tokens.
+
+    Without θ: token l of a document has the topic of one of the l before it, each as likely, with
+    probability l / (l + Σalpha), and one drawn in proportion to alpha else (Blackwell & MacQueen
+    1973). The cost of a token does not grow with the number of topics, and no θ underflows.
+    """
+    first = 0
+    for n in n_tokens:
+        for i in range(n):
+            token = first + i
+            drawn = rng.random() * (i + alpha_sum)
+            if drawn < i:
+                k = topic_of[first + min(int(drawn), i - 1)]
+            else:
+                k = np.searchsorted(cumulative_alpha, rng.random(), side="right")
+            topic_of[token] = k
+            word_of[token] = np.searchsorted(cumulative_word[k], rng.random(), side="right")
+        first += n

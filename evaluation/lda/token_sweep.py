@@ -1,0 +1,126 @@
+"""Gibbs sampling of the topics of a document's first tokens, one token after the other.
+
+    p(k_i = k | all others, j) ∝ φ_k,j_i (C_k + alpha_k)
+
+with topic counts C that leave token i out (the conditional of Buntine 2009, eq. 1). All K
+probabilities are made for each token, in double precision and over blocks of topics that
+vectorise; a topic in which the word has probability 0 is never drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from models import LDATopics
+
+Floats = NDArray[np.float64]
+
+LANES = 8
+"""Topics a block; rows are padded with zeros to a multiple."""
+
+
+class DocumentWords(NamedTuple):
+    """What a document's different words are under the topics, for `resample`."""
+
+    word_topic: Floats
+    """(U, K padded), φ_kw of each word over the largest of its K: a rare word underflows nowhere.
+    Padded with zeros."""
+    log_scale: Floats
+    """(U,), logarithms of what they were divided by."""
+    alpha: Floats
+    """(K padded,), padded with zeros."""
+
+
+def document_words(topics: LDATopics, words: NDArray[np.int32]) -> DocumentWords:
+    """The rows of `topics` of the different words (U,) of a document."""
+    n_topics = topics.n_topics
+    n_padded = -(-n_topics // LANES) * LANES
+    alpha = np.zeros(n_padded)
+    alpha[:n_topics] = topics.alpha
+    rows = topics.word_topic[words]
+    scale = rows.max(axis=1)
+    word_topic = np.zeros((len(words), n_padded))
+    word_topic[:, :n_topics] = rows / scale[:, None]
+    return DocumentWords(word_topic, np.log(scale), alpha)
+
+
+@kernel
+def fill_probabilities(word_topic: Floats, u: int, alpha: Floats, n_k: Floats, p: Floats) -> float:
+    """Set `p` (K,) to word_topic[u] · (n_k + alpha), in place, and return its sum."""
+    total = 0.0
+    for k in range(len(p)):
+        value = word_topic[u, k] * (n_k[k] + alpha[k])
+        p[k] = value
+        total += value
+    return total
+
+
+@kernel
+def pick(p: Floats, rest: float) -> int:
+    """The first k with p_0 + … + p_k > rest, for 0 <= rest < Σ p; p (K,) in whole blocks."""
+    k, last = 0, len(p) - LANES
+    while k < last:
+        block_sum = 0.0
+        for lane in range(LANES):
+            block_sum += p[k + lane]
+        if rest < block_sum:
+            break
+        rest -= block_sum
+        k += LANES
+    block, running = k, 0.0
+    for lane in range(LANES - 1):  # without branches, which nobody could predict
+        running += p[block + lane]
+        k += 1 if rest >= running else 0
+    while p[k] == 0.0 and k > 0:  # rounding left a rest: it is the last possible topic's
+        k -= 1
+    return k
+
+
+@kernel
+def resample(
+    word_topic: Floats,
+    alpha: Floats,
+    word_of: NDArray[np.int64],
+    n_tokens: int,
+    topic_of: NDArray[np.int64],
+    n_k: Floats,
+    p: Floats,
+    rng: np.random.Generator,
+) -> None:
+    """Resample the topics of the first `n_tokens` tokens, each once, left to right.
+
+    Parameters
+    ----------
+    word_topic, alpha
+        (U, K) and (K,) of `DocumentWords`.
+    word_of
+        (L,), which of the U words each token is.
+    topic_of, n_k
+        Mutated: (L,), the tokens' topics, and (K,), how many of the first tokens have each.
+    p
+        (K,), room.
+    """
+    drawn = -1
+    for i in range(n_tokens):
+        u, left = word_of[i], topic_of[i]
+        total = 0.0
+        # All counts are written anew: one that is written alone and then read with its neighbours
+        # as a vector makes the processor wait.
+        for k in range(len(p)):
+            count = n_k[k]
+            count = count + 1.0 if k == drawn else count
+            count = count - 1.0 if k == left else count
+            n_k[k] = count
+            value = word_topic[u, k] * (count + alpha[k])
+            p[k] = value
+            total += value
+        drawn = pick(p, rng.random() * total)
+        topic_of[i] = drawn
+    if drawn >= 0:
+        n_k[drawn] += 1.0

@@ -1,0 +1,216 @@
+"""Unbiased for p with any number of particles, and as sure as it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from evaluation import log_likelihood
+from evaluation.lda.exact import exact
+from evaluation.lda.left_to_right_sequential import (
+    LARGEST_GROUP,
+    RUN_NUMBERS,
+    arrange,
+    left_to_right_sequential,
+)
+from models import LDATopics
+from tests.oracles import lda_likelihood
+
+METHOD = "left-to-right-sequential"
+
+
+def model_of(seed, n_topics=3, n_words=6, alpha_scale=1.0, sparse_topics=False):
+    rng = np.random.default_rng(seed)
+    weight = rng.gamma(0.3, 1.0, (n_topics, n_words)) + 1e-6
+    if sparse_topics:
+        weight *= rng.random(weight.shape) < 0.6
+        weight[rng.integers(n_topics, size=n_words), np.arange(n_words)] += 0.1
+        weight[np.arange(n_topics), np.arange(n_topics)] += 0.1
+    return LDATopics.from_weights(weight, (rng.gamma(1, 1, n_topics) + 0.1) * alpha_scale)
+
+
+CASES = {
+    "short": (model_of(0), [2, 1, 0, 3, 1, 0]),
+    "zeros in topics": (model_of(1, sparse_topics=True), [2, 3, 1, 2, 0, 4]),
+    "tiny alpha": (model_of(2, alpha_scale=1e-3), [3, 2, 2, 0, 1, 2]),
+    "large alpha": (model_of(3, alpha_scale=1e3), [3, 2, 2, 0, 1, 2]),
+    "one word many times": (model_of(4), [0, 0, 2 * LARGEST_GROUP + 5, 0, 0, 0]),
+    "many times among others": (model_of(5), [7, 0, LARGEST_GROUP + 1, 3, 1, 0]),
+    "longer": (model_of(6), [10, 4, 9, 3, 12, 6]),
+    "two topics": (model_of(7, n_topics=2), [1, 5, 2, 8, 3, 1]),
+}
+
+
+def ratios(model, document, n_particles, n_seeds, seed=0):
+    """p̂ / p of independent runs."""
+    counts = sparse.csr_array(np.tile(document, (n_seeds, 1)))
+    found = left_to_right_sequential(model, counts, n_samples=n_particles, seed=seed)
+    return np.exp(found.log_likelihood - exact(model, counts[:1]).log_likelihood[0])
+
+
+def score_of(ratio):
+    """How many standard errors the mean is from 1."""
+    return (ratio.mean() - 1) / (ratio.std(ddof=1) / np.sqrt(len(ratio)))
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("n_particles", [2, 10])
+def test_unbiased_with_few_particles(name, n_particles):
+    model, document = CASES[name]
+    assert abs(score_of(ratios(model, document, n_particles, 3000))) < 4
+
+
+def test_unbiased_would_notice_a_prior_that_is_off_by_a_tenth():
+    model, document = CASES["short"]
+    other = LDATopics(model.topic_word, model.alpha * 1.1)
+    counts = sparse.csr_array(np.tile(document, (3000, 1)))
+    found = left_to_right_sequential(other, counts, n_samples=10)
+    ratio = np.exp(found.log_likelihood - exact(model, counts[:1]).log_likelihood[0])
+    assert abs(score_of(ratio)) > 8
+
+
+def test_the_exact_values_here_are_those_of_the_enumeration():
+    for model, document in CASES.values():
+        if sum(document) < 12:
+            found = exact(model, sparse.csr_array([document])).log_likelihood[0]
+            expected = lda_likelihood.log_probability_by_enumeration(
+                document, model.topic_word, model.alpha
+            )
+            assert found == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["short", "longer", "zeros in topics", "two topics"])
+def test_the_variance_it_states_is_its_variance(name):
+    """Lee & Whiteley's estimate is unbiased for the variance of p̂, also after drawing anew."""
+    model, document = CASES[name]
+    counts = sparse.csr_array(np.tile(document, (4000, 1)))
+    found = left_to_right_sequential(model, counts, n_samples=30)
+    ratio = np.exp(found.log_likelihood - exact(model, counts[:1]).log_likelihood[0])
+    stated = ratio**2 * found.standard_error**2
+    true = ratio.var(ddof=1)
+    # Of a sample variance the standard error is about √((m4 - m2²) / n).
+    error = np.sqrt(((ratio - ratio.mean()) ** 4).mean() - true**2) / np.sqrt(len(ratio))
+    error = np.hypot(error, stated.std() / np.sqrt(len(stated)))
+    # It never says less than the weights at the times of drawing anew do, so a little more.
+    assert -4 * error < stated.mean() - true < 4 * error + 0.15 * true
+
+
+def test_two_standard_errors_hold_the_truth_as_often_as_they_should():
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(600):
+        model = LDATopics(rng.dirichlet(np.full(40, 0.5), 4), np.full(4, 0.1))
+        document = sparse.csr_array(
+            [rng.multinomial(14, rng.dirichlet(np.full(4, 0.1)) @ model.topic_word)]
+        )
+        found = left_to_right_sequential(
+            model, document, n_samples=200, seed=int(rng.integers(2**31))
+        )
+        error = found.log_likelihood[0] - exact(model, document).log_likelihood[0]
+        inside.append(abs(error) < 2 * found.standard_error[0])
+    assert 0.92 < np.mean(inside) < 0.985  # 600 of them: two standard errors of 0.95 are 0.018
+
+
+def test_one_topic_is_exact():
+    model = model_of(0, n_topics=1)
+    document = sparse.csr_array([[3, 0, 50, 1, 2, 0]])
+    found = left_to_right_sequential(model, document)
+    assert_allclose(found.log_likelihood, document @ np.log(model.topic_word[0]), rtol=1e-12)
+    assert_allclose(found.standard_error, 0.0, atol=1e-7)
+
+
+def test_one_token_is_exact():
+    model = model_of(1)
+    found = left_to_right_sequential(model, sparse.csr_array(np.eye(6, dtype=np.int64)))
+    expected = np.log(model.alpha / model.alpha.sum() @ model.topic_word)
+    assert_allclose(found.log_likelihood, expected, rtol=1e-12)
+    assert_allclose(found.standard_error, 0.0, atol=1e-7)
+
+
+def test_one_particle_has_no_standard_error():
+    model, document = CASES["longer"]
+    found = left_to_right_sequential(model, sparse.csr_array([document]), n_samples=1)
+    assert np.isfinite(found.log_likelihood).all()
+    assert np.isnan(found.standard_error).all()
+
+
+def test_more_particles_are_surer():
+    model, document = CASES["longer"]
+    few, many = (ratios(model, document, n, 300).std() for n in (20, 320))
+    assert few / many == pytest.approx(4.0, rel=0.3)
+
+
+def test_more_particles_than_one_run_takes_and_many_topics():
+    rng = np.random.default_rng(0)
+    weight = np.zeros((2000, 300))
+    weight[:3, :6] = rng.gamma(0.3, 1.0, (3, 6)) + 1e-6
+    weight[3:, 6:] = rng.random((1997, 294))
+    weight[:3, 6:] = 0.1
+    model = LDATopics.from_weights(weight, 0.05)
+    document = np.zeros(300, dtype=int)
+    document[:4] = [2, 1, 3, 2]
+    counts = sparse.csr_array([document])
+    n = 2 * RUN_NUMBERS // 2000
+    found = left_to_right_sequential(model, counts, n_samples=n)
+    truth = exact(model, counts).log_likelihood[0]
+    assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
+    assert found.standard_error[0] < 0.05
+    assert found.n_samples[0] == n
+
+
+def test_a_long_document():
+    rng = np.random.default_rng(0)
+    model = LDATopics(rng.dirichlet(np.full(3000, 0.05), 2), [0.5, 0.5])
+    document = rng.multinomial(3000, [0.3, 0.7] @ model.topic_word)
+    counts = sparse.csr_array([document])
+    found = left_to_right_sequential(model, counts, n_samples=300)
+    truth = exact(model, counts).log_likelihood[0]
+    assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
+
+
+def test_phantom_tokens_go_as_words_come():
+    model = model_of(3, n_topics=4)
+    words, n = np.arange(6, dtype=np.int32), np.array([40, 3, 1, 70, 5, 2])
+    groups, phantoms, log_scale = arrange(
+        np.ascontiguousarray(model.topic_word.T), words, n, model.alpha
+    )
+    assert groups.size.sum() == n.sum()
+    assert groups.size.max() <= LARGEST_GROUP
+    assert (np.diff(phantoms, axis=0) <= 0).all()
+    assert (phantoms[-1] == 0).all()
+    assert 0 < phantoms[0].sum() <= n.sum()
+    assert log_scale == pytest.approx(n @ np.log(model.topic_word.max(axis=0)))
+    assert (groups.weight.max(axis=1) == 1.0).all()
+
+
+def test_what_it_reports():
+    counts = sparse.csr_array([[2, 1, 0, 3, 1, 0], [0, 0, 0, 0, 0, 0]])
+    found = left_to_right_sequential(model_of(0), counts, n_samples=50)
+    assert (found.direction, found.convention, found.method) == ("unbiased", "sequence", METHOD)
+    assert found.n_samples.tolist() == [50, 0]
+    assert 1 <= found.effective_sample_size[0] <= 50
+    assert np.isnan(found.effective_sample_size[1])
+    default = log_likelihood(model_of(0), counts, METHOD, random_state=0)
+    assert default.n_samples[0] == 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gamma", [0.2, 0.5, 1.0, 3.0])
+def test_table_1_of_buntine_2009(gamma):
+    """1,000 pairs: no bias that shows, and the standard errors cover the truth."""
+    rng = np.random.default_rng(1)
+    errors, inside = [], []
+    for _ in range(1000):
+        model = LDATopics(rng.dirichlet(np.full(1000, gamma), 4), np.full(4, 0.1))
+        mixed = rng.dirichlet(np.full(4, 0.1)) @ model.topic_word
+        document = sparse.csr_array([rng.multinomial(14, mixed)])
+        found = left_to_right_sequential(
+            model, document, n_samples=200, seed=int(rng.integers(2**31))
+        )
+        errors.append(found.log_likelihood[0] - exact(model, document).log_likelihood[0])
+        inside.append(abs(errors[-1]) < 2 * found.standard_error[0])
+    t = np.mean(errors) / (np.std(errors, ddof=1) / np.sqrt(1000))
+    assert abs(t) < 2.58
+    assert 0.93 <= np.mean(inside) <= 0.97

@@ -1,0 +1,305 @@
+"""Importance sampling from the mean field: its distribution, and that it is unbiased."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from evaluation.lda.importance_weights import log_weights
+from evaluation.lda.mean_field import mean_field, mean_field_is_1, mean_field_is_2
+from models import LDATopics
+from tests.oracles.lda_likelihood import log_prior_of_counts, log_probability_by_polynomial
+
+METHODS = pytest.mark.parametrize("method", [mean_field_is_1, mean_field_is_2])
+ORDERS = pytest.mark.parametrize("second_order", [False, True])
+
+
+def model_of(seed, n_topics=3, n_words=6, alpha=None):
+    rng = np.random.default_rng(seed)
+    topic_word = rng.dirichlet(np.ones(n_words), n_topics)
+    return LDATopics(topic_word, rng.gamma(1, 1, n_topics) + 0.1 if alpha is None else alpha)
+
+
+def documents(n_docs=9, n_words=6, seed=1):
+    counts = np.random.default_rng(seed).poisson(1.5, size=(n_docs, n_words))
+    return sparse.csr_array(counts.astype(np.int64))
+
+
+def copies(document, n):
+    return sparse.csr_array(np.tile(np.asarray(document, dtype=np.int64), (n, 1)))
+
+
+# --- the distribution that topics are drawn from --------------------------------------------------
+
+
+def factors_of(q, others, alpha, second_order):
+    """exp E log(C_k + alpha_k), approximately, of the tokens `others`."""
+    result = []
+    for k, a in enumerate(alpha):
+        mean = a + sum(q[m][k] for m in others)
+        factor = mean
+        if second_order:
+            variance = sum(q[m][k] * (1 - q[m][k]) for m in others)
+            factor *= math.exp(-variance / (2 * mean**2))
+        result.append(max(a, factor))
+    return result
+
+
+def naive_mean_field(word_topic, word_of, alpha, second_order, n_cycles):
+    """Token by token, all sums anew every time."""
+
+    def normalised(u, factors):
+        values = [p * f for p, f in zip(word_topic[u], factors, strict=True)]
+        return [value / sum(values) for value in values]
+
+    q = [normalised(u, alpha) for u in word_of]
+    for _ in range(n_cycles):
+        for i, u in enumerate(word_of):
+            others = [m for m in range(len(word_of)) if m != i]
+            q[i] = normalised(u, factors_of(q, others, alpha, second_order))
+    return np.array(q)
+
+
+@ORDERS
+@pytest.mark.parametrize("alpha", [[0.3, 1.5, 0.8, 0.1], [1e-3] * 4, [1e3, 5e2, 1.0, 1e3]])
+def test_of_words_that_occur_once_it_is_the_token_by_token_mean_field(second_order, alpha):
+    word_topic = np.random.default_rng(0).dirichlet(np.full(4, 0.3), 7)
+    word_topic[2, 1:3] = 0.0
+    found = mean_field(word_topic, np.ones(7, dtype=np.int64), np.array(alpha), second_order, 10)
+    expected = naive_mean_field(word_topic, range(7), alpha, second_order, 10)
+    assert_allclose(found, expected, rtol=1e-9)
+    fewer = naive_mean_field(word_topic, range(7), alpha, second_order, 1)
+    assert np.abs(found - fewer).max() > 1e-8  # negative control: of the first cycle only
+    assert (found[2, 1:3] == 0).all()
+
+
+@ORDERS
+def test_tokens_of_one_word_share_the_fixed_point(second_order):
+    rng = np.random.default_rng(1)
+    word_topic, alpha = rng.dirichlet(np.ones(3), 4), np.array([0.5, 1.0, 2.0])
+    n = np.array([1, 3, 2, 4])
+    found = mean_field(word_topic, n, alpha, second_order, 1000)
+    word_of = np.repeat(np.arange(4), n)
+    expected = naive_mean_field(word_topic, word_of, alpha, second_order, 1000)
+    assert_allclose(found[word_of], expected, rtol=1e-6)
+
+
+def test_the_orders_differ():
+    word_topic = np.random.default_rng(0).dirichlet(np.ones(3), 4)
+    n, alpha = np.full(4, 2), np.full(3, 0.5)
+    first, second = (mean_field(word_topic, n, alpha, order, 10) for order in (False, True))
+    assert np.abs(first - second).max() > 0.01
+
+
+@ORDERS
+@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 1.0, 1e6])
+def test_it_is_positive_wherever_the_word_is_possible(second_order, alpha):
+    rng = np.random.default_rng(2)
+    word_topic = rng.dirichlet(np.full(20, 0.1), 30)
+    word_topic[word_topic < 1e-4] = 0.0
+    n = rng.integers(1, 40, 30)
+    q = mean_field(word_topic, n, np.full(20, alpha), second_order, 10)
+    assert ((q > 0) == (word_topic > 0)).all()
+    assert_allclose(q.sum(axis=1), 1.0, rtol=1e-12)
+    least = word_topic * alpha / (word_topic.max(axis=1, keepdims=True) * (n.sum() + 20 * alpha))
+    assert (q >= least * (1 - 1e-9)).all()
+
+
+# --- the estimate ---------------------------------------------------------------------------------
+
+
+def z_of(ratios):
+    """How many standard errors the mean of estimate / truth is from 1."""
+    return abs(ratios.mean() - 1) / (ratios.std(ddof=1) / math.sqrt(len(ratios)))
+
+
+IMPOSSIBLE = ((0, 0), (1, 0), (1, 2), (2, 2), (2, 4))
+"""Pairs of a topic and a word that it does not have."""
+CASES = {
+    "mixed": ([2, 0, 1, 2, 1, 1], [1.2, 2.5, 0.7], ()),
+    "large alpha": ([2, 1, 2, 2, 0, 1], [1e3, 2e3, 5e2], ()),
+    "impossible words": ([2, 1, 2, 0, 1, 1], [0.5, 0.3, 0.9], IMPOSSIBLE),
+    "small alpha": ([2, 1, 2, 0, 0, 1], [0.05, 0.03, 0.09], IMPOSSIBLE),
+    "tiny alpha": ([2, 1, 2, 0, 1, 1], [1e-3, 2e-3, 1e-3], IMPOSSIBLE),
+    "tiny alpha, all possible": ([2, 0, 1, 2, 1, 1], [1e-3, 1e-3, 1e-3], ()),
+}
+"""Documents, alpha, and impossible pairs."""
+TAME = ["mixed", "large alpha", "impossible words", "small alpha"]
+"""Those whose weights vary so little that some ten thousand show it if their mean is wrong."""
+
+
+def case(name, seed=0):
+    document, alpha, impossible = CASES[name]
+    topic_word = model_of(seed).topic_word.copy()
+    for k, w in impossible:
+        topic_word[k, w] = 0.0
+    topics = LDATopics.from_weights(topic_word, alpha)
+    truth = log_probability_by_polynomial(document, topics.topic_word, topics.alpha)
+    return topics, document, truth
+
+
+def mean_of_weights(topics, document, q):
+    """Σ_k q(k) · p(j, k) / q(k) over all assignments k that q can draw, over p(j)."""
+    words = np.flatnonzero(document)
+    word_of = np.repeat(np.arange(len(words)), np.array(document)[words])
+    total = 0.0
+    for k in itertools.product(range(topics.n_topics), repeat=len(word_of)):
+        if all(q[u, topic] > 0 for u, topic in zip(word_of, k, strict=True)):
+            p = math.exp(log_prior_of_counts(np.bincount(k, minlength=3), topics.alpha))
+            total += p * math.prod(topics.topic_word[k, words[word_of]])
+    return total
+
+
+def proposal(topics, document, second_order):
+    words = np.flatnonzero(document)
+    word_topic, n = topics.word_topic[words], np.array(document)[words]
+    return word_topic, n, mean_field(word_topic, n, topics.alpha, second_order, 10)
+
+
+def without_topics_below(threshold, q):
+    cut = np.where(q < threshold, 0.0, q)
+    return cut / cut.sum(axis=1, keepdims=True)
+
+
+@ORDERS
+@pytest.mark.parametrize("name", CASES)
+def test_the_weights_have_the_right_mean(second_order, name):
+    topics, document, truth = case(name)
+    _, _, q = proposal(topics, document, second_order)
+    assert mean_of_weights(topics, document, q) == pytest.approx(math.exp(truth), rel=1e-12)
+    cut = without_topics_below(0.02, q)  # negative control
+    assert mean_of_weights(topics, document, cut) < math.exp(truth) * (1 - 1e-6)
+
+
+@METHODS
+@pytest.mark.parametrize("name", TAME)
+def test_unbiased(method, name):
+    topics, document, truth = case(name)
+    found = method(topics, copies(document, 1000), n_samples=30, seed=1)
+    assert z_of(np.exp(found.log_likelihood - truth)) < 4
+    assert found.direction == "unbiased"
+
+
+@ORDERS
+@pytest.mark.parametrize("name", TAME)
+def test_the_check_notices_a_proposal_that_leaves_topics_out(second_order, name):
+    topics, document, truth = case(name)
+    word_topic, n, q = proposal(topics, document, second_order)
+    z = []
+    for threshold in (0.0, 0.15):
+        cut, rng = without_topics_below(threshold, q), np.random.default_rng(1)
+        weights = np.exp(log_weights(word_topic, n, topics.alpha, cut, 30_000, rng) - truth)
+        z.append(z_of(weights.reshape(1000, 30).mean(axis=1)))
+    assert z[0] < 4 < z[1]
+
+
+@METHODS
+def test_with_tiny_alpha_one_mode_is_all_that_is_seen(method):
+    """What the module warns of: the other mode is in weights so large and rare that 200 samples do
+    not meet them, and their standard error does not know of it.
+    """
+    topics, document = LDATopics([[0.6, 0.4], [0.42, 0.58]], [1e-3, 1e-3]), [5, 5]
+    truth = log_probability_by_polynomial(document, topics.topic_word, topics.alpha)
+    found = method(topics, copies(document, 100))
+    error = found.log_likelihood - truth
+    assert np.median(error) < -0.5
+    assert np.median(error / (found.standard_error + 1e-3)) < -5
+
+
+@METHODS
+def test_standard_errors_are_the_spread(method):
+    topics, document, _ = case("impossible words")
+    found = method(topics, copies(document, 2000), n_samples=200, seed=0)
+    spread = found.log_likelihood.std()
+    assert math.sqrt((found.standard_error**2).mean()) == pytest.approx(spread, rel=0.1)
+    expected = 200 / (1 + 199 * found.standard_error**2)  # (Σw)² / Σw² by the same two moments
+    assert_allclose(found.effective_sample_size, expected, rtol=1e-9)
+
+
+@METHODS
+def test_many_topics(method):
+    """Means of 60 samples against the mean of 200,000, where the exact value is out of reach."""
+    rng = np.random.default_rng(0)
+    topics = model_of(3, n_topics=30, n_words=50, alpha=np.ones(30))
+    document = rng.multinomial(10, np.full(50, 0.02))
+    few = method(topics, copies(document, 1000), n_samples=60)
+    many = method(topics, copies(document, 1), n_samples=200_000)
+    ratios = np.exp(few.log_likelihood - many.log_likelihood[0])
+    error = math.hypot(ratios.std() / math.sqrt(1000), many.standard_error[0])
+    assert abs(ratios.mean() - 1) < 4 * error < 0.1
+
+
+@METHODS
+def test_one_word_300_times(method):
+    topics = LDATopics([[0.3, 0.7], [0.6, 0.4]], [2.0, 1.0])
+    found = method(topics, sparse.csr_array([[300, 0]]), n_samples=20_000)
+    truth = log_probability_by_polynomial([300, 0], topics.topic_word, topics.alpha)
+    assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
+    assert found.standard_error[0] < 0.5
+
+
+@METHODS
+def test_exact_with_one_topic(method):
+    topics = model_of(0, n_topics=1)
+    counts = sparse.csr_array([[300, 0, 1, 0, 5, 0], [0, 1, 0, 0, 0, 0]])
+    found = method(topics, counts)
+    expected = counts @ np.log(topics.topic_word[0])
+    assert_allclose(found.log_likelihood, expected, rtol=1e-12)
+    assert found.standard_error.tolist() == [0.0, 0.0]
+    assert found.effective_sample_size == pytest.approx([200, 200])
+
+
+@METHODS
+def test_exact_for_one_token(method):
+    topics = model_of(0)
+    found = method(topics, sparse.csr_array(np.eye(6, dtype=np.int64)))
+    expected = np.log(topics.alpha @ topics.topic_word / topics.alpha.sum())
+    assert_allclose(found.log_likelihood, expected, rtol=1e-12)
+    assert_allclose(found.standard_error, 0.0, atol=1e-12)
+
+
+@METHODS
+def test_words_so_rare_that_their_product_underflows(method):
+    rare = 1e-290
+    topics = LDATopics([[rare, 1 - rare], [rare / 2, 1 - rare / 2]], [2.0, 3.0])
+    found = method(topics, sparse.csr_array([[5, 3]]), n_samples=20_000)
+    scaled = [[1.0, 1.0], [0.5, 1.0]]
+    truth = log_probability_by_polynomial([5, 3], scaled, topics.alpha) + 5 * math.log(rare)
+    assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0] < 0.1
+
+
+@METHODS
+def test_what_is_told_of_documents(method):
+    counts = documents()
+    counts = sparse.csr_array(np.where(np.arange(9)[:, None] == 4, 0, counts.toarray()))
+    found = method(model_of(0), counts, n_samples=30)
+    assert found.method == method.__name__.replace("_", "-")
+    assert found.convention == "sequence"
+    assert (found.n_tokens == counts.sum(axis=1)).all()
+    values = (found.log_likelihood[4], found.standard_error[4], found.n_samples[4])
+    assert values == (0.0, 0.0, 0)
+    assert np.isnan(found.effective_sample_size[4])
+    others = np.arange(9) != 4
+    assert (found.n_samples[others] == 30).all()
+    assert ((found.effective_sample_size[others] >= 1) & (found.standard_error[others] > 0)).all()
+    assert (found.effective_sample_size[others] <= 30).all()
+    assert (method(model_of(0), counts).n_samples[others] == 200).all()
+    assert np.isnan(method(model_of(0), counts, n_samples=1).standard_error[others]).all()
+
+
+@METHODS
+def test_seeds_and_threads(method):
+    topics, counts = model_of(0), documents(40)
+
+    def values(**settings):
+        return method(topics, counts, n_samples=5, **settings).log_likelihood.tolist()
+
+    assert values(seed=3) == values(seed=3, n_jobs=2) == values(seed=3, n_jobs=3)
+    assert values(seed=3) != values(seed=4)
+    twins = method(topics, copies([1, 2, 0, 1, 1, 0], 2), n_samples=5).log_likelihood
+    assert twins[0] != twins[1]  # documents draw for themselves
