@@ -9,8 +9,10 @@ R draws a token on different things:
     the particle sampler (Sec. 3.5)    R chains,   1 sweep before each token
     the sequential sampler (Sec. 3.6)  1 chain,    R sweeps before each token
 
-The sequential one is mended: the paper's listing lets sweeps see the token that is about to be
-predicted, which makes it too probable. Time is R L² / 2 draws of O(K) for L tokens.
+Counts do not tell the order of the tokens, and p(j) does not depend on it. It is drawn at random:
+in the order of the vocabulary, where all tokens of a word come one after the other, both samplers
+are further off. The sequential one is mended: the paper's listing lets sweeps see the token that is
+about to be predicted, which makes it too probable. Time is R L² / 2 draws of O(K) for L tokens.
 """
 
 from __future__ import annotations
@@ -56,19 +58,12 @@ def left_to_right_particle(
     over particles of their products of factors is unbiased, the product of means is not.)
 
     The standard error is of Σ_l log S_l, S_l the mean over particles of f_rl, linearised: the
-    standard deviation over r of Σ_l f_rl / S_l, over √R. It knows nothing of the bias.
+    standard deviation over r of Σ_l f_rl / S_l, over √R. It knows nothing of the bias, nor that
+    another order of the tokens would have another.
     """
-    n_particles = n_samples or DEFAULT_SAMPLES
-
-    def standard_error(factors: Floats) -> float:
-        """From `factors` (R, L, 1)."""
-        if n_particles == 1:
-            return math.nan
-        relative = (factors / factors.mean(axis=0)).sum(axis=(1, 2))
-        return float(relative.std(ddof=1)) / math.sqrt(n_particles)
-
+    size = (n_samples or DEFAULT_SAMPLES, 1)
     method = "left-to-right-particle"
-    return _estimate(method, topics, counts, (n_particles, 1), standard_error, seed, n_jobs)
+    return _estimate(method, topics, counts, size, error_over_particles, seed, n_jobs)
 
 
 def straight_sequential(
@@ -89,15 +84,24 @@ def straight_sequential(
     The standard error is that of batch means of each token's factors, √R batches, added over
     tokens in quadrature. It ignores that neighbouring factors come from one chain.
     """
-    n_sweeps = n_samples or DEFAULT_SAMPLES
-
-    def standard_error(factors: Floats) -> float:
-        """From `factors` (1, L, R)."""
-        relative = standard_error_of_mean(factors[0]) / factors[0].mean(axis=1)
-        return float(np.sqrt((relative**2).sum()))
-
+    size = (1, n_samples or DEFAULT_SAMPLES)
     method = "left-to-right-sequential (straight)"
-    return _estimate(method, topics, counts, (1, n_sweeps), standard_error, seed, n_jobs)
+    return _estimate(method, topics, counts, size, error_over_sweeps, seed, n_jobs)
+
+
+def error_over_particles(factors: Floats) -> float:
+    """Standard error of Σ_l log S_l from `factors` (R, L, 1), linearised; NaN for one particle."""
+    n_particles = len(factors)
+    if n_particles == 1:
+        return math.nan
+    relative = (factors / factors.mean(axis=0)).sum(axis=(1, 2))
+    return float(relative.std(ddof=1)) / math.sqrt(n_particles)
+
+
+def error_over_sweeps(factors: Floats) -> float:
+    """Standard error of Σ_l log S_l from `factors` (1, L, R), by batch means of each token's."""
+    relative = standard_error_of_mean(factors[0]) / factors[0].mean(axis=1)
+    return float(np.sqrt((relative**2).sum()))
 
 
 def _estimate(
@@ -120,7 +124,7 @@ def _estimate(
         factors = predictive_factors(
             document.word_topic,
             document.alpha,
-            np.repeat(np.arange(len(n)), n),
+            rng.permutation(np.repeat(np.arange(len(n)), n)),
             *chains_and_sweeps,
             rng,
         )

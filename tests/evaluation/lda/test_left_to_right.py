@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from evaluation.lda.left_to_right import (
+    error_over_particles,
     left_to_right_particle,
     predictive_factors,
     straight_sequential,
@@ -49,9 +50,9 @@ def factors_of(topics, document, n_chains, n_sweeps, seed):
 # --- draw for draw --------------------------------------------------------------------------------
 
 
-def naive_factors(topics, document, n_chains, n_sweeps, rng):
+def naive_factors(topics, tokens, n_chains, n_sweeps, rng):
     """The algorithm of the paper, mended, with the same random numbers."""
-    tokens, topic_word, alpha = tokens_of(document), topics.topic_word, topics.alpha
+    topic_word, alpha = topics.topic_word, topics.alpha
     n_topics = len(alpha)
 
     def probabilities(w, others):
@@ -85,16 +86,19 @@ def test_the_same_factors_as_plain_loops(n_topics, n_chains, n_sweeps):
     topics = LDATopics.from_weights(weights, rng.gamma(1, 1, n_topics) + 0.01)
     document = [2, 0, 1, 5, 0, 1, 1, 3, 1]
     found = factors_of(topics, document, n_chains, n_sweeps, seed=7)
-    expected = naive_factors(topics, document, n_chains, n_sweeps, np.random.default_rng(7))
+    tokens, rng = tokens_of(document), np.random.default_rng(7)
+    expected = naive_factors(topics, tokens, n_chains, n_sweeps, rng)
     assert_allclose(found, expected, rtol=1e-10)
 
 
 @METHODS
-def test_the_estimate_is_the_product_of_mean_factors(method):
+def test_the_estimate_is_the_product_of_mean_factors_in_a_random_order(method):
     topics, document = model_of(1), [2, 0, 1, 2, 1, 0]
     found = method(topics, row(document), n_samples=9, seed=4)
     shape = (9, 1) if method is left_to_right_particle else (1, 9)
-    factors = naive_factors(topics, document, *shape, np.random.default_rng([4, 0]))
+    rng = np.random.default_rng([4, 0])
+    tokens = rng.permutation(tokens_of(document))
+    factors = naive_factors(topics, tokens, *shape, rng)
     assert found.log_likelihood[0] == pytest.approx(np.log(factors.mean(axis=(0, 2))).sum())
     relative = factors / factors.mean(axis=(0, 2), keepdims=True)
     if method is left_to_right_particle:
@@ -143,11 +147,11 @@ UNSURE = LDATopics([[0.5, 0.1, 0.1, 0.3], [0.1, 0.5, 0.3, 0.1]], [0.05, 0.1])
 
 def test_the_particle_sampler_has_a_limit_that_is_not_the_truth():
     document = [2, 2, 1, 2]
-    found = left_to_right_particle(UNSURE, row(document), n_samples=200_000)
-    error = found.standard_error[0]
-    assert abs(found.log_likelihood[0] - limit_of_particles(UNSURE, document)) < 4 * error
-    assert abs(found.log_likelihood[0] - truth_of(UNSURE, document)) > 10 * error
-    assert found.direction == "biased"
+    factors = factors_of(UNSURE, document, 200_000, 1, seed=0)
+    found, error = np.log(factors.mean(axis=(0, 2))).sum(), error_over_particles(factors)
+    assert abs(found - limit_of_particles(UNSURE, document)) < 4 * error
+    assert abs(found - truth_of(UNSURE, document)) > 10 * error
+    assert left_to_right_particle(UNSURE, row(document)).direction == "biased"
 
 
 @pytest.mark.parametrize("document", [[2, 2, 1, 2], [1, 0, 2, 1], [2, 3, 0, 1], [1, 1, 2, 2]])
@@ -165,9 +169,12 @@ def test_the_product_of_one_chains_factors_is_unbiased(document):
 
 
 def test_the_particles_standard_error_is_the_spread():
-    found = left_to_right_particle(model_of(2), row([[2, 1, 1, 2, 1, 0]] * 1000), n_samples=50)
-    spread = found.log_likelihood.std()
-    assert math.sqrt((found.standard_error**2).mean()) == pytest.approx(spread, rel=0.1)
+    found, squared = [], []
+    for seed in range(1000):
+        factors = factors_of(model_of(2), [2, 1, 1, 2, 1, 0], 50, 1, seed)
+        found.append(np.log(factors.mean(axis=(0, 2))).sum())
+        squared.append(error_over_particles(factors) ** 2)
+    assert math.sqrt(np.mean(squared)) == pytest.approx(np.std(found), rel=0.1)
 
 
 # --- the sequential sampler -----------------------------------------------------------------------
@@ -233,7 +240,7 @@ def test_it_converges_to_the_truth(document, alpha, impossible):
     for k, w in impossible:
         weights[k, w] = 0.0
     topics = LDATopics.from_weights(weights, alpha)
-    found = straight_sequential(topics, row([document] * 8), n_samples=4000, seed=1)
+    found = straight_sequential(topics, row([document] * 8), n_samples=40_000, seed=1)
     error = found.log_likelihood - truth_of(topics, document)
     assert abs(error.mean()) < 5 * error.std(ddof=1) / math.sqrt(8) + 1e-12
     assert abs(error.mean()) < 0.01
