@@ -2,6 +2,7 @@
 
 from evaluation.certificate import Certificate, certify
 from evaluation.coherence import Coherence, coherence
+from evaluation.comparison import Comparison, compare
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import ExactCostError
 from evaluation.log_likelihood import ZeroProbabilityError, log_likelihood
@@ -12,6 +13,7 @@ from evaluation.topic_quality import diversity, exclusivity
 __all__ = [
     "Certificate",
     "Coherence",
+    "Comparison",
     "ExactCostError",
     "LikelihoodEstimate",
     "PairedDifference",
@@ -19,6 +21,7 @@ __all__ = [
     "ZeroProbabilityError",
     "certify",
     "coherence",
+    "compare",
     "diversity",
     "exclusivity",
     "log_likelihood",

@@ -90,6 +90,7 @@ def certify(
     *,
     n_documents: int = DEFAULT_DOCUMENTS,
     n_samples: int | None = None,
+    target_standard_error: float | None = None,
     n_chains: int = DEFAULT_CHAINS,
     n_temperatures: int = DEFAULT_TEMPERATURES,
     random_state: Any = None,
@@ -106,8 +107,8 @@ def certify(
         A method of `evaluation.log_likelihood` that scores whole documents.
     n_documents : int
         Of the documents that have a token at most so many, drawn at random; at least 2.
-    n_samples : int, optional
-        Monte Carlo samples a document of the method; each has a default.
+    n_samples, target_standard_error : optional
+        As for `log_likelihood`: what the method is to take, or to reach.
     n_chains, n_temperatures : int
         Of annealed importance sampling, in each direction; the more, the narrower the bracket.
     random_state : int, Generator or RandomState, optional
@@ -136,7 +137,13 @@ def certify(
     lengths = _chosen(lengths, n_documents, np.random.default_rng(choosing))
     counts, assignments = simulated_documents(topics, lengths, np.random.default_rng(simulating))
     estimate = log_likelihood(
-        topics, counts, method, n_samples=n_samples, random_state=int(scoring), n_jobs=n_jobs
+        topics,
+        counts,
+        method,
+        n_samples=n_samples,
+        target_standard_error=target_standard_error,
+        random_state=int(scoring),
+        n_jobs=n_jobs,
     )
     if estimate.direction == "plug-in" or not np.array_equal(estimate.n_tokens, lengths):
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,36 @@ class PairedDifference:
     """Positive if the second model gives the documents the higher probability."""
     standard_error: float
     """Over documents; NaN for fewer than two, or where one is impossible."""
+
+    @property
+    def z(self) -> float:
+        """The difference in standard errors.
+
+        0 for models that are the same on every document, infinite if one gains the same by every
+        token, NaN if the standard error is.
+        """
+        if self.standard_error == 0:
+            return math.copysign(math.inf, self.nats_per_word) if self.nats_per_word else 0.0
+        return self.nats_per_word / self.standard_error
+
+    @property
+    def probability(self) -> float:
+        """That the second model is the better one on documents like these, Φ(z).
+
+        By the normal approximation to the mean over documents, with nothing known before: 0.5 for
+        models that are the same, NaN if the standard error is.
+        """
+        return math.erfc(-self.z / math.sqrt(2)) / 2
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided: how often equally good models would differ by this much or more, 2 Φ(-|z|)."""
+        return math.erfc(abs(self.z) / math.sqrt(2))
+
+    @property
+    def perplexity_ratio(self) -> float:
+        """The perplexity of the first model over that of the second, exp of the difference."""
+        return math.exp(self.nats_per_word) if self.nats_per_word < 700 else math.inf
 
 
 def paired_difference(first: LikelihoodEstimate, second: LikelihoodEstimate) -> PairedDifference:

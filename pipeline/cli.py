@@ -15,11 +15,13 @@ from pipeline.interrupts import raise_interrupted, signals_handled_by
 from pipeline.progress import ProgressSafeHandler
 from pipeline.settings import (
     ENVIRONMENT_PREFIX,
+    EXPERIMENTS,
     NOT_SHARED,
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
     NoSettings,
+    ReproduceSettings,
     SelectSettings,
     TopicsSettings,
     TrainSettings,
@@ -94,9 +96,16 @@ def build_parser() -> argparse.ArgumentParser:
     command.allow_abbrev = False  # --run, which `train` has, would be taken for --runs
     command.set_defaults(runner=_run_select)
     command = _command(
-        commands, "evaluate", "held-out likelihood of a run's model", EvaluateSettings
+        commands, "evaluate", "held-out likelihood of models, and which is best", EvaluateSettings
     )
-    command.add_argument("run_name", metavar="RUN", help="name or path of a run")
+    command.add_argument(
+        "model_names",
+        metavar="MODEL",
+        nargs="+",
+        help="name or path of a run; or a model.npz, or a file of gensim, scikit-learn (both are "
+        "pickles, which run code: name none that you do not trust), tomotopy, MALLET (a state; or "
+        "topic-word weights and a file with alpha, WEIGHTS,FILE) or lda-c",
+    )
     command.set_defaults(runner=_run_evaluate)
     command = _command(commands, "topics", "top words and shares of a run's topics", TopicsSettings)
     command.add_argument("run_name", metavar="RUN", help="name or path of a run")
@@ -105,6 +114,11 @@ def build_parser() -> argparse.ArgumentParser:
     command.add_argument("run_name", metavar="RUN", help="name or path of a run")
     command.add_argument("files", metavar="FILE", nargs="+", help="text file; - is stdin")
     command.set_defaults(runner=_run_infer)
+    command = _command(commands, "reproduce", "published experiments again", ReproduceSettings)
+    command.add_argument(
+        "experiment", metavar="EXPERIMENT", choices=EXPERIMENTS, help=", ".join(EXPERIMENTS)
+    )
+    command.set_defaults(runner=_run_reproduce)
     command = _command(commands, "convert", "bags of words into another format", NoSettings)
     _add_conversion(command)
     command.set_defaults(runner=_run_convert)
@@ -112,6 +126,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 _NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "files"} | {
+    "model_names",
+    "experiment",
     "input_argument",
     "action",
     "export",
@@ -260,10 +276,11 @@ _NOT_OF_SELECTED_RUNS = {ENVIRONMENT_PREFIX + name.upper() for name in NOT_SHARE
 
 def _run_evaluate(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
     settings = resolve(EvaluateSettings, "evaluate", given)
-    from pipeline.commands.evaluate import evaluate, print_evaluation  # noqa: PLC0415
+    from pipeline.commands.evaluate import evaluate  # noqa: PLC0415
+    from pipeline.evaluation_table import print_evaluation  # noqa: PLC0415
 
     arguments.printer = print_evaluation
-    return evaluate(settings, arguments.run_name)
+    return evaluate(settings, arguments.model_names)
 
 
 def _run_topics(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
@@ -280,6 +297,14 @@ def _run_infer(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str
 
     arguments.printer = print_inference
     return infer(settings, arguments.run_name, arguments.files)
+
+
+def _run_reproduce(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(ReproduceSettings, "reproduce", given)
+    from pipeline.commands.reproduce import print_reproduction, reproduce  # noqa: PLC0415
+
+    arguments.printer = print_reproduction
+    return reproduce(settings, arguments.experiment)
 
 
 def _run_convert(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:

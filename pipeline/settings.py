@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SETTINGS_FILE = "pipeline.toml"
-SECTIONS = ("download", "train", "evaluate", "topics", "infer", "select")
+SECTIONS = ("download", "train", "evaluate", "topics", "infer", "select", "reproduce")
 ENVIRONMENT_PREFIX = "WIKITOPICS_"
 
 S = TypeVar("S")
@@ -214,10 +214,46 @@ class TrainSettings:
 class EvaluateSettings:
     """`python -m pipeline evaluate`."""
 
-    articles: str = setting("", "article store to score, instead of the test part", metavar="DIR")
-    method: str = setting("completion", "estimator", choices=("completion", "variational-bound"))
+    articles: str = setting(
+        "",
+        "article store to score, counted as the first RUN's was; by default its test part",
+        metavar="DIR",
+    )
+    counts: str = setting(
+        "", "bags of words to score, in any format that convert reads", metavar="FILE"
+    )
+    vocabulary: str = setting(
+        "",
+        "words, a line each, of models and --counts that do not name theirs",
+        metavar="FILE",
+    )
+    method: str = setting(
+        "completion",
+        "estimator",
+        choices=(
+            *("completion", "variational-bound", "exact", "harmonic-mean"),
+            *("mean-field-is-1", "mean-field-is-2"),
+            *("left-to-right-particle", "left-to-right-sequential"),
+        ),
+    )
     samples: int | None = setting(None, "Monte Carlo samples a document", metavar="N")
-    seed: int = setting(0, "fixes the random splits of completion", metavar="N")
+    target_se: float | None = setting(
+        None, "Monte Carlo standard error a document to sample down to", metavar="NATS"
+    )
+    smoothing: float = setting(
+        0.0, "share of each topic to spread evenly, so that no word is impossible", metavar="SHARE"
+    )
+    seed: int = setting(0, "fixes all that is random", metavar="N")
+    max_memory: float = setting(2.0, "GiB that exact may take", metavar="GIB")
+    certify: bool = setting(
+        False, "score documents simulated from the model too, where the truth can be bracketed"
+    )
+    temperatures: int = setting(
+        500, "steps of the annealing that --certify brackets with: more, narrower", metavar="N"
+    )
+    per_document: str = setting(
+        "", "write a line a document, of tabs between values", metavar="FILE"
+    )
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
     threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
 
@@ -249,6 +285,35 @@ class SelectSettings:
         "", "of the directory select-NAME among the runs; by default the model's", metavar="NAME"
     )
     words: int = setting(10, "top words of a topic that coherence is of", metavar="N")
+
+
+EXPERIMENTS = ("buntine-table-1", "buntine-convergence", "buntine-model-selection")
+"""What `reproduce` can do again."""
+
+
+@dataclass(frozen=True)
+class ReproduceSettings:
+    """`python -m pipeline reproduce`."""
+
+    scale: str = setting(
+        "quick", "some minutes at most, or all that was published", choices=("quick", "full")
+    )
+    pairs: int | None = setting(
+        None, "buntine-table-1: pairs of model and document; by default 100 or 1,000", metavar="N"
+    )
+    dataset: str = setting(
+        "s10s",
+        "buntine-model-selection: model that documents are drawn from, of so many topics and words",
+        choices=("s10s", "s10", "s40"),
+    )
+    held_out: int | None = setting(
+        None, "buntine-model-selection: held-out documents; by default 300 or 10,000", metavar="N"
+    )
+    output: str = setting(
+        "", "where tables and pictures are written; by default reproduce/EXPERIMENT", metavar="DIR"
+    )
+    seed: int = setting(0, "fixes all that is random", metavar="N")
+    threads: int = setting(-1, "threads; -1: one a core", metavar="N")
 
 
 NOT_SHARED = ("topics", "run", "follow", "follow_after")

@@ -15,6 +15,8 @@ from models.lda.variational import infer_doc_topic
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from corpora.formats.mallet_state import MalletState
+
 Floats = NDArray[np.float64]
 
 
@@ -160,3 +162,45 @@ class LDATopics:
     def from_gensim(cls, model: Any) -> Self:
         """Posterior mean topics of a `gensim.models.LdaModel` or `LdaMulticore`."""
         return cls.from_weights(model.state.get_lambda(), model.alpha)
+
+    @classmethod
+    def from_tomotopy(cls, model: Any) -> Self:
+        """Posterior mean topics of a trained `tomotopy.LDAModel`, over its `used_vocabs`.
+
+        Words that tomotopy dropped (`min_cf`, `rm_top`) have no column.
+
+        Raises
+        ------
+        TypeError
+            If it is a model of another kind: HDPModel and others are derived from LDAModel.
+        ValueError
+            If it has not been trained.
+        """
+        if type(model).__name__ != "LDAModel":
+            raise TypeError(f"expected a tomotopy LDAModel, found a {type(model).__name__}")
+        if not len(model.used_vocabs):
+            raise ValueError("the tomotopy model has no words yet: train it first")
+        return cls.from_weights([model.get_topic_word_dist(k) for k in range(model.k)], model.alpha)
+
+    @classmethod
+    def from_mallet(cls, state: MalletState) -> Self:
+        """Posterior mean topics of MALLET's state, φ_kw ∝ n_kw + beta, over `state.vocabulary`.
+
+        Raises
+        ------
+        ValueError
+            If the state does not say alpha and beta, or is empty.
+        """
+        if state.alpha is None or state.beta is None:
+            raise ValueError("the state does not say alpha and beta, without which it is no model")
+        if not state.vocabulary:
+            raise ValueError("the state has no tokens")
+        return cls.from_weights(state.n_kw + state.beta, state.alpha)
+
+    @classmethod
+    def from_ldac(cls, log_topic_word: ArrayLike, alpha: ArrayLike) -> Self:
+        """Topics of lda-c, which keeps log φ (K, V): -100, and so almost no probability, for none.
+
+        `alpha` may be a number: then it is every topic's.
+        """
+        return cls.from_weights(np.exp(np.asarray(log_topic_word, dtype=np.float64)), alpha)

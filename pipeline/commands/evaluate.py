@@ -1,118 +1,331 @@
-"""`evaluate`: how probable documents that training never saw are under a run's model."""
+"""`evaluate`: how probable documents that training never saw are under models; which is best."""
 
 from __future__ import annotations
 
 import logging
 import math
+import os
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora import ArticleStore, Corpus, article_of, part_of, split
-from evaluation import log_likelihood
+from corpora import CorpusFormatError
+from corpora.files import atomic_write_text
+from corpora.formats import NUMBERS
+from evaluation import (
+    LikelihoodEstimate,
+    ZeroProbabilityError,
+    certify,
+    compare,
+    log_likelihood,
+)
+from models import ModelFormatError, SavedModel
 from models.parallel import effective_n_jobs
 from pipeline.commands.topics import finished_model
-from pipeline.documents import count_with
+from pipeline.common_words import common_words, counts_of, n_tokens_of, topics_of
 from pipeline.errors import UsageError
-from pipeline.runs import find_run
+from pipeline.held_out import held_out
+from pipeline.model_files import read_model
+from pipeline.runs import RunDirectory, find_run
 
 if TYPE_CHECKING:
-    from pipeline.settings import EvaluateSettings, TrainSettings
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from models import LDATopics
+    from pipeline.held_out import HeldOut
+    from pipeline.settings import EvaluateSettings
 
 logger = logging.getLogger(__name__)
 
+COLUMNS = (
+    *("id", "tokens", "log_likelihood", "standard_error", "effective_sample_size", "n_samples"),
+    "model",
+)
+"""Of --per-document."""
 
-def evaluate(settings: EvaluateSettings, run_name: str) -> dict[str, Any]:
-    """Held-out likelihood on the run's test part, or on the articles of another store."""
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A model to score."""
+
+    name: str
+    """As it was given."""
+    run: RunDirectory | None
+    model: SavedModel
+
+
+def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]:
+    """Held-out likelihood of models, and of several how they differ.
+
+    Scored are the articles of a store, counts in a file, or the test part of the first run; of them
+    the words that every model knows.
+    """
+    _check(settings, names)
+    models = [_named(settings, name) for name in names]
+    runs = [each.run for each in models if each.run is not None]
+    n_threads = effective_n_jobs(settings.threads)
+    documents = held_out(settings, runs, _words_to_count(models), n_threads)
+    models = _with_words(models, documents, settings)
+    words = _scored_words(models, documents)
+    logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
+    estimates = {each.name: _score(settings, each, documents, words, n_threads) for each in models}
+    # Sections of an article are not independent: the article is the unit of the standard error.
+    articles = documents.article_of
+    by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}
+    first, first_by_article = estimates[models[0].name], by_article[models[0].name]
+    if not first.n_documents:
+        raise UsageError(
+            f"{documents.source} has no document that training did not see and that holds a word "
+            "of the model's vocabulary: give other documents, --articles or --counts, or train "
+            "with a larger --test share"
+        )
+    if settings.per_document:
+        _write_documents(settings.per_document, documents, estimates)
+    has_sections = len(set(articles)) < len(articles)
+    result: dict[str, Any] = {
+        "scored": documents.source,
+        "left_out": documents.n_left_out,
+        "method": first.method,
+        "convention": first.convention,
+        "direction": first.direction,
+        "unit": "article" if has_sections or not settings.counts else "document",
+        "articles": first_by_article.n_documents,
+        "documents": first.n_documents,
+        "empty_documents": documents.corpus.n_docs - first.n_documents,
+        "tokens": n_tokens_of(documents.corpus, words),
+        "tokens_scored": first.total_tokens,
+    }
+    rows = [
+        _row(each, documents, words, estimates[each.name], by_article[each.name]) for each in models
+    ]
+    if settings.certify:
+        for row, each in zip(rows, models, strict=True):
+            row["certificate"] = _certificate(settings, each, first.n_tokens, n_threads)
+    if len(rows) == 1:
+        return {**rows[0], **result}
+    return {**result, "models": rows, **_differences(by_article)}
+
+
+def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
+    """Refuse at once what would be refused after all the work."""
     if settings.samples is not None and settings.samples < 1:
         raise UsageError(f"--samples must be at least 1, found {settings.samples}")
     if settings.seed < 0:
         raise UsageError(f"--seed must not be negative, found {settings.seed}")
-    run = find_run(settings.runs, run_name)
-    model = finished_model(run)
-    trained = run.settings()
-    n_threads = effective_n_jobs(settings.threads)
-    if settings.articles:
-        store = ArticleStore(settings.articles)
-        corpus = count_with(run, trained, store, model.vocabulary, n_threads)
-        source = settings.articles
-        corpus, n_left_out = held_out_of(corpus, Corpus.load(run.corpus_path), trained)
-    else:
-        n_left_out = 0
-        corpus = split(Corpus.load(run.corpus_path), trained.validation, trained.test).test
-        source = f"the test part of run {run.path.name}"
-    logger.info("scoring %s documents", f"{corpus.n_docs:,}")
-    estimate = log_likelihood(
-        model.topics,
-        corpus.counts,
+    if settings.target_se is not None and not 0 < settings.target_se < math.inf:
+        raise UsageError(f"--target-se must be a positive number, found {settings.target_se}")
+    if not 0 <= settings.smoothing < 1:
+        raise UsageError(f"--smoothing must be from 0 to below 1, found {settings.smoothing}")
+    if settings.certify and settings.method == "completion":
+        raise UsageError(
+            "--certify is of log-probabilities of whole documents, and completion scores half of "
+            "each: give another --method, such as left-to-right-sequential"
+        )
+    if not 0 < settings.max_memory < math.inf:
+        raise UsageError(f"--max-memory must be positive, found {settings.max_memory}")
+    if settings.temperatures < 2:
+        raise UsageError(f"--temperatures must be at least 2, found {settings.temperatures}")
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice")
+    target = Path(settings.per_document)
+    if settings.per_document and (target.is_dir() or not target.parent.is_dir()):
+        raise UsageError(
+            f"--per-document: {target} is a directory, or is to be in none that exists"
+        )
+
+
+def _named(settings: EvaluateSettings, name: str) -> Named:
+    """The run of that name, or the model in that file."""
+    try:
+        run = find_run(settings.runs, name)
+    except UsageError:
+        if not Path(name).exists() and not re.search(rf"[.,{re.escape(os.sep)}]", name):
+            raise
+        vocabulary = settings.vocabulary if settings.vocabulary != NUMBERS else ""
+        return Named(name, None, read_model(name, vocabulary or None))
+    return Named(name, run, finished_model(run))
+
+
+def _words_to_count(models: Sequence[Named]) -> tuple[str, ...]:
+    """The words of all models, those of the first run first."""
+    in_order = sorted(models, key=lambda each: each.run is None)
+    return tuple(dict.fromkeys(word for each in in_order for word in each.model.vocabulary))
+
+
+def _with_words(
+    models: Sequence[Named], documents: HeldOut, settings: EvaluateSettings
+) -> list[Named]:
+    """The models, those without words of their own with those of the documents, in their order."""
+    run = next((each for each in models if each.run is not None), None)
+    words, source = documents.corpus.vocabulary, documents.source
+    if run is not None and not settings.counts:
+        words, source = run.model.vocabulary, f"run {run.name}"
+    result = []
+    for each in models:
+        if not each.model.vocabulary:
+            topics = each.model.topics
+            if topics.n_words != len(words):
+                raise ModelFormatError(
+                    f"{each.name} does not name its {topics.n_words:,} words, and {source} has "
+                    f"{len(words):,}: give --vocabulary FILE, a word a line in the model's order"
+                )
+            logger.warning(
+                "%s does not name its words: taken for those of %s, in their order",
+                *(each.name, source),
+            )
+            each = Named(each.name, each.run, SavedModel(topics, words))  # noqa: PLW2901
+        result.append(each)
+    return result
+
+
+def _scored_words(models: Sequence[Named], documents: HeldOut) -> tuple[str, ...]:
+    words = common_words([each.model.vocabulary for each in models])
+    if not set(words) & set(documents.corpus.vocabulary):
+        whose = "the model" if len(models) == 1 else "all models"
+        raise CorpusFormatError(
+            f"{documents.source} has no word in common with {whose}: "
+            f"{_some(documents.corpus.vocabulary)} there, "
+            + "; ".join(f"{_some(each.model.vocabulary)} in {each.name}" for each in models)
+        )
+    return words
+
+
+def _score(
+    settings: EvaluateSettings,
+    named: Named,
+    documents: HeldOut,
+    words: tuple[str, ...],
+    n_threads: int,
+) -> LikelihoodEstimate:
+    """Columns of `words` come first for every model, so that random halves are the same."""
+    topics = topics_of(named.model, words)
+    counts = counts_of(documents.corpus, words, topics.n_words)
+    if not settings.smoothing:
+        _check_possible(named.name, topics, counts, words)
+    return log_likelihood(
+        topics,
+        counts,
         settings.method,
         n_samples=settings.samples,
+        target_standard_error=settings.target_se,
+        smoothing=settings.smoothing,
+        max_memory=int(settings.max_memory * 2**30),
         random_state=settings.seed,
         n_jobs=n_threads,
     )
-    # Sections of an article are not independent: the article is the unit of the standard error.
-    by_article = estimate.by_group([article_of(document) for document in corpus.doc_ids])
-    if not by_article.n_documents:
-        raise UsageError(
-            f"{source} has no document that training did not see and that holds a word of the "
-            "model's vocabulary: give other --articles, or train with a larger --test share"
+
+
+def _certificate(
+    settings: EvaluateSettings, named: Named, n_tokens: NDArray[np.int64], n_threads: int
+) -> dict[str, Any]:
+    """Of documents as long as the scored ones, simulated from the model over all of its words."""
+    if (n_tokens > 0).sum() < 2:
+        raise UsageError("--certify needs two documents with a token, found fewer")
+    logger.info("certifying %s on simulated documents", named.name)
+    certificate = certify(
+        named.model.topics.smoothed(settings.smoothing),
+        n_tokens,
+        settings.method,
+        n_samples=settings.samples,
+        target_standard_error=settings.target_se,
+        n_temperatures=settings.temperatures,
+        random_state=settings.seed,
+        n_jobs=n_threads,
+    )
+    return asdict(certificate)
+
+
+def _check_possible(
+    name: str, topics: LDATopics, counts: sparse.csr_array, words: tuple[str, ...]
+) -> None:
+    """Here, where words have names and smoothing is an option."""
+    used = np.unique(counts.indices)
+    impossible = used[topics.word_topic[used].max(axis=1) == 0]
+    if len(impossible):
+        raise ZeroProbabilityError(
+            f"{name}: no topic has {_some([words[w] for w in impossible])}, of "
+            f"{len(impossible):,} such words in the documents, so that log p would be -infinity: "
+            "score with --smoothing, such as --smoothing 1e-6"
         )
-    n_unknown = int(corpus.n_unknown.sum())
+
+
+def _row(
+    named: Named,
+    documents: HeldOut,
+    words: tuple[str, ...],
+    estimate: LikelihoodEstimate,
+    by_article: LikelihoodEstimate,
+) -> dict[str, Any]:
+    """What is said of one model."""
+    corpus, topics = documents.corpus, named.model.topics
+    n_all = corpus.n_tokens + int(corpus.n_unknown.sum())
+    n_unknown = n_all - n_tokens_of(corpus, named.model.vocabulary)
+    is_scored = np.isin(np.array(named.model.vocabulary), np.array(words))
+    mass = topics.alpha / topics.alpha.sum() @ topics.topic_word[:, is_scored].sum(axis=1)
+    sampling = estimate.monte_carlo_standard_error / max(1, estimate.total_tokens)
+    sizes = estimate.effective_sample_size[estimate.n_tokens > 0]
+    known_sizes = sizes[~np.isnan(sizes)]
     return {
-        "run": run.path.name,
-        "scored": source,
-        "left_out": n_left_out,
-        "method": estimate.method,
-        "convention": estimate.convention,
-        "direction": estimate.direction,
-        "articles": by_article.n_documents,
-        "documents": estimate.n_documents,
-        "tokens": corpus.n_tokens,
-        "tokens_scored": estimate.total_tokens,
-        "unknown_share": n_unknown / max(1, n_unknown + corpus.n_tokens),
+        "model": named.name,
+        "run": None if named.run is None else named.run.path.name,
+        "topics": topics.n_topics,
+        "words": topics.n_words,
+        "unknown_share": n_unknown / max(1, n_all),
+        "probability_of_scored_words": min(1.0, float(mass)),
         "log_likelihood": estimate.total,
         "nats_per_word": estimate.nats_per_word,
         "nats_per_word_standard_error": _or_none(by_article.nats_per_word_standard_error),
+        "nats_per_word_monte_carlo_standard_error": _or_none(sampling),
         "bits_per_word": estimate.bits_per_word,
         "perplexity": estimate.perplexity,
         "perplexity_standard_error": _or_none(by_article.perplexity_standard_error),
+        "mean_effective_sample_size": float(known_sizes.mean()) if len(known_sizes) else None,
     }
 
 
-def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> tuple[Corpus, int]:
-    """The documents of other articles than the run learned from, and how many were left out.
-
-    What the run learned from, or stopped by, is no held-out document, whichever store it is in.
-    """
-    used = {
-        article_of(document)
-        for document in own.doc_ids
-        if part_of(document, trained.validation, trained.test) != "test"
+def _differences(by_article: dict[str, LikelihoodEstimate]) -> dict[str, Any]:
+    """The best model, and of every other one what it costs more."""
+    comparison = compare(by_article)
+    names = ("nats_per_word", "standard_error", "z", "probability", "p_value", "perplexity_ratio")
+    return {
+        "best": comparison.best,
+        "differences": [
+            {"model": model, **{name: _or_none(getattr(each, name)) for name in names}}
+            for model, each in comparison.against_best.items()
+        ],
     }
-    held_out = np.array([article_of(document) not in used for document in corpus.doc_ids], bool)
-    return corpus.rows(held_out), int((~held_out).sum())
 
 
-def print_evaluation(result: dict[str, Any]) -> None:
-    """A few lines for people."""
-    error = result["perplexity_standard_error"]
-    spread = "" if error is None else f" ± {error:.1f} (standard error over articles)"
-    documents = (
-        f"{result['articles']:,} articles"
-        if result["articles"] == result["documents"]
-        else f"{result['documents']:,} sections of {result['articles']:,} articles"
-    )
-    if result["left_out"]:
-        print(f"left out: {result['left_out']:,} documents that the run was trained with")
-    print(
-        f"{result['method']} ({result['direction']}) on {documents}, {result['scored']}\n"
-        f"held-out perplexity {result['perplexity']:.1f}{spread}\n"
-        f"{result['nats_per_word']:.4f} nats a word, {result['bits_per_word']:.4f} bits a word\n"
-        f"{result['tokens_scored']:,} of {result['tokens']:,} tokens scored; besides these, "
-        f"{result['unknown_share']:.1%} of all tokens are words unknown to the model"
-    )
+def _write_documents(
+    path: str, documents: HeldOut, estimates: dict[str, LikelihoodEstimate]
+) -> None:
+    """A line a document and model, all documents of one model after the other."""
+    lines = ["\t".join(COLUMNS)]
+    for name, estimate in estimates.items():
+        columns = (
+            *(estimate.n_tokens, estimate.log_likelihood, estimate.standard_error),
+            *(estimate.effective_sample_size, estimate.n_samples),
+        )
+        for document, *values in zip(
+            documents.corpus.doc_ids, *(column.tolist() for column in columns), strict=True
+        ):
+            fields = (document, *map(repr, values), name)
+            lines.append("\t".join(re.sub(r"[\t\r\n]", " ", field) for field in fields))
+    atomic_write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def _some(words: Sequence[str]) -> str:
+    """The first few, for a message."""
+    return ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
 
 
 def _or_none(value: float) -> float | None:
-    """JSON has no NaN."""
-    return None if math.isnan(value) else value
+    """JSON has neither NaN nor infinity."""
+    return value if math.isfinite(value) else None

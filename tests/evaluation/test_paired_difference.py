@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluation import LikelihoodEstimate, paired_difference
+from evaluation import LikelihoodEstimate, PairedDifference, paired_difference
 
 
 def estimate(values: list[float], tokens: list[int], method: str = "made up") -> LikelihoodEstimate:
@@ -67,3 +67,68 @@ def test_other_documents_are_refused() -> None:
     for other in (estimate([-1.0, -2.0], [2, 1]), estimate([-1.0, -2.0], [1, 2], "another")):
         with pytest.raises(ValueError, match="same documents by the same method"):
             paired_difference(one, other)
+
+
+# --- certainty ------------------------------------------------------------------------------------
+
+
+def test_certainty_by_hand() -> None:
+    found = PairedDifference(0.3, 0.1)
+    assert found.z == pytest.approx(3)
+    assert found.probability == pytest.approx(0.9986501019683699)  # tables of Φ(3)
+    assert found.p_value == pytest.approx(0.0026997960632602)
+    assert found.perplexity_ratio == pytest.approx(math.exp(0.3))
+    back = PairedDifference(-0.3, 0.1)
+    assert back.z == -found.z
+    assert back.probability == pytest.approx(1 - found.probability)
+    assert back.p_value == found.p_value
+    assert back.perplexity_ratio == pytest.approx(1 / found.perplexity_ratio)
+
+
+def test_a_model_is_no_better_than_itself() -> None:
+    one = estimate([-10.0, -20.0], [2, 2])
+    found = paired_difference(one, one)
+    assert (found.z, found.probability, found.p_value) == (0, 0.5, 1)
+    assert found.perplexity_ratio == 1
+
+
+def test_what_every_token_gains_is_certain() -> None:
+    first, second = estimate([-10.0, -20.0], [2, 4]), estimate([-9.0, -18.0], [2, 4])
+    found, back = paired_difference(first, second), paired_difference(second, first)
+    assert (found.z, found.probability, found.p_value) == (math.inf, 1, 0)
+    assert (back.z, back.probability, back.p_value) == (-math.inf, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        paired_difference(estimate([-1.0], [1]), estimate([-2.0], [1])),
+        paired_difference(estimate([-math.inf, -1], [1, 1]), estimate([-1, -1], [1, 1])),
+        paired_difference(estimate([-1, -1], [1, 1]), estimate([-math.inf, -1], [1, 1])),
+        paired_difference(estimate([0.0], [0]), estimate([0.0], [0])),
+    ],
+)
+def test_without_an_error_nothing_is_certain(unknown: PairedDifference) -> None:
+    assert all(math.isnan(each) for each in (unknown.z, unknown.probability, unknown.p_value))
+
+
+def test_p_values_of_equal_models_are_even() -> None:
+    """One in ten is below 0.1; if the pairing is thrown away, hardly any is."""
+    rng = np.random.default_rng(0)
+
+    def draw() -> tuple[float, float]:
+        tokens = rng.integers(50, 200, size=100)
+        common = -tokens * rng.normal(7, 1, size=100)
+        first, second = (
+            estimate((common + tokens * rng.normal(0, 0.1, size=100)).tolist(), tokens.tolist())
+            for _ in range(2)
+        )
+        found = paired_difference(first, second)
+        errors = first.nats_per_word_standard_error, second.nats_per_word_standard_error
+        return found.p_value, PairedDifference(found.nats_per_word, math.hypot(*errors)).p_value
+
+    n = 1000
+    paired, unpaired = (np.array([draw() for _ in range(n)]) < 0.1).mean(axis=0)
+    tolerance = 4 * math.sqrt(0.1 * 0.9 / n)
+    assert abs(paired - 0.1) < tolerance
+    assert not abs(unpaired - 0.1) < tolerance

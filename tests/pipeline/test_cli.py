@@ -24,7 +24,7 @@ from tests.pipeline.support import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("download", "train", "select", "evaluate", "topics", "infer", "convert")
+COMMANDS = ("download", "train", "select", "evaluate", "topics", "infer", "reproduce", "convert")
 
 
 def succeeded(outcome: Outcome) -> Outcome:

@@ -13,6 +13,7 @@ from pipeline.settings import (
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
+    ReproduceSettings,
     SelectSettings,
     TopicsSettings,
     TrainSettings,
@@ -33,6 +34,7 @@ KINDS = dict(
             TopicsSettings,
             InferSettings,
             SelectSettings,
+            ReproduceSettings,
         ),
         strict=True,
     )

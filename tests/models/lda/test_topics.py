@@ -1,10 +1,12 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from corpora.formats import MalletState
 from models import LDATopics
 
 
@@ -179,3 +181,19 @@ def test_transform_refuses_what_is_no_count(bad):
     counts[1, 0] = bad
     with pytest.raises(ValueError, match="finite and not negative"):
         model.transform(counts)
+
+
+def test_from_ldac():
+    model = LDATopics.from_ldac(np.log([[0.25, 0.75], [0.5, 0.5]]), 0.3)
+    assert_allclose(model.topic_word, [[0.25, 0.75], [0.5, 0.5]])
+    assert model.alpha.tolist() == [0.3, 0.3]
+    assert LDATopics.from_ldac([[0.0, -np.inf]], 0.3).topic_word.tolist() == [[1.0, 0.0]]
+
+
+def test_from_mallet():
+    one = np.zeros(1, dtype=np.int32)
+    state = MalletState(one, one, one, one, ("word",), one, ("NA",), 1, np.array([0.5]), 0.01)
+    assert LDATopics.from_mallet(state).topic_word.tolist() == [[1.0]]
+    for left_out in ("alpha", "beta"):
+        with pytest.raises(ValueError, match="alpha and beta"):
+            LDATopics.from_mallet(replace(state, **{left_out: None}))

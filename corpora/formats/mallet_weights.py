@@ -1,0 +1,104 @@
+"""MALLET's topic-word weights, as `--topic-word-weights-file` writes them: how often each word was
+drawn in each topic, plus beta.
+
+    0<tab>cat<tab>17.01          every word of topic 0, then every word of topic 1, …
+    0<tab>dog<tab>0.01
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpora.errors import CorpusFormatError
+from corpora.formats.lines import LineReader, shown
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class TopicWordWeights:
+    """Weights of words in topics; a topic is its row divided by its sum.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
+    """
+
+    weights: NDArray[np.float64]
+    """(n_topics, n_words), none negative; every row has one that is positive."""
+    vocabulary: tuple[str, ...]
+    """(n_words,) in the order of the file, which is that of the type indices."""
+
+    def __post_init__(self) -> None:
+        if self.weights.ndim != 2 or self.weights.shape[1] != len(self.vocabulary):
+            raise ValueError(
+                f"weights must be (n_topics, {len(self.vocabulary)}), found {self.weights.shape}"
+            )
+
+
+def read_topic_word_weights(path: str | os.PathLike[str]) -> TopicWordWeights:
+    """The weights in a file, plain or compressed.
+
+    Raises
+    ------
+    OSError
+        If the file is missing or cannot be read.
+    CorpusFormatError
+        If a line is no weight of a word in a topic, topics are not numbered 0, 1, …, or one has
+        other words than topic 0, or in another order; the message names file and line.
+    """
+    reader = LineReader(path)
+    place_of: dict[str, int] = {}
+    words: list[str] = []
+    weights = array("d")
+    for number, line in reader.text_lines():
+        fields = line.split("\t")
+        if len(fields) != 3:
+            raise reader.error(f"expected TOPIC<tab>WORD<tab>WEIGHT, found {shown(line)}", number)
+        topic, word, weight = fields
+        if topic == "0" and len(words) == len(weights):
+            if place_of.setdefault(word, len(words)) != len(words):
+                raise reader.error(f"topic 0 has {shown(word)} twice", number)
+            words.append(word)
+        k, w = divmod(len(weights), len(words)) if words else (0, 0)
+        if topic != str(k):
+            raise reader.error(
+                f"expected topic {k}, of {len(words)} words, found {shown(topic)}", number
+            )
+        if word != words[w]:
+            raise reader.error(
+                f"expected word {w} of topic 0, {shown(words[w])}, found {shown(word)}", number
+            )
+        weights.append(_weight(weight, reader, number))
+    if not words:
+        raise CorpusFormatError(f"{reader.path}: no weights: the file is empty")
+    if len(weights) % len(words):
+        raise reader.error(
+            f"topic {len(weights) // len(words)} ends after {len(weights) % len(words)} of "
+            f"{len(words)} words"
+        )
+    table = np.array(weights).reshape(-1, len(words))
+    if not table.any(axis=1).all():
+        k = int(np.argmin(table.any(axis=1)))
+        raise reader.error(f"no word of topic {k} has a weight above 0", (k + 1) * len(words))
+    return TopicWordWeights(table, tuple(words))
+
+
+def _weight(field: str, reader: LineReader, number: int) -> float:
+    try:
+        value = float(field)
+    except ValueError:
+        value = np.nan
+    if not 0 <= value < np.inf:
+        raise reader.error(
+            f"the weight must be a number, not negative, found {shown(field)}", number
+        )
+    return value

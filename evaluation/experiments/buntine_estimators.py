@@ -1,0 +1,31 @@
+"""The estimators that Buntine 2009 compares, by the names it gives them, and the one of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evaluation.lda.harmonic_mean import harmonic_mean
+from evaluation.lda.left_to_right import left_to_right_particle, straight_sequential
+from evaluation.lda.left_to_right_sequential import left_to_right_sequential
+from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evaluation.estimate import LikelihoodEstimate
+
+    Estimator = Callable[..., LikelihoodEstimate]
+
+REFINED = "LRS refined"
+"""Not in the paper: left to right, sequential, as `evaluation.log_likelihood` does it."""
+
+ESTIMATORS: dict[str, Estimator] = {
+    "HM": harmonic_mean,
+    "MFI 1st": mean_field_is_1,
+    "MFI 2nd": mean_field_is_2,
+    "LR": left_to_right_particle,
+    "LRS": straight_sequential,
+    REFINED: left_to_right_sequential,
+}
+"""Each is function(topics, counts, n_samples, seed, n_jobs). LRS is the paper's algorithm, mended:
+each token is predicted from topics that have not seen it."""

@@ -1,0 +1,69 @@
+"""`reproduce`: a published experiment again, our figures beside the published ones."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora import MissingExtraError, writer_lock
+from corpora.files import atomic_write_text, remove_partial_files
+from pipeline.reproduction import convergence, model_selection, table_1
+from pipeline.reproduction.plots import write_pictures
+from pipeline.settings import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from pipeline.settings import ReproduceSettings
+
+logger = logging.getLogger(__name__)
+
+MODULES: dict[str, Any] = dict(
+    zip(
+        EXPERIMENTS,
+        (table_1, convergence, model_selection),
+        strict=True,
+    )
+)
+"""Each has `run(settings, directory)`, whose result is what its `as_json` and `pictures` take, and
+`print_result` of what `as_json` made of it."""
+
+
+def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
+    """Run an experiment and write its figures as JSON and as pictures.
+
+    Raises
+    ------
+    UsageError
+        If a setting makes no sense.
+    """
+    module = MODULES[experiment]
+    module.check(settings)
+    directory = Path(settings.output or Path("reproduce") / experiment)
+    directory.mkdir(parents=True, exist_ok=True)
+    with writer_lock(directory):
+        remove_partial_files(directory)
+        found = module.run(settings, directory)
+        result = {
+            "experiment": experiment,
+            "scale": settings.scale,
+            "seed": settings.seed,
+            "path": str(directory),
+            "pictures": [],
+            **module.as_json(found),
+        }
+        try:
+            written = write_pictures(module.pictures(found), directory)
+            result["pictures"] = [path.name for path in written]
+        except MissingExtraError as error:
+            logger.warning("no pictures: %s", error)
+        text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+        atomic_write_text(directory / f"{result['name']}.json", text)
+    return result
+
+
+def print_reproduction(result: dict[str, Any]) -> None:
+    """Tables for people."""
+    MODULES[result["experiment"]].print_result(result)
+    pictures = " and pictures" if result["pictures"] else ""
+    print(f"{result['path']}: {result['name']}.json{pictures}")

@@ -1,0 +1,1 @@
+"""What `reproduce` prints, writes and draws for each experiment."""

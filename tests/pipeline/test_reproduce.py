@@ -1,0 +1,304 @@
+"""`reproduce`: tables, files and pictures of each experiment, and going on after an end."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import pipeline.commands.reproduce as command
+from corpora import writer_lock
+from evaluation.experiments.buntine_estimators import ESTIMATORS
+from evaluation.experiments.buntine_model_selection import (
+    Dataset,
+    SelectionSettings,
+    cell,
+    planned,
+    problem,
+)
+from evaluation.experiments.buntine_table_1 import Table1Settings, table_1
+from pipeline.errors import Interrupted
+from pipeline.reproduction import convergence, model_selection
+from pipeline.reproduction.cells import cell_path, cells_directory, load_cell, save_cell
+from pipeline.reproduction.plots import write_pictures
+from pipeline.settings import EXPERIMENTS, ReproduceSettings, resolve
+from tests.pipeline.support import Outcome, call, flip
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from evaluation.experiments.buntine_model_selection import Cell
+
+SMALL = SelectionSettings(
+    Dataset(3, 60, (2, 3)),
+    training_sizes=(40, 80),
+    n_held_out=20,
+    left_to_right_samples=4,
+    mean_field_samples=10,
+    n_starts=1,
+    start_sweeps=3,
+    n_sweeps=5,
+)
+
+
+def reproduced(*argv: object, cwd: Path, **environment: str) -> Outcome:
+    outcome = call("reproduce", *argv, "--threads", 1, cwd=cwd, **environment)
+    assert outcome.code == 0, outcome.err
+    return outcome
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take most of the time."""
+    monkeypatch.setattr(command, "write_pictures", mock.Mock(return_value=[]))
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quicker than quick."""
+    monkeypatch.setattr(convergence, "QUICK_SIZES", (10, 20))
+    monkeypatch.setattr(convergence, "RUNS", {"quick": 2})
+    monkeypatch.setattr(
+        model_selection,
+        "protocol",
+        lambda settings: replace(
+            SMALL, seed=settings.seed, n_held_out=settings.held_out or SMALL.n_held_out
+        ),
+    )
+
+
+ARGUMENTS = dict(zip(EXPERIMENTS, ("--pairs 2", "", ""), strict=True))
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_what_is_printed_and_what_is_written(
+    experiment: str, quick: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = (experiment, *shlex.split(ARGUMENTS[experiment]))
+    result = reproduced(*argv, "--json", cwd=tmp_path).result
+    directory = tmp_path / "reproduce" / experiment
+    assert result["path"] == f"reproduce/{experiment}"
+    assert (result["experiment"], result["scale"], result["seed"]) == (experiment, "quick", 0)
+    assert json.loads((directory / f"{result['name']}.json").read_text()) == result
+    assert len(result["pictures"]) in (2, 4, 6)
+    for name in result["pictures"]:
+        content = (directory / name).read_bytes()
+        assert content.startswith(b"\x89PNG") if name.endswith("png") else b"<svg" in content
+    command.print_reproduction(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == f"reproduce/{experiment}: {result['name']}.json and pictures"
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_the_table_of_pairs(no_pictures: None, tmp_path: Path) -> None:
+    result = reproduced(
+        *("buntine-table-1", "--pairs", 4, "--seed", 3, "--output", "out", "--json"), cwd=tmp_path
+    ).result
+    found = table_1(Table1Settings(n_pairs=4, seed=3))
+    assert len(result["rows"]) == 4 * len(ESTIMATORS)
+    row = result["rows"][1]
+    assert (row["gamma"], row["estimator"]) == (0.2, "MFI 1st")
+    assert row["mean"] == found.mean[0, 1]
+    assert row["standard_deviation"] == found.standard_deviation[0, 1]
+    assert row["t"] == found.student_t[0, 1]
+    assert row["coverage"] == found.coverage[0, 1]
+    assert row["published"] == {"mean": 0.0018, "standard_deviation": 0.0114, "t": 1.58}
+    assert result["rows"][5]["published"] is None
+    text = reproduced(
+        *("buntine-table-1", "--pairs", 4, "--seed", 3, "--output", "out"), cwd=tmp_path
+    ).out
+    line = next(line for line in text.splitlines() if line.startswith("MFI 1st"))
+    assert f"{row['mean']:.5f}" in line
+    assert line.endswith("0.00180    0.0114    1.58")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"buntine-table-1.json", "lock"}
+
+
+def test_findings_say_where_they_fail() -> None:
+    from pipeline.reproduction.table_1 import as_json
+
+    found = table_1(Table1Settings(n_pairs=2, gammas=(0.5, 3.0), n_words=20, length=3))
+    m = {name: m for m, name in enumerate(found.estimators)}
+    found.error[:] = np.array([-1e-3, 1e-3])  # t = 0, all alike
+    found.error[:, m["HM"]] = np.array([-2.0, -2.1])
+    claims = [each["fails_at"] for each in as_json(found)["findings"]]
+    assert claims == [[], [], [], [], [], []]
+    found.error[1, m["LRS"]] = np.array([0.1, 0.1001])
+    found.error[0, m["HM"]] = np.array([-1.0, 1.0])
+    found.error[0, m["LRS"]] = np.array([-1.0, 1.0])
+    claims = [each["fails_at"] for each in as_json(found)["findings"]]
+    assert claims == [[3.0], [3.0], [], [], [0.5], [0.5]]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_same_rows_for_a_seed(
+    experiment: str, quick: None, no_pictures: None, tmp_path: Path
+) -> None:
+    def rows(seed: int, where: str) -> object:
+        argv = (experiment, *shlex.split(ARGUMENTS[experiment]), "--seed", seed, "--output", where)
+        return without_seconds(reproduced(*argv, "--json", cwd=tmp_path).result["rows"])
+
+    first = rows(1, "a")
+    assert first == rows(1, "b")
+    assert first != rows(2, "c")
+
+
+def test_equal_results_give_equal_pictures(tmp_path: Path) -> None:
+    def draw(figure: Any) -> None:
+        figure.set_size_inches(2, 2)
+        figure.subplots().plot([1, 2], [3, 4], label="a")
+
+    names = [path.name for path in write_pictures({"b": draw, "a": draw}, tmp_path)]
+    assert names == ["b.svg", "b.png", "a.svg", "a.png"]
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert not list(tmp_path.glob(".*"))
+
+
+def without_seconds(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: without_seconds(each) for name, each in value.items() if name != "seconds"}
+    return [without_seconds(each) for each in value] if isinstance(value, list) else value
+
+
+def test_without_matplotlib(tmp_path: Path) -> None:
+    argv = ("buntine-table-1", "--pairs", 2)
+    with mock.patch.dict(sys.modules, {"matplotlib": None}):
+        outcome = reproduced(*argv, cwd=tmp_path)
+    assert "gamma = 0.2" in outcome.out
+    assert outcome.out.splitlines()[-1] == "reproduce/buntine-table-1: buntine-table-1.json"
+    (line,) = (line for line in outcome.err.splitlines() if "no pictures" in line)
+    assert "pip install 'wikitopics[plot]'" in line
+    assert not list(tmp_path.rglob("*.svg"))
+
+
+@pytest.mark.parametrize(
+    ("argv", "complaint"),
+    [
+        ("nonsense", "buntine-table-1"),
+        ("", "EXPERIMENT"),
+        ("buntine-table-1 --pairs 1", "--pairs must be at least 2, found 1"),
+        ("buntine-table-1 --pairs x", "--pairs must be a whole number"),
+        ("buntine-table-1 --seed -1", "--seed must not be negative"),
+        ("buntine-convergence --seed -1", "--seed must not be negative"),
+        ("buntine-convergence --scale huge", "--scale must be one of quick, full"),
+        ("buntine-model-selection --held-out 1", "--held-out must be at least 2, found 1"),
+        ("buntine-model-selection --seed -1", "--seed must not be negative"),
+        ("buntine-model-selection --dataset s20", "--dataset must be one of s10s, s10, s40"),
+        ("buntine-model-selection --threads 0", "--threads must not be 0"),
+    ],
+)
+def test_usage_errors(argv: str, complaint: str, tmp_path: Path) -> None:
+    outcome = call("reproduce", *shlex.split(argv), cwd=tmp_path)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert complaint in outcome.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with writer_lock(tmp_path / "out"):
+        outcome = call("reproduce", "buntine-table-1", "--output", "out", cwd=tmp_path)
+    assert outcome.code == 75
+    assert "out is being written to" in outcome.error
+
+
+def test_an_output_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    outcome = call("reproduce", "buntine-table-1", "--output", "out", cwd=tmp_path)
+    assert outcome.code == 1
+    assert "out" in outcome.error
+
+
+def test_scales() -> None:
+    full = model_selection.protocol(resolve_with(scale="full", dataset="s40", seed="7"))
+    assert full == SelectionSettings(model_selection.DATASETS["s40"], seed=7)
+    assert model_selection.protocol(resolve_with(held_out="50")).n_held_out == 50
+    quick = model_selection.protocol(resolve_with())
+    assert quick.dataset == full.dataset._replace(
+        n_topics=10, n_words=5000, candidates=(5, 8, 9, 10, 11, 12, 20, 40)
+    )
+    assert max(quick.training_sizes) < max(full.training_sizes)
+
+
+def resolve_with(**given: str) -> ReproduceSettings:
+    return resolve(ReproduceSettings, "reproduce", given, {})
+
+
+# --- going on -------------------------------------------------------------------------------------
+
+
+def test_interrupted_it_goes_on_where_it_was(
+    quick: None, no_pictures: None, tmp_path: Path
+) -> None:
+    argv = ("buntine-model-selection", "--seed", 5, "--json")
+    whole = reproduced(*argv, "--output", "whole", cwd=tmp_path).result
+    done: list[tuple[int, int]] = []
+
+    def until_the_third(drawn: object, n_train: int, n_topics: int, n_jobs: int) -> Cell:
+        if len(done) == 3:
+            raise Interrupted(15)
+        done.append((n_train, n_topics))
+        return cell(drawn, n_train, n_topics, n_jobs)  # type: ignore[arg-type]
+
+    with mock.patch.object(model_selection, "cell", until_the_third):
+        outcome = call("reproduce", *argv, "--output", "parts", cwd=tmp_path)
+        assert outcome.code == 143
+        assert "give the same command again" in outcome.err
+        assert not (tmp_path / "parts" / f"{whole['name']}.json").exists()
+    with mock.patch.object(model_selection, "cell", wraps=cell) as rest:
+        again = reproduced(*argv, "--output", "parts", cwd=tmp_path).result
+    assert [each.args[1:3] for each in rest.call_args_list] == planned(SMALL)[3:]
+    for name in ("rows", "chosen", "true_perplexity"):
+        assert without_seconds(again[name]) == without_seconds(whole[name])
+    with mock.patch.object(model_selection, "cell", wraps=cell) as none:
+        reproduced(*argv, "--output", "parts", cwd=tmp_path)
+        assert not none.called
+        reproduced(*argv, "--output", "parts", "--held-out", 21, cwd=tmp_path)
+        assert none.call_count == len(planned(SMALL))  # those of other settings are of no use
+
+
+def test_a_cell_is_kept_to_the_bit_and_a_damaged_one_is_none(tmp_path: Path) -> None:
+    found = cell(problem(SMALL), 40, 2)
+    save_cell(tmp_path, found)
+    again = load_cell(tmp_path, 40, 2)
+    assert again is not None
+    assert (again.n_train, again.n_topics, again.seconds) == (40, 2, found.seconds)
+    assert (again.bounds == found.bounds).all()
+    assert list(again.estimates) == list(found.estimates)
+    for name, estimate in found.estimates.items():
+        for field, value in vars(estimate).items():
+            np.testing.assert_array_equal(getattr(again.estimates[name], field), value)
+    assert load_cell(tmp_path, 40, 3) is None
+    path = cell_path(tmp_path, 40, 2)
+    content, n_found = path.read_bytes(), 0
+    for position in range(0, len(content), max(1, len(content) // 60)):
+        flip(path, position, position % 8)
+        damaged = load_cell(tmp_path, 40, 2)
+        n_found += damaged is None
+        if damaged is not None:  # a bit that says nothing, such as a date
+            for name, estimate in found.estimates.items():
+                assert (damaged.estimates[name].log_likelihood == estimate.log_likelihood).all()
+        path.write_bytes(content)
+    assert n_found > 30
+    path.write_bytes(content[: len(content) // 2])
+    assert load_cell(tmp_path, 40, 2) is None
+
+
+def test_where_cells_are_depends_on_what_they_depend_on(tmp_path: Path) -> None:
+    place = cells_directory(tmp_path, SMALL)
+    assert cells_directory(tmp_path, replace(SMALL, training_sizes=(7,))) == place
+    others = (
+        {"seed": 9},
+        {"n_held_out": 21},
+        {"n_sweeps": 11},
+        {"dataset": Dataset(3, 61, (2, 3))},
+    )
+    places = {cells_directory(tmp_path, replace(SMALL, **each)) for each in others}  # type: ignore[arg-type]
+    assert len(places - {place}) == len(others)
