@@ -9,11 +9,13 @@ threads; the paper's times are for 10,000 documents on one core of 2.16 GHz.
 Then the estimators one against the other on one thread: MALLET's algorithm, which is left-to-right
 with particles and one sweep before each token, implemented straight, and ours. Each scores the same
 documents several times with other seeds. The squared error that more samples take away is the
-variance over seeds; at equal standard error, times are in proportion to time times variance. That of
-MALLET's algorithm is in part from the order of the tokens, which is drawn by the seed, and is not in
+variance over seeds; at equal standard error, times are in proportion to time times variance. Part
+of it is, for MALLET's algorithm, from the order of the tokens, which is drawn by the seed and not in
 the error that it states. What more samples do not take away is the bias, here the mean of log p̂
-less its reference: ours with 40 times the particles. Documents are drawn from the model above, and, with --wikipedia, real ones are
-scored under that many topics learned from them (it needs the reference counts).
+less its reference: ours with 40 times the particles.
+
+Documents are drawn from the model above; with --wikipedia, real ones are scored under so many
+topics learned from others (it needs the reference counts).
 """
 
 from __future__ import annotations
