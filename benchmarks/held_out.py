@@ -10,8 +10,8 @@ Then the estimators one against the other on one thread: MALLET's algorithm, whi
 with particles and one sweep before each token, implemented straight, and ours. Each scores the same
 documents several times with other seeds. The squared error that more samples take away is the
 variance over seeds; at equal standard error, times are in proportion to time times variance. Part
-of it is, for MALLET's algorithm, from the order of the tokens, which is drawn by the seed and not in
-the error that it states. What more samples do not take away is the bias, here the mean of log p̂
+of that of MALLET's algorithm is from the order of the tokens, which is drawn by the seed; it is not
+in the error that it states. What more samples do not take away is the bias, here the mean of log p̂
 less its reference: ours with 40 times the particles.
 
 Documents are drawn from the model above; with --wikipedia, real ones are scored under so many
