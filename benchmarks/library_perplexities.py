@@ -59,6 +59,7 @@ def gensim_model(model: OnlineLDA) -> Any:
         alpha=[ALPHA] * n_topics,
         eta=ETA,
         random_state=1,
+        dtype=np.float64,
     )
     result.state.sstats = model.topic_word_dirichlet_ - ETA
     result.sync_state()
@@ -66,7 +67,8 @@ def gensim_model(model: OnlineLDA) -> Any:
 
 
 def row(name: str, values: list[float]) -> None:
-    print(f"{name:52s}" + "".join(f"{value:14,.1f}" for value in values), flush=True)
+    texts = [f"{value:14,.1f}" if value < 1e9 else f"{value:14.1e}" for value in values]
+    print(f"{name:52s}" + "".join(texts), flush=True)
 
 
 def main() -> None:

@@ -83,35 +83,6 @@ def copy_particle(particles: Particles, source: int, target: int) -> None:
 
 
 @kernel
-def add_token(n_listed: Ints, topic: Ints, tally: Floats, place: Ints, r: int, k: int) -> None:
-    """Count one token of topic k more in particle r; changes the four arrays of `Particles`."""
-    at = place[r, k]
-    if at < 0:
-        at = n_listed[r]
-        n_listed[r] = at + 1
-        topic[r, at] = k
-        tally[r, at] = 1.0
-        place[r, k] = at
-    else:
-        tally[r, at] += 1.0
-
-
-@kernel
-def remove_token(n_listed: Ints, topic: Ints, tally: Floats, place: Ints, r: int, k: int) -> None:
-    """Count one token of topic k fewer in particle r; changes the four arrays of `Particles`."""
-    at = place[r, k]
-    tally[r, at] -= 1.0
-    if tally[r, at] == 0.0:
-        last = n_listed[r] - 1
-        moved = topic[r, last]
-        topic[r, at] = moved
-        tally[r, at] = tally[r, last]
-        place[r, moved] = at
-        place[r, k] = -1
-        n_listed[r] = last
-
-
-@kernel
 def use_prior(groups: Groups, u: int, prior: Floats) -> None:
     """Fill what `groups` keeps of group u's prior (K,), in place."""
     weight, power, cumulative = groups.weight[u], groups.power[u], groups.cumulative[u]
@@ -131,7 +102,7 @@ def use_prior(groups: Groups, u: int, prior: Floats) -> None:
 
 
 @kernel
-def visit_groups(
+def visit_groups(  # noqa: C901, PLR0912, PLR0915
     groups: Groups,
     first: int,
     last: int,
@@ -146,20 +117,34 @@ def visit_groups(
     For the first time, or, if `again`, in place of those that they have. Then the group's tokens
     are not counted while theirs are drawn, which is a sweep of Gibbs sampling. `weight` (N,) is
     multiplied by h_c of each group that is drawn for the first time.
+
+    One long function: in shorter ones, calls that hand over a dozen arrays for the work of some
+    nanoseconds took two thirds of the time.
     """
-    # Out of their tuples, as calls that hand over a dozen arrays would take longer than the work.
     n_listed, topic, tally, place, topic_of = particles
     word_topic, cumulative = groups.weight, groups.cumulative
+    n_topics = cumulative.shape[1]
     power, series = np.empty(groups.power.shape[1]), np.empty(groups.power.shape[1])
     term = np.empty(topic.shape[1])
     for r in range(len(weight)):
         for u in range(first, last):
             size, start = groups.size[u], groups.start[u]
-            if again:
-                for k in topic_of[r, start : start + size]:
-                    remove_token(n_listed, topic, tally, place, r, k)
             n_here = n_listed[r]
-            power[1] = groups.power[u, 1] + fill_terms(u, r, n_here, topic, tally, word_topic, term)
+            if again:
+                for i in range(start, start + size):
+                    k = topic_of[r, i]
+                    at = place[r, k]
+                    tally[r, at] -= 1.0
+                    if tally[r, at] == 0.0:  # the last in the list takes its place
+                        n_here -= 1
+                        topic[r, at], tally[r, at] = topic[r, n_here], tally[r, n_here]
+                        place[r, topic[r, at]] = at
+                        place[r, k] = -1
+            listed = 0.0
+            for i in range(n_here):
+                term[i] = tally[r, i] * word_topic[u, topic[r, i]]
+                listed += term[i]
+            power[1] = groups.power[u, 1] + listed
             series[size] = power[1]
             if size > 1:
                 fill_series(
@@ -171,28 +156,44 @@ def visit_groups(
             while left > 0:
                 m = 1 if left == 1 else draw_share(left, power, series, rng)
                 rest = rng.random() * power[m]
-                if m == 1:
-                    k = topic_of_one(u, r, n_here, topic, term, cumulative, word_topic, rest)
-                else:
+                k = -1
+                if m > 1:
                     k = topic_of_many(u, r, n_here, topic, term, word_topic, prior, m, rest)
-                topic_of[r, at : at + m] = k
+                elif rest < listed:
+                    for i in range(n_here):
+                        rest -= term[i]
+                        if rest < 0.0:
+                            k = topic[r, i]
+                            break
+                else:
+                    rest -= listed
+                if k < 0:  # by bisection, the first whose running sum of the prior's is above
+                    k, high = 0, n_topics
+                    while k < high:
+                        middle = (k + high) // 2
+                        if cumulative[u, middle] > rest:
+                            high = middle
+                        else:
+                            k = middle + 1
+                    k = min(k, n_topics - 1)
+                    while (
+                        word_topic[u, k] == 0.0
+                    ):  # rounding left a rest: the last that is possible
+                        k -= 1
+                for i in range(at, at + m):
+                    topic_of[r, i] = k
                 at += m
                 left -= m
             # All are drawn given the counts without any of them.
-            for k in topic_of[r, start : start + size]:
-                add_token(n_listed, topic, tally, place, r, k)
-
-
-@kernel
-def fill_terms(
-    u: int, r: int, n_here: int, topic: Ints, tally: Floats, weight: Floats, term: Floats
-) -> float:
-    """Fill `term` with C_k weight_k of the listed topics, and return their sum."""
-    total = 0.0
-    for i in range(n_here):
-        term[i] = tally[r, i] * weight[u, topic[r, i]]
-        total += term[i]
-    return total
+            for i in range(start, start + size):
+                k = topic_of[r, i]
+                at = place[r, k]
+                if at < 0:
+                    topic[r, n_here], tally[r, n_here], place[r, k] = k, 1.0, n_here
+                    n_here += 1
+                else:
+                    tally[r, at] += 1.0
+            n_listed[r] = n_here
 
 
 @kernel
@@ -238,6 +239,15 @@ def draw_share(left: int, power: Floats, series: Floats, rng: np.random.Generato
 
 
 @kernel
+def whole_power(x: float, m: int) -> float:
+    """x^m by m multiplications: for the few tokens that m is of, far below the time of `pow`."""
+    result = 1.0
+    for _ in range(m):
+        result *= x
+    return result
+
+
+@kernel
 def topic_of_many(
     u: int,
     r: int,
@@ -251,43 +261,14 @@ def topic_of_many(
 ) -> int:
     """The topic where the running sum of (C_k + prior_k) weight_k^m passes `rest`."""
     for i in range(n_here):
-        rest -= term[i] * weight[u, topic[r, i]] ** (m - 1)
+        rest -= term[i] * whole_power(weight[u, topic[r, i]], m - 1)
         if rest < 0.0:
             return int(topic[r, i])
     last = 0  # what rounding leaves over is the last's that is possible
     for k in range(len(prior)):
         if weight[u, k] > 0.0:
             last = k
-            rest -= prior[k] * weight[u, k] ** m
+            rest -= prior[k] * whole_power(weight[u, k], m)
             if rest < 0.0:
                 return k
     return last
-
-
-@kernel
-def topic_of_one(
-    u: int,
-    r: int,
-    n_here: int,
-    topic: Ints,
-    term: Floats,
-    cumulative: Floats,
-    weight: Floats,
-    rest: float,
-) -> int:
-    """The same for m = 1, where the prior's part has its running sums already."""
-    for i in range(n_here):
-        rest -= term[i]
-        if rest < 0.0:
-            return int(topic[r, i])
-    low, high = 0, cumulative.shape[1]
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[u, middle] > rest:
-            high = middle
-        else:
-            low = middle + 1
-    low = int(min(low, cumulative.shape[1] - 1))
-    while weight[u, low] == 0.0:  # what rounding leaves over is the last's that is possible
-        low -= 1
-    return low
