@@ -25,6 +25,7 @@ $(DEVELOPMENT): pyproject.toml $(INSTALLED)
 demo: $(INSTALLED)
 	$(BIN)/python -m pipeline train --run demo --model gibbs --topics 12 --test 0.2 --seed 1
 	$(BIN)/python -m pipeline evaluate demo
+	$(BIN)/python -m pipeline evaluate demo --method left-to-right-sequential
 
 test: $(DEVELOPMENT)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
@@ -45,6 +46,9 @@ bench: $(DEVELOPMENT)
 	$(BIN)/python -m benchmarks.lda_trainers
 	$(BIN)/python -m benchmarks.gibbs_threads
 	$(BIN)/python -m benchmarks.e_step_cap
+	$(BIN)/python -m benchmarks.held_out --wikipedia 10 100
+	$(BIN)/python -m benchmarks.exact
+	$(BIN)/python -m benchmarks.library_perplexities
 	$(BIN)/python -m benchmarks.whole_pipeline
 	$(BIN)/python -m benchmarks.article_store
 	$(BIN)/python -m benchmarks.download_sources
