@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evaluation.estimate import LikelihoodEstimate
 from models.parallel import effective_n_jobs, for_blocks
 
 if TYPE_CHECKING:
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.estimate import Direction
+
     Work = Callable[[int, NDArray[np.int32], NDArray[np.int64], np.random.Generator], object]
+
+    Sampler = Callable[[NDArray[np.int32], NDArray[np.int64], np.random.Generator], "Score"]
 
 DOCUMENT_BLOCK = 4
 """Documents a task: few, as sampling one takes milliseconds."""
@@ -38,3 +43,48 @@ def for_documents(counts: sparse.csr_array, seed: int, n_jobs: int | None, work:
                 )
 
     for_blocks(block, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(n_jobs))
+
+
+class Score(NamedTuple):
+    """What an estimator says of one document."""
+
+    log_likelihood: float
+    standard_error: float
+    effective_sample_size: float = float("nan")
+
+
+def sample_documents(
+    counts: sparse.csr_array,
+    sampler: Sampler,
+    *,
+    method: str,
+    direction: Direction,
+    n_samples: int,
+    seed: int,
+    n_jobs: int | None,
+) -> LikelihoodEstimate:
+    """The estimate that `sampler(words, n, rng)` makes of each document, as in `for_documents`.
+
+    Documents without tokens have log-likelihood 0, and no samples.
+    """
+    n_docs = counts.shape[0]
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    scores = np.zeros((n_docs, 3))
+    scores[:, 2] = np.nan
+
+    def work(
+        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        scores[d] = sampler(words, n, rng)
+
+    for_documents(counts, seed, n_jobs, work)
+    return LikelihoodEstimate(
+        log_likelihood=scores[:, 0],
+        standard_error=scores[:, 1],
+        n_tokens=n_tokens,
+        method=method,
+        convention="sequence",
+        direction=direction,
+        effective_sample_size=scores[:, 2],
+        n_samples=np.where(n_tokens > 0, n_samples, 0),
+    )

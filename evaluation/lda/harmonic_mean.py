@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.batch_means import standard_error_of_mean
-from evaluation.lda.by_document import for_documents
+from evaluation.lda.by_document import Score, sample_documents
 from evaluation.lda.token_sweep import document_words, fill_probabilities, pick, resample
 from evaluation.lda.weights import log_mean_of
 from models.kernel import kernel
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.estimate import LikelihoodEstimate
     from models import LDATopics
 
     Floats = NDArray[np.float64]
@@ -51,14 +51,8 @@ def harmonic_mean(
     size, which is that of the weights 1 / p as if they were independent.
     """
     n_sweeps = n_samples or DEFAULT_SAMPLES
-    n_docs = counts.shape[0]
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    log_likelihood, standard_error = np.zeros(n_docs), np.zeros(n_docs)
-    effective_sample_size = np.full(n_docs, np.nan)
 
-    def work(
-        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
-    ) -> None:
+    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
         document = document_words(topics, words)
         with np.errstate(divide="ignore"):  # topics without the word are never drawn
             log_word_topic = np.log(document.word_topic)
@@ -71,21 +65,18 @@ def harmonic_mean(
             rng,
         )
         mean = log_mean_of(-log_p)
-        relative = np.exp(-log_p - mean.log_mean)
-        log_likelihood[d] = n @ document.log_scale - mean.log_mean
-        standard_error[d] = standard_error_of_mean(relative)
-        effective_sample_size[d] = mean.effective_sample_size
+        error = float(standard_error_of_mean(np.exp(-log_p - mean.log_mean)))
+        in_scale = float(n @ document.log_scale)
+        return Score(in_scale - mean.log_mean, error, mean.effective_sample_size)
 
-    for_documents(counts, seed, n_jobs, work)
-    return LikelihoodEstimate(
-        log_likelihood=log_likelihood,
-        standard_error=standard_error,
-        n_tokens=n_tokens,
+    return sample_documents(
+        counts,
+        sampler,
         method="harmonic-mean",
-        convention="sequence",
         direction="upward biased",
-        effective_sample_size=effective_sample_size,
-        n_samples=np.where(n_tokens > 0, n_sweeps, 0),
+        n_samples=n_sweeps,
+        seed=seed,
+        n_jobs=n_jobs,
     )
 
 

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.batch_means import standard_error_of_mean
-from evaluation.lda.by_document import for_documents
+from evaluation.lda.by_document import Score, sample_documents
 from evaluation.lda.token_sweep import document_words, fill_probabilities, pick, resample
 from models.kernel import kernel
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.estimate import LikelihoodEstimate
     from models import LDATopics
 
     Floats = NDArray[np.float64]
@@ -113,13 +113,7 @@ def _estimate(
     seed: int,
     n_jobs: int | None,
 ) -> LikelihoodEstimate:
-    n_docs = counts.shape[0]
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    log_likelihood, standard_error = np.zeros(n_docs), np.zeros(n_docs)
-
-    def work(
-        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
-    ) -> None:
+    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
         document = document_words(topics, words)
         factors = predictive_factors(
             document.word_topic,
@@ -128,18 +122,17 @@ def _estimate(
             *chains_and_sweeps,
             rng,
         )
-        log_likelihood[d] = np.log(factors.mean(axis=(0, 2))).sum() + n @ document.log_scale
-        standard_error[d] = standard_error_of(factors)
+        log_p = np.log(factors.mean(axis=(0, 2))).sum() + n @ document.log_scale
+        return Score(float(log_p), standard_error_of(factors))
 
-    for_documents(counts, seed, n_jobs, work)
-    return LikelihoodEstimate(
-        log_likelihood=log_likelihood,
-        standard_error=standard_error,
-        n_tokens=n_tokens,
+    return sample_documents(
+        counts,
+        sampler,
         method=method,
-        convention="sequence",
         direction="biased",
-        n_samples=np.where(n_tokens > 0, max(chains_and_sweeps), 0),
+        n_samples=max(chains_and_sweeps),
+        seed=seed,
+        n_jobs=n_jobs,
     )
 
 

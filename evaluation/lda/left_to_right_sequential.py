@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.estimate import LikelihoodEstimate
-from evaluation.lda.by_document import for_documents
+from evaluation.lda.by_document import Score, sample_documents
 from evaluation.lda.mean_field import N_CYCLES, mean_field
 from evaluation.lda.particles import (
     Groups,
@@ -44,6 +43,7 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from scipy import sparse
 
+    from evaluation.estimate import LikelihoodEstimate
     from models import LDATopics
 
 Floats = NDArray[np.float64]
@@ -90,29 +90,21 @@ def left_to_right_sequential(
 ) -> LikelihoodEstimate:
     """Left-to-right with `n_samples` particles, 100 by default; unbiased for p with any number."""
     n_particles = n_samples or DEFAULT_PARTICLES
-    n_docs = counts.shape[0]
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    log_likelihood, variance = np.zeros(n_docs), np.zeros(n_docs)
 
-    def work(
-        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
-    ) -> None:
-        log_likelihood[d], variance[d] = score_document(
-            topics.word_topic, words, n, topics.alpha, n_particles, rng
-        )
+    def sampler(words: NDArray[np.int32], n: Ints64, rng: np.random.Generator) -> Score:
+        run = score_document(topics.word_topic, words, n, topics.alpha, n_particles, rng)
+        variance = float(np.maximum(run.relative_variance, 0.0))  # rounding may leave less than 0
+        size = n_particles / (1.0 + n_particles * variance)
+        return Score(run.log_mean, math.sqrt(variance), size)
 
-    for_documents(counts, seed, n_jobs, work)
-    scored = n_tokens > 0
-    variance = np.maximum(variance, 0.0)  # where nothing varies, rounding may leave less
-    return LikelihoodEstimate(
-        log_likelihood=log_likelihood,
-        standard_error=np.sqrt(variance),
-        n_tokens=n_tokens,
+    return sample_documents(
+        counts,
+        sampler,
         method="left-to-right-sequential",
-        convention="sequence",
         direction="unbiased",
-        effective_sample_size=np.where(scored, n_particles / (1 + n_particles * variance), np.nan),
-        n_samples=np.where(scored, n_particles, 0),
+        n_samples=n_particles,
+        seed=seed,
+        n_jobs=n_jobs,
     )
 
 

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.estimate import LikelihoodEstimate
-from evaluation.lda.by_document import for_documents
+from evaluation.lda.by_document import Score, sample_documents
 from evaluation.lda.importance_weights import log_weights
 from evaluation.lda.weights import log_mean_of
 from models.kernel import kernel
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.estimate import LikelihoodEstimate
     from models import LDATopics
 
     Floats = NDArray[np.float64]
@@ -79,33 +79,24 @@ def _estimate(
     n_jobs: int | None,
 ) -> LikelihoodEstimate:
     size = n_samples or DEFAULT_SAMPLES
-    n_docs = counts.shape[0]
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    log_likelihood, standard_error = np.zeros(n_docs), np.zeros(n_docs)
-    effective_sample_size = np.full(n_docs, np.nan)
 
-    def work(
-        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
-    ) -> None:
+    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
         word_topic = topics.word_topic[words]
         scale = word_topic.max(axis=1)  # so that a rare word underflows nowhere
         word_topic /= scale[:, None]
         proposal = mean_field(word_topic, n, topics.alpha, second_order, N_CYCLES)
         mean = log_mean_of(log_weights(word_topic, n, topics.alpha, proposal, size, rng))
-        log_likelihood[d] = mean.log_mean + n @ np.log(scale)
-        standard_error[d] = mean.standard_error
-        effective_sample_size[d] = mean.effective_sample_size
+        log_p = mean.log_mean + float(n @ np.log(scale))
+        return Score(log_p, mean.standard_error, mean.effective_sample_size)
 
-    for_documents(counts, seed, n_jobs, work)
-    return LikelihoodEstimate(
-        log_likelihood=log_likelihood,
-        standard_error=standard_error,
-        n_tokens=n_tokens,
+    return sample_documents(
+        counts,
+        sampler,
         method=method,
-        convention="sequence",
         direction="unbiased",
-        effective_sample_size=effective_sample_size,
-        n_samples=np.where(n_tokens > 0, size, 0),
+        n_samples=size,
+        seed=seed,
+        n_jobs=n_jobs,
     )
 
 
