@@ -131,6 +131,11 @@ def certify(
     topics: Any = getattr(model, "topics_", model)
     if not isinstance(topics, LDATopics):
         raise TypeError(f"only LDA can be certified, found a {type(model).__name__}")
+    for name, value, least in (("n_chains", n_chains, 1), ("n_temperatures", n_temperatures, 2)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise TypeError(f"{name} must be an integer, found {value!r}")
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, found {value}")
     seed = seed_from(random_state)
     choosing, simulating, scoring, annealing = np.random.SeedSequence(seed).generate_state(4)
     lengths = _lengths_of(lengths_or_counts, topics.n_words)
@@ -174,7 +179,8 @@ def _lengths_of(lengths_or_counts: Any, n_words: int) -> NDArray[np.int64]:
             f"counts has {counts.shape[1]} words, the model {n_words}: "
             "count the documents against the model's vocabulary"
         )
-    if counts.data.size and (counts.data.min() < 0 or (counts.data % 1 != 0).any()):
+    whole = np.isfinite(counts.data) & (counts.data == np.floor(counts.data))
+    if not whole.all() or (counts.data < 0).any():
         raise ValueError("counts must be whole numbers, none negative")
     return np.asarray(counts.sum(axis=1)).ravel().astype(np.int64)
 

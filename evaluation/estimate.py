@@ -15,6 +15,9 @@ Floats = NDArray[np.float64]
 Convention = Literal["sequence", "bag"]
 Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased", "plug-in"]
 
+UNSURE_BELOW = 5.0
+"""With fewer effective samples a standard error says little."""
+
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodEstimate:
@@ -65,6 +68,15 @@ class LikelihoodEstimate:
     def n_documents(self) -> int:
         """Documents with at least one token scored."""
         return int((self.n_tokens > 0).sum())
+
+    @property
+    def is_unsure(self) -> NDArray[np.bool_]:
+        """(D,), documents whose weights are worth fewer than `UNSURE_BELOW` samples.
+
+        Their log-likelihood is most likely too low, by more than its standard error says.
+        """
+        known = self.effective_sample_size < UNSURE_BELOW  # never of NaN
+        return known & (self.n_samples >= UNSURE_BELOW)
 
     @property
     def total(self) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from evaluation.estimate import UNSURE_BELOW
 from evaluation.lda.completion import completion
 from evaluation.lda.exact import exact
 from evaluation.lda.harmonic_mean import harmonic_mean
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 
     from evaluation.estimate import LikelihoodEstimate
 
+logger = logging.getLogger(__name__)
+
+UNBIASED = {"left-to-right-sequential", "mean-field-is-1", "mean-field-is-2"}
+"""Methods that more samples bring to the truth, with a standard error that says how far."""
+NOT_SAMPLED = {"exact", "variational-bound"}
 MAX_COUNT = 2**53
 """Up to here floating-point numbers hold every whole number."""
 
@@ -74,7 +81,7 @@ def log_likelihood(
         Monte Carlo samples a document; each method has a default. Deterministic ones ignore it.
     target_standard_error : float, optional
         In nats: each document gets as many samples as its Monte Carlo error takes to come down to
-        this; `n_samples` is then what is first tried.
+        about this; `n_samples` is then what is first tried. For unbiased methods.
     smoothing : float
         Share of each topic that is spread evenly over all words before documents are scored, so
         that none is impossible; 0, no smoothing, by default (see `LDATopics.smoothed`).
@@ -117,10 +124,11 @@ def log_likelihood(
             + ", ".join(sorted(methods))
         )
     if n_samples is not None:
-        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)):
-            raise TypeError(f"n_samples must be an integer, found {n_samples!r}")
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, found {n_samples}")
+        _check_n_samples(n_samples)
+    if target_standard_error is not None:
+        _check_target(target_standard_error, method)
+    if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float, np.number)):
+        raise TypeError(f"smoothing must be a number, found {smoothing!r}")
     documents = _check_counts(counts, topics.n_words)
     topics = topics.smoothed(smoothing) if smoothing else topics
     _check_possible(topics, documents)
@@ -131,17 +139,57 @@ def log_likelihood(
     }
     if method == "exact" and max_memory is not None:
         settings["max_memory"] = max_memory
-    if target_standard_error is None or methods[method] is exact:
-        return methods[method](topics, documents, **settings)
-    if not (np.isfinite(target_standard_error) and target_standard_error > 0):
-        raise ValueError(f"target_standard_error must be positive, found {target_standard_error}")
-    return reach_standard_error(
-        methods[method], topics, documents, target_standard_error, **settings
-    )
+    if target_standard_error is None or method in NOT_SAMPLED:
+        estimate = methods[method](topics, documents, **settings)
+    else:
+        estimate = reach_standard_error(
+            methods[method], topics, documents, target_standard_error, **settings
+        )
+    _warn_if_unsure(estimate)
+    return estimate
+
+
+def _check_n_samples(n_samples: Any) -> None:
+    if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)):
+        raise TypeError(f"n_samples must be an integer, found {n_samples!r}")
+    if n_samples < 1:
+        raise ValueError(f"n_samples must be at least 1, found {n_samples}")
+
+
+def _check_target(target: Any, method: str) -> None:
+    if isinstance(target, bool) or not isinstance(target, (int, float, np.number)):
+        raise TypeError(f"target_standard_error must be a number, found {target!r}")
+    if not (np.isfinite(target) and target > 0):
+        raise ValueError(f"target_standard_error must be positive, found {target}")
+    if method not in NOT_SAMPLED | UNBIASED:
+        raise ValueError(
+            f"target_standard_error: more samples do not bring {method} to the truth; use one of "
+            + ", ".join(sorted(UNBIASED))
+        )
+
+
+def _warn_if_unsure(estimate: LikelihoodEstimate) -> None:
+    """A few samples cannot tell an error from a larger one: theirs is hardly above 1 nat."""
+    if estimate.direction == "unbiased":
+        n_unsure = int(estimate.is_unsure.sum())
+        if n_unsure:
+            logger.warning(
+                "%s of %s documents have an effective sample size below %g: their log-likelihood "
+                "is most likely too low, by more than its standard error says; take more samples",
+                *(f"{n_unsure:,}", f"{estimate.n_documents:,}", UNSURE_BELOW),
+            )
 
 
 def _check_counts(counts: Any, n_words: int) -> sparse.csr_array:
-    documents = sparse.csr_array(counts)
+    try:
+        documents = sparse.csr_array(counts)
+    except (TypeError, ValueError) as error:
+        message = (
+            f"counts must be a matrix of whole numbers, found {type(counts).__name__}: {error}"
+        )
+        raise type(error)(message) from error
+    if documents.dtype.kind not in "iubf":
+        raise ValueError(f"counts must be whole numbers, found values of type {documents.dtype}")
     if documents.ndim != 2:
         raise ValueError(f"counts must be (n_docs, n_words), found shape {documents.shape}")
     if documents.shape[1] != n_words:

@@ -12,21 +12,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from numpy.typing import NDArray
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
 
 logger = logging.getLogger(__name__)
 
-PILOT_SAMPLES = 50
+FIRST_LOOK = 50
 """Samples of the first look, for a method whose number is not given."""
+LEAST_LOOK = 20
+"""With fewer, an error can seem to be 0."""
+STEP = 4.0
+"""How far a look is trusted: times its own samples."""
 MARGIN = 1.2
-"""Samples taken beyond what the last look says, as it is uncertain itself; and how far above the
-target a standard error may be in the end."""
+"""Samples beyond what a look says it takes, as it is uncertain itself."""
 UNKNOWN = 4.0
 """Times the target, what a standard error that is not known is taken for."""
-MOST_SAMPLES = 2**20
-ROUNDS = 6
+MOST_SAMPLES = 2**17
 
 
 def reach_standard_error(
@@ -39,59 +42,65 @@ def reach_standard_error(
     seed: int,
     n_jobs: int | None,
 ) -> LikelihoodEstimate:
-    """Estimates whose standard error is near `target` nats a document, or below it.
+    """Estimates whose standard error is about `target` nats a document, or below it.
 
-    A first look with `n_samples` says how many each document takes (the error falls with the square
-    root of them), and is then thrown away: what it happened to find decides nothing but this
-    number, so the estimates are as unbiased as those of any fixed number (Stein 1945). Documents
-    that miss the target by more than `MARGIN` are sampled anew, with more. The numbers are that of
-    the first look times powers of two, so that there are few different ones.
+    Looks with more and more samples, at first `n_samples`, say how many a document takes, as the
+    error falls with the square root of them. Looks are thrown away. The estimate is of a last
+    sampling by itself, and stands whatever its error then is: so what is found never decides
+    whether it is kept, and estimates are as unbiased as those of a fixed number (Stein 1945).
+    Numbers are those of the first look times powers of two, so that there are few different ones.
     """
-    first = n_samples or PILOT_SAMPLES
-    result = method(topics, counts, n_samples=first, seed=seed, n_jobs=n_jobs)
-    scored = result.n_tokens > 0
-    if (result.standard_error[scored] == 0).all():
-        return result  # nothing random
-    size = np.full(counts.shape[0], first)
-    waiting = np.flatnonzero(scored)
-    for round_number in range(1, ROUNDS + 1):
-        error = np.nan_to_num(result.standard_error[waiting], nan=UNKNOWN * target)
-        factor = np.clip(MARGIN * (error / target) ** 2, 1e-6, MOST_SAMPLES)
-        least = 1 if round_number == 1 else 2 * size[waiting]
-        wanted = np.maximum(np.minimum(size[waiting] * factor, MOST_SAMPLES), least)
-        size[waiting] = first * 2 ** np.maximum(0, np.ceil(np.log2(wanted / first))).astype(int)
-        for n in np.unique(size[waiting]):
-            rows = waiting[size[waiting] == n]
-            fresh = np.random.SeedSequence([seed, round_number, int(n)]).generate_state(2)
-            part = method(
-                topics,
-                counts[rows],
-                n_samples=int(n),
-                seed=int(fresh[0]) << 31 | int(fresh[1]) >> 1,
-                n_jobs=n_jobs,
-            )
-            result = _with_rows(result, rows, part)
-        missed = ~(result.standard_error[waiting] <= MARGIN * target)
-        waiting = waiting[missed & (size[waiting] < MOST_SAMPLES)]
-        if not len(waiting):
-            break
-    n_missed = int((~(result.standard_error[scored] <= MARGIN * target)).sum())
+    first = max(LEAST_LOOK, n_samples or FIRST_LOOK)
+    settings = {"n_samples": first, "seed": seed, "n_jobs": n_jobs}
+    result = method(topics, counts, **settings)
+    scored = np.flatnonzero(result.n_tokens > 0)
+    size, wanted = np.full(counts.shape[0], first), np.full(counts.shape[0], float(first))
+    looking, look = scored, 0
+    while len(looking):
+        error = np.nan_to_num(result.standard_error[looking], nan=UNKNOWN * target)
+        wanted[looking] = size[looking] * MARGIN * (error / target) ** 2
+        looking = looking[(wanted[looking] > STEP * size[looking]) & (size[looking] < MOST_SAMPLES)]
+        size[looking] = _rounded(wanted[looking] / STEP, first)
+        look += 1
+        result = _sampled(method, topics, counts, result, looking, size, [seed, 1, look], n_jobs)
+    size[scored] = _rounded(wanted[scored], first)
+    result = _sampled(method, topics, counts, result, scored, size, [seed, 2], n_jobs)
+    n_missed = int((~(result.standard_error[scored] <= 1.5 * target)).sum())
     if n_missed:
         logger.warning(
-            "%d documents have a standard error above %g nats after at most %s samples",
-            n_missed,
-            target,
-            f"{size.max():,}",
+            "%s documents have a standard error above %g nats, with at most %s samples",
+            *(f"{n_missed:,}", 1.5 * target, f"{size[scored].max():,}"),
         )
     return result
 
 
-def _with_rows(
-    whole: LikelihoodEstimate, rows: np.ndarray, part: LikelihoodEstimate
+def _rounded(n: NDArray[np.float64], first: int) -> NDArray[np.int64]:
+    """The next `first` times a power of two that is not below n, at most about MOST_SAMPLES."""
+    powers = np.ceil(np.log2(np.clip(n, first, max(first, MOST_SAMPLES)) / first))
+    return first * 2 ** powers.astype(np.int64)
+
+
+def _sampled(
+    method: Callable[..., LikelihoodEstimate],
+    topics: Any,
+    counts: sparse.csr_array,
+    result: LikelihoodEstimate,
+    documents: NDArray[np.intp],
+    size: NDArray[np.int64],
+    seeds: list[int],
+    n_jobs: int | None,
 ) -> LikelihoodEstimate:
-    """The estimate with some documents' numbers replaced."""
+    """`result` with some documents sampled anew, `size` (D,) times each."""
     names = ("log_likelihood", "standard_error", "effective_sample_size", "n_samples")
-    changed = {name: getattr(whole, name).copy() for name in names}
-    for name in names:
-        changed[name][rows] = getattr(part, name)
-    return replace(whole, **changed)
+    changed = {name: getattr(result, name).copy() for name in names}
+    for n in np.unique(size[documents]):
+        rows = documents[size[documents] == n]
+        if n > size.min():
+            logger.info("%s documents take %s samples", f"{len(rows):,}", f"{n:,}")
+        state = np.random.SeedSequence([*seeds, int(n)]).generate_state(1, np.uint64)
+        part = method(
+            topics, counts[rows], n_samples=int(n), seed=int(state[0] >> 1), n_jobs=n_jobs
+        )
+        for name in names:
+            changed[name][rows] = getattr(part, name)
+    return replace(result, **changed)

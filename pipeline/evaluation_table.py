@@ -30,7 +30,9 @@ def print_evaluation(result: dict[str, Any]) -> None:
     if sampling:
         size = result["mean_effective_sample_size"]
         sizes = "" if size is None else f"; mean effective sample size {size:.1f}"
-        print(f"Monte Carlo standard error {sampling:.2g} nats a word{sizes}")
+        unsure = result["unsure_documents"]
+        doubt = f"; {unsure:,} documents hardly sampled" if unsure else ""
+        print(f"Monte Carlo standard error {sampling:.2g} nats a word{sizes}{doubt}")
     print(
         f"{result['tokens_scored']:,} of {result['tokens']:,} tokens scored; besides these, "
         f"{result['unknown_share']:.1%} of all tokens are words unknown to the model"
@@ -90,8 +92,16 @@ def _print_certificate(certificate: dict[str, Any]) -> None:
         f"{certificate['above_lower']:+.3f} ± {certificate['above_lower_standard_error']:.3f} from "
         f"the lower, {-certificate['below_upper']:+.3f} ± "
         f"{certificate['below_upper_standard_error']:.3f} from the upper end; "
-        + ("consistent" if certificate["consistent"] else "OUTSIDE what chance explains")
+        + _verdict(certificate)
     )
+
+
+def _verdict(certificate: dict[str, Any]) -> str:
+    if certificate["consistent"]:
+        return "consistent"
+    if certificate["direction"] == "lower bound" and certificate["below_upper"] > 0:
+        return "below, as a lower bound is"
+    return "OUTSIDE what chance explains"
 
 
 def _figure(value: float | None, width: int, form: str) -> str:

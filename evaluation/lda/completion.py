@@ -50,6 +50,7 @@ def completion(
     if n_splits > 1:
         with np.errstate(invalid="ignore"):  # of an impossible document: NaN
             spread = log_likelihood.std(axis=0, ddof=1) / np.sqrt(n_splits)
+    spread[n_tokens == 0] = 0.0
     return LikelihoodEstimate(
         log_likelihood=log_likelihood.mean(axis=0),
         standard_error=spread,

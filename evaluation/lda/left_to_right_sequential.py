@@ -6,18 +6,25 @@ word, which is quadratic in the length of a document, and their chains lag behin
 be distributed as. Here the mean is weighted, so that nothing has to catch up:
 
 - A particle carries the product of its terms as its weight. When the weights have become too
-  unequal, particles are drawn anew by weight, and each resamples its topics once (Gilks & Berzuini
-  2001; Del Moral, Doucet & Jasra 2006). The mean of the weights is unbiased for p(j) with any
-  number of particles. Topics are resampled only then.
+  unequal, particles are drawn anew by weight, and now and then each resamples its topics once
+  (Gilks & Berzuini 2001; Del Moral, Doucet & Jasra 2006). The mean of the weights is unbiased for
+  p(j) with any number of particles. That holds whenever particles are drawn anew, but topics must
+  be resampled at words that do not depend on these particles: it is done where a few others, sent
+  ahead, had to be drawn anew.
 - Tokens of one word are one step, summed over their topics exactly (see `particles`).
 - Words come in an order of our choice, as p(j) does not depend on it: those first that leave the
   least doubt of their topic.
 - While words are still to come, the prior of the topics is α plus a share of the counts that the
   mean field expects of them. These phantom tokens are taken out one by one as the words come in,
   each with the factor by which that changes the weight; at the end there are none. Any such
-  sequence of distributions gives the same mean; a good one gives less variance.
+  sequence of distributions gives the same mean; a good one gives less variance. A bad one gives
+  far more: where topics are alike, a mean field knows one of the many ways in which they could
+  share the words, or the average of all, which is none. So the few that are sent ahead go with the
+  phantoms of one mean field, of another, and with none, and what is best there is done. They are
+  then thrown away: nothing of the estimate depends on what they found.
 - The variance of the mean is estimated from the particles of one run, by those that descend from
   different ones at the start (Lee & Whiteley 2018, eq. 10); drawing anew is multinomial for that.
+  It is not taken to be less than what the weights say at the times of drawing anew.
 """
 
 from __future__ import annotations
@@ -29,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.lda.by_document import Score, sample_documents
-from evaluation.lda.mean_field import N_CYCLES, mean_field
+from evaluation.lda.mean_field import N_CYCLES, independent_start, mean_field
 from evaluation.lda.particles import (
     Groups,
     Particles,
@@ -52,8 +59,10 @@ Ints64 = NDArray[np.int64]
 DEFAULT_PARTICLES = 100
 RESAMPLE_BELOW = 0.5
 """Particles are drawn anew when their effective number falls below this share of them."""
-PHANTOM_SHARE = 0.1
+PHANTOM_SHARE = 0.06
 """Share of the expected counts of words to come that is added to the prior."""
+SCOUTS = (10, 40)
+"""An eighth as many particles, but from 10 to 40, are sent ahead with each kind of phantoms."""
 PHANTOM_STEP = 0.05
 """So many phantom tokens of a topic at least come out at a time: fewer wait for the next time."""
 LARGEST_GROUP = 32
@@ -67,7 +76,8 @@ class Arrangement(NamedTuple):
 
     groups: Groups
     phantoms: Floats
-    """(U + 1, K), phantom tokens of each topic before group u comes in; none at the end."""
+    """(3, U + 1, K), phantom tokens of each topic before group u comes in, none at the end: of the
+    mean field from an independent start, of that from a greedy one, and none at all."""
     log_scale: float
     """Log of what the groups' weights were divided by."""
 
@@ -122,18 +132,21 @@ def score_document(
     Runs are independent of each other, so that the mean of theirs is unbiased too.
     """
     arrangement = arrange(word_topic, words, n, alpha)
+    phantoms, sweeps = scouted(arrangement, alpha, n_particles, rng)
     n_topics, length = len(alpha), int(n.sum())
     a_particle = n_topics + 2 * min(n_topics, length) + length
-    n_runs = min(n_particles, -(-n_particles * a_particle // RUN_NUMBERS))
+    n_runs = max(1, min(n_particles // 2, -(-n_particles * a_particle // RUN_NUMBERS)))
     log_mean, variance = np.empty(n_runs), np.empty(n_runs)
     for i in range(n_runs):
         size = n_particles * (i + 1) // n_runs - n_particles * i // n_runs
-        run = run_particles(arrangement, alpha, size, rng)
+        run = run_particles(arrangement.groups, phantoms, alpha, size, sweeps, False, rng)
         log_mean[i], variance[i] = (
             run.log_mean + math.log(size / n_particles),
             run.relative_variance,
         )
     largest = log_mean.max()
+    if largest == -math.inf:
+        return Run(largest, math.nan)
     share = np.exp(log_mean - largest)
     total = share.sum()
     return Run(
@@ -143,16 +156,49 @@ def score_document(
 
 
 @kernel
+def scouted(
+    arrangement: Arrangement, alpha: Floats, n_particles: int, rng: np.random.Generator
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """The phantoms (U + 1, K) that a few particles do best with, and the groups (U,) after which
+    these had to be drawn anew.
+    """
+    groups, phantoms, best = arrangement.groups, arrangement.phantoms, 0
+    sweeps = np.zeros((len(phantoms), len(groups.size)), dtype=np.bool_)
+    n_scouts = min(max(SCOUTS[0], n_particles // 8), SCOUTS[1])
+    best_run = run_particles(groups, phantoms[0], alpha, n_scouts, sweeps[0], True, rng)
+    for i in range(1, len(phantoms)):
+        run = run_particles(groups, phantoms[i], alpha, n_scouts, sweeps[i], True, rng)
+        if is_better(run, best_run):
+            best, best_run = i, run
+    return phantoms[best], sweeps[best]
+
+
+@kernel
+def is_better(run: Run, other: Run) -> bool:
+    """Whether one run of a few particles is clearly better than another.
+
+    An estimate that varies too much is nearly always too low, and then its stated variance is as
+    well. So the higher one is better if the difference is clear, else one of half the variance.
+    """
+    difference = run.log_mean - other.log_mean
+    if not abs(difference) <= 2.0 * math.sqrt(run.relative_variance + other.relative_variance):
+        return difference > 0.0
+    return run.relative_variance < 0.5 * other.relative_variance
+
+
+@kernel
 def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floats) -> Arrangement:
-    """Groups in the order of doubt, and how many phantom tokens there are before each."""
+    """Groups in the order of doubt, and the phantom tokens that there may be before each."""
     n_topics = len(alpha)
     rows, doubt, log_scale = np.empty((len(words), n_topics)), np.empty(len(words)), 0.0
+    # h_c is at most (Σα + L)^c: with it below 1e250 nothing overflows.
+    largest_group = max(1, min(LARGEST_GROUP, int(250 / math.log10(alpha.sum() + n.sum() + 9.0))))
     n_groups = 0
     for u in range(len(words)):
         row, p = rows[u], word_topic[words[u]]
         largest = p.max()
         log_scale += n[u] * math.log(largest)
-        n_groups += -(-n[u] // LARGEST_GROUP)
+        n_groups += -(-n[u] // largest_group)
         total, weighted = 0.0, 0.0
         for k in range(n_topics):
             row[k] = p[k] / largest
@@ -161,22 +207,26 @@ def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floa
                 total += share
                 weighted += share * math.log(share)
         doubt[u] = math.log(total) - weighted / total  # entropy of p(topic | word)
-    expected = mean_field(rows, n, alpha, False, N_CYCLES)
-    size, weight = np.empty(n_groups, dtype=np.int64), np.empty((n_groups, n_topics))
-    phantoms = np.zeros((n_groups + 1, n_topics))
-    to_come = np.zeros(n_topics)
-    group = n_groups
-    for u in np.argsort(doubt, kind="mergesort")[::-1]:  # from the last, as counts to come add up
+    order = np.argsort(doubt, kind="mergesort")
+    size, of_group = np.empty(n_groups, dtype=np.int64), np.empty(n_groups, dtype=np.int64)
+    weight, group = np.empty((n_groups, n_topics)), 0
+    for u in order:
         left = n[u]
         while left > 0:
-            group -= 1
-            size[group] = min(left, LARGEST_GROUP)
-            left -= size[group]
+            size[group], of_group[group] = min(left, largest_group), u
             weight[group] = rows[u]
+            left -= size[group]
+            group += 1
+    phantoms = np.zeros((3, n_groups + 1, n_topics))
+    for i in range(2):
+        q = greedy_start(rows, n, alpha, order) if i else independent_start(rows, alpha)
+        expected = mean_field(rows, n, alpha, q, False, N_CYCLES)
+        to_come = np.zeros(n_topics)
+        for group in range(n_groups - 1, -1, -1):
             for k in range(n_topics):
-                to_come[k] += PHANTOM_SHARE * size[group] * expected[u, k]
-                more = to_come[k] - phantoms[group + 1, k]
-                phantoms[group, k] = to_come[k] if more > PHANTOM_STEP else phantoms[group + 1, k]
+                to_come[k] += PHANTOM_SHARE * size[group] * expected[of_group[group], k]
+                held = phantoms[i, group + 1, k]
+                phantoms[i, group, k] = to_come[k] if to_come[k] - held > PHANTOM_STEP else held
     start = np.zeros(n_groups + 1, dtype=np.int64)
     start[1:] = np.cumsum(size)
     power = np.zeros((n_groups, size.max() + 1))
@@ -185,11 +235,40 @@ def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floa
 
 
 @kernel
+def greedy_start(word_topic: Floats, n: Ints64, alpha: Floats, order: Ints64) -> Floats:
+    """Topics (U, K) of words taken in `order`, each given the likeliest topics of those before.
+
+    From the start that mean fields usually have, q ∝ φ alpha, topics that are alike would share all
+    their words, as updates keep such shares: which no posterior does if alpha is small.
+    """
+    q, mean = np.empty_like(word_topic), alpha.copy()
+    for u in order:
+        best, total = 0, 0.0
+        for k in range(len(alpha)):
+            q[u, k] = word_topic[u, k] * mean[k]
+            total += q[u, k]
+            if q[u, k] > q[u, best]:
+                best = k
+        q[u] /= total
+        mean[best] += n[u]
+    return q
+
+
+@kernel
 def run_particles(
-    arrangement: Arrangement, alpha: Floats, n_particles: int, rng: np.random.Generator
+    groups: Groups,
+    phantoms: Floats,
+    alpha: Floats,
+    n_particles: int,
+    sweeps: NDArray[np.bool_],
+    is_scout: bool,
+    rng: np.random.Generator,
 ) -> Run:
-    """The mean weight of particles that have seen all groups, without `log_scale`."""
-    groups, phantoms = arrangement.groups, arrangement.phantoms
+    """The mean weight of particles that have seen all groups, with `phantoms` (U + 1, K).
+
+    After which groups topics are resampled is given by `sweeps` (U,); or, by scouts, it is decided
+    here and put into it. The mean is unbiased if it is given.
+    """
     n_groups, n_topics = groups.weight.shape
     particles = new_particles(n_particles, n_topics, int(groups.start[n_groups]))
     weight = np.ones(n_particles)  # their mean is kept at 1, and its logarithm in log_mean
@@ -206,23 +285,36 @@ def run_particles(
         for i in range(groups.size[u]):
             log_mean += math.log((i + 1) / (prior_sum + n_before + i))
         visit_groups(groups, u, u + 1, particles, prior, False, weight, rng)
-        total, squares = weight.sum(), 0.0
-        log_mean += math.log(total / n_particles)
-        for r in range(n_particles):
-            weight[r] *= n_particles / total
-            squares += weight[r] * weight[r]
+        mean, squares = normalise(weight)
+        if mean == 0.0:
+            return Run(-math.inf, math.nan)
+        log_mean += math.log(mean)
         last = u == n_groups - 1
-        if last or n_particles < RESAMPLE_BELOW * squares:
+        is_unequal = not last and n_particles < RESAMPLE_BELOW * squares
+        if is_scout:
+            sweeps[u] = is_unequal
+        if last or is_unequal or sweeps[u]:
             variance += (squares / n_particles - 1.0) / n_particles
-        if not last and n_particles < RESAMPLE_BELOW * squares:
+        if is_unequal or sweeps[u]:
             draw_anew(weight, particles, root, rng)
             n_resampled += 1
+        if sweeps[u]:
             for v in range(u + 1):
                 use_prior(groups, v, prior)
             visit_groups(groups, 0, u + 1, particles, prior, True, weight, rng)
     if n_particles == 1:
         return Run(log_mean, math.nan)
     return Run(log_mean, max(variance, variance_by_root(weight, root, n_resampled)))
+
+
+@kernel
+def normalise(weight: Floats) -> tuple[float, float]:
+    """The mean of `weight` (N,), by which all are divided, in place, and the sum of their squares."""
+    mean, squares = weight.mean(), 0.0
+    for r in range(len(weight)):
+        weight[r] /= mean
+        squares += weight[r] * weight[r]
+    return mean, squares
 
 
 @kernel
@@ -239,31 +331,42 @@ def take_phantoms_out(
 
     When a_k becomes a_k - δ, the Dirichlet-multinomial of counts C is multiplied by a factor that
     all particles share, whose logarithm is returned, and by ∏_{i<C_k} (a_k - δ + i) / (a_k + i),
-    by which `weight` (N,) is multiplied in place.
+    by which `weight` (N,) is multiplied in place; with all of them may go a common factor, which is
+    in the logarithm.
     """
-    log_factor, prior_sum = 0.0, prior.sum()
-    factor = np.empty(n_tokens + 1)
+    sum_before = prior.sum()
+    gain, ratio = np.zeros(len(weight)), np.empty(n_tokens + 1)
     for k in range(len(alpha)):
         if before[k] == after[k]:
             continue
         was, prior[k] = prior[k], alpha[k] + after[k]
-        lowered_sum = prior_sum - (was - prior[k])
-        log_factor += math.lgamma(lowered_sum) - math.lgamma(lowered_sum + n_tokens)
-        log_factor += math.lgamma(prior_sum + n_tokens) - math.lgamma(prior_sum)
-        prior_sum = lowered_sum
-        n_filled = 0
-        factor[0] = 1.0
+        n_filled, ratio[0] = 0, 0.0
         for r in range(len(weight)):
             at = particles.place[r, k]
             if at >= 0:
                 n = int(particles.tally[r, at])
                 while n_filled < n:
-                    factor[n_filled + 1] = (
-                        factor[n_filled] * (prior[k] + n_filled) / (was + n_filled)
+                    ratio[n_filled + 1] = ratio[n_filled] + math.log(
+                        (prior[k] + n_filled) / (was + n_filled)
                     )
                     n_filled += 1
-                weight[r] *= factor[n]
-    return log_factor
+                gain[r] += ratio[n]
+    largest = gain.max()
+    for r in range(len(weight)):
+        weight[r] *= math.exp(gain[r] - largest)
+    return float(largest + log_rising_ratio(sum_before, prior.sum(), n_tokens))
+
+
+@kernel
+def log_rising_ratio(above: float, below: float, n: int) -> float:
+    """Sum over i < n of log (above + i) / (below + i), without the cancellation of two lgamma."""
+    total, product = 0.0, 1.0
+    for i in range(n):
+        product *= (above + i) / (below + i)
+        if product > 1e100:
+            total += math.log(product)
+            product = 1.0
+    return total + math.log(product)
 
 
 @kernel

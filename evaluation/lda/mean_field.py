@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 DEFAULT_SAMPLES = 200
+AT_ONCE = 2**22
+"""Counts of topics, of all samples, that are held at the same time."""
 N_CYCLES = 10
 """Updates of every q_l."""
 
@@ -79,13 +81,19 @@ def _estimate(
     n_jobs: int | None,
 ) -> LikelihoodEstimate:
     size = n_samples or DEFAULT_SAMPLES
+    at_once = max(1, AT_ONCE // topics.n_topics)
 
     def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
         word_topic = topics.word_topic[words]
         scale = word_topic.max(axis=1)  # so that a rare word underflows nowhere
         word_topic /= scale[:, None]
-        proposal = mean_field(word_topic, n, topics.alpha, second_order, N_CYCLES)
-        mean = log_mean_of(log_weights(word_topic, n, topics.alpha, proposal, size, rng))
+        start = independent_start(word_topic, topics.alpha)
+        proposal = mean_field(word_topic, n, topics.alpha, start, second_order, N_CYCLES)
+        log_weight = [
+            log_weights(word_topic, n, topics.alpha, proposal, min(at_once, size - first), rng)
+            for first in range(0, size, at_once)
+        ]
+        mean = log_mean_of(np.concatenate(log_weight))
         log_p = mean.log_mean + float(n @ np.log(scale))
         return Score(log_p, mean.standard_error, mean.effective_sample_size)
 
@@ -101,10 +109,20 @@ def _estimate(
 
 
 @kernel
+def independent_start(word_topic: Floats, alpha: Floats) -> Floats:
+    """Topics q (U, K) of words that know nothing of each other: ∝ word_topic alpha."""
+    q = word_topic * alpha
+    for u in range(len(q)):
+        q[u] /= q[u].sum()
+    return q
+
+
+@kernel
 def mean_field(
     word_topic: Floats,
     n: NDArray[np.int64],
     alpha: Floats,
+    start: Floats,
     second_order: bool,
     n_cycles: int,
 ) -> Floats:
@@ -118,13 +136,13 @@ def mean_field(
         (U, K), φ_kw times any factor for each word.
     n
         (U,), how often each word occurs.
+    start
+        (U, K), what q is at first; rows sum to 1.
     n_cycles
-        How often each is updated, from q ∝ φ alpha.
+        How often each is updated.
     """
     n_words, n_topics = word_topic.shape
-    q = word_topic * alpha
-    for u in range(n_words):
-        q[u] /= q[u].sum()
+    q = start.copy()
     mean, variance, new = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for _ in range(n_cycles):
         mean[:] = alpha  # of all tokens' counts plus alpha; made anew against drift

@@ -22,6 +22,7 @@ from evaluation import (
     compare,
     log_likelihood,
 )
+from evaluation.log_likelihood import NOT_SAMPLED, UNBIASED
 from models import ModelFormatError, SavedModel
 from models.parallel import effective_n_jobs
 from pipeline.commands.topics import finished_model
@@ -116,8 +117,21 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
     """Refuse at once what would be refused after all the work."""
     if settings.samples is not None and settings.samples < 1:
         raise UsageError(f"--samples must be at least 1, found {settings.samples}")
-    if settings.seed < 0:
-        raise UsageError(f"--seed must not be negative, found {settings.seed}")
+    if not 0 <= settings.seed < 2**63:
+        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
+    _check_sampling(settings)
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice")
+    target = Path(settings.per_document)
+    if settings.per_document and (target.is_dir() or not target.parent.is_dir()):
+        raise UsageError(
+            f"--per-document: {target} is a directory, or is to be in none that exists"
+        )
+
+
+def _check_sampling(settings: EvaluateSettings) -> None:
+    """The settings of estimators."""
     if settings.target_se is not None and not 0 < settings.target_se < math.inf:
         raise UsageError(f"--target-se must be a positive number, found {settings.target_se}")
     if not 0 <= settings.smoothing < 1:
@@ -127,18 +141,15 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
             "--certify is of log-probabilities of whole documents, and completion scores half of "
             "each: give another --method, such as left-to-right-sequential"
         )
-    if not 0 < settings.max_memory < math.inf:
-        raise UsageError(f"--max-memory must be positive, found {settings.max_memory}")
+    if not 0 < settings.max_memory < 2**30:
+        raise UsageError(f"--max-memory must be a number of GiB, found {settings.max_memory}")
+    if settings.target_se is not None and settings.method not in UNBIASED | NOT_SAMPLED:
+        raise UsageError(
+            f"--target-se: more samples do not bring {settings.method} to the truth; give another "
+            "--method, such as left-to-right-sequential"
+        )
     if settings.temperatures < 2:
         raise UsageError(f"--temperatures must be at least 2, found {settings.temperatures}")
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise UsageError(f"{twice} is named twice")
-    target = Path(settings.per_document)
-    if settings.per_document and (target.is_dir() or not target.parent.is_dir()):
-        raise UsageError(
-            f"--per-document: {target} is a directory, or is to be in none that exists"
-        )
 
 
 def _named(settings: EvaluateSettings, name: str) -> Named:
@@ -286,6 +297,7 @@ def _row(
         "bits_per_word": estimate.bits_per_word,
         "perplexity": estimate.perplexity,
         "perplexity_standard_error": _or_none(by_article.perplexity_standard_error),
+        "unsure_documents": int(estimate.is_unsure.sum()),
         "mean_effective_sample_size": float(known_sizes.mean()) if len(known_sizes) else None,
     }
 

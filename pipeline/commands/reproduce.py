@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora import MissingExtraError, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
+from pipeline.errors import UsageError
 from pipeline.reproduction import convergence, model_selection, table_1
 from pipeline.reproduction.plots import write_pictures
 from pipeline.settings import EXPERIMENTS
@@ -38,6 +39,8 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
         If a setting makes no sense.
     """
     module = MODULES[experiment]
+    if not 0 <= settings.seed < 2**63:
+        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
     module.check(settings)
     directory = Path(settings.output or Path("reproduce") / experiment)
     directory.mkdir(parents=True, exist_ok=True)

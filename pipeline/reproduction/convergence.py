@@ -10,7 +10,6 @@ from evaluation.experiments.buntine_convergence import (
     convergence,
 )
 from evaluation.experiments.buntine_estimators import ESTIMATORS
-from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ CLOSE_UP = 0.04
 
 def check(settings: ReproduceSettings) -> None:
     """Raise UsageError if a setting of this experiment makes no sense."""
-    if settings.seed < 0:
-        raise UsageError(f"--seed must not be negative, found {settings.seed}")
 
 
 def run(settings: ReproduceSettings, directory: Path) -> Convergence:

@@ -43,8 +43,6 @@ def check(settings: ReproduceSettings) -> None:
     """Raise UsageError if a setting of this experiment makes no sense."""
     if settings.held_out is not None and settings.held_out < 2:
         raise UsageError(f"--held-out must be at least 2, found {settings.held_out}")
-    if settings.seed < 0:
-        raise UsageError(f"--seed must not be negative, found {settings.seed}")
 
 
 def protocol(settings: ReproduceSettings) -> SelectionSettings:

@@ -25,8 +25,6 @@ def check(settings: ReproduceSettings) -> None:
     """Raise UsageError if a setting of this experiment makes no sense."""
     if settings.pairs is not None and settings.pairs < 2:
         raise UsageError(f"--pairs must be at least 2, found {settings.pairs}")
-    if settings.seed < 0:
-        raise UsageError(f"--seed must not be negative, found {settings.seed}")
 
 
 def run(settings: ReproduceSettings, directory: Path) -> Table1:

@@ -137,8 +137,8 @@ def test_smoothing_on_request(method):
     expected = log_likelihood(IMPOSSIBLE.smoothed(0.01), counts, method, random_state=0)
     assert np.isfinite(found.log_likelihood).all()
     assert (found.log_likelihood == expected.log_likelihood).all()
-    for bad in (-0.1, 1.0, np.nan):
-        with pytest.raises(ValueError, match="smoothing"):
+    for bad in (-0.1, 1.0, np.nan, "a", True):
+        with pytest.raises((ValueError, TypeError), match="smoothing"):
             log_likelihood(IMPOSSIBLE, counts, method, smoothing=bad)
 
 
@@ -154,6 +154,21 @@ def test_one_document(method):
     found = log_likelihood(topics(), documents(1), method)
     assert np.isfinite(found.perplexity)
     assert np.isnan(found.nats_per_word_standard_error)
+
+
+def test_few_effective_samples_are_warned_of(caplog):
+    rng = np.random.default_rng(0)
+    model = LDATopics(rng.dirichlet(np.full(300, 0.5), 30), np.full(30, 0.1))
+    counts = rng.multinomial(150, rng.dirichlet(np.full(30, 0.2), 4) @ model.topic_word)
+    with caplog.at_level("WARNING", "evaluation"):
+        found = log_likelihood(model, counts, "mean-field-is-1", random_state=0)
+    assert found.is_unsure.any()
+    assert f"{found.is_unsure.sum()} of 4 documents" in caplog.text
+    caplog.clear()
+    with caplog.at_level("WARNING", "evaluation"):
+        found = log_likelihood(topics(), documents(), "mean-field-is-1", random_state=0)
+    assert not found.is_unsure.any()
+    assert not caplog.text
 
 
 # --- errors ---------------------------------------------------------------------------------------
@@ -189,13 +204,20 @@ def test_an_unknown_method_lists_the_known():
         ([[1, 2, 3, 4, 5, 1e300]], "above"),
         ([1, 2, 3, 4, 5, 6], "n_docs, n_words"),
         (np.zeros((2, 2, 6)), r".{5}"),
-        ([["a", "b", "c", "d", "e", "f"]], r".{5}"),
+        ([["a", "b", "c", "d", "e", "f"]], "whole numbers"),
+        ([[1, 2, 3, 4, 5, 6j]], "whole numbers"),
     ],
 )
 @LDA_METHODS
 def test_what_are_no_counts(method, counts, message):
     with pytest.raises(ValueError, match=message):
         log_likelihood(topics(), counts, method)
+
+
+@pytest.mark.parametrize("counts", [None, "counts", {}])
+def test_what_is_no_matrix(counts):
+    with pytest.raises((TypeError, ValueError), match="counts"):
+        log_likelihood(topics(), counts)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, "4", True])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from evaluation import LikelihoodEstimate, log_likelihood
-from evaluation.target_error import MARGIN, MOST_SAMPLES, reach_standard_error
+from evaluation.target_error import LEAST_LOOK, MARGIN, MOST_SAMPLES, reach_standard_error
 from models import LDATopics
 
 METHOD = "left-to-right-sequential"
@@ -40,7 +41,7 @@ def numbered(n_docs):
     return sparse.csr_array(np.arange(1, n_docs + 1)[:, None])
 
 
-def reach(spread, target, n_samples=10, seed=0):
+def reach(spread, target, n_samples=LEAST_LOOK, seed=0):
     asked = []
     method = normal_method(np.asarray(spread, float), asked)
     found = reach_standard_error(
@@ -51,37 +52,59 @@ def reach(spread, target, n_samples=10, seed=0):
 
 def test_each_document_has_the_samples_it_takes_and_no_more():
     found, _ = reach([0.1, 1.0, 5.0, 20.0], 0.1)
-    assert (found.standard_error <= MARGIN * 0.1).all()
+    assert (found.standard_error <= 0.1).all()
     needed = (np.array([0.1, 1.0, 5.0, 20.0]) / 0.1) ** 2
     assert (found.n_samples >= needed).all()
-    assert (found.n_samples <= np.maximum(10, 2 * MARGIN * needed)).all()
+    assert (found.n_samples <= np.maximum(LEAST_LOOK, 2 * MARGIN * needed)).all()
 
 
-def test_the_first_look_is_thrown_away():
+def test_looks_are_thrown_away():
     """Else what stopped the sampling would be in the estimate."""
     found, asked = reach([1e-3, 1e-3], 1.0)
-    assert len(asked) == 2
-    first = normal_method(np.full(2, 1e-3), [])(None, numbered(2), n_samples=10, seed=0, n_jobs=1)
-    assert (found.log_likelihood != first.log_likelihood).all()
+    assert [n for _, n in asked] == [LEAST_LOOK] * 2
+    method = normal_method(np.full(2, 1e-3), [])
+    look = method(None, numbered(2), n_samples=LEAST_LOOK, seed=0, n_jobs=1)
+    assert (found.log_likelihood != look.log_likelihood).all()
+
+
+def test_the_last_sampling_stands_whatever_its_error_is():
+    """A method whose stated error is bad luck now and then, as that of few samples is."""
+    asked = []
+
+    def method(topics, counts, *, n_samples, seed, n_jobs):
+        plain = normal_method(np.full(4, 1.0), asked)(
+            topics, counts, n_samples=n_samples, seed=seed, n_jobs=n_jobs
+        )
+        luck = np.random.default_rng([seed, 1]).uniform(0.2, 5.0, len(plain.n_tokens))
+        return replace(plain, standard_error=plain.standard_error * luck)
+
+    found = reach_standard_error(method, None, numbered(4), 0.2, n_samples=20, seed=3, n_jobs=None)
+    last = {int(d): n for rows, n in asked for d in rows}
+    assert [last[d] for d in range(4)] == found.n_samples.tolist()
+    times = [sum(d in rows for rows, _ in asked) for d in range(4)]
+    assert all(2 <= n <= 6 for n in times)
+    assert (found.standard_error > 0.3).any()
+
+
+def test_a_large_number_is_not_believed_at_once():
+    _, asked = reach([20.0], 0.1)
+    sizes = [n for _, n in asked]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == LEAST_LOOK
+    assert sizes[-2] >= sizes[-1] / 8  # the look that decided was not much smaller
 
 
 def test_documents_of_one_size_are_scored_together():
-    _, asked = reach([1.0] * 20 + [3.0] * 20, 0.1)
-    assert len(asked) == 3
-    assert [len(rows) for rows, _ in asked] == [40, 20, 20]
-
-
-def test_a_method_without_randomness_is_asked_once():
-    found, asked = reach([0.0, 0.0], 0.1)
-    assert len(asked) == 1
-    assert (found.standard_error == 0).all()
+    _, asked = reach([0.2] * 20 + [0.5] * 20, 0.1)
+    assert [len(rows) for rows, _ in asked[:1]] == [40]
+    assert sorted(len(rows) for rows, _ in asked[-2:]) == [20, 20]
 
 
 def test_there_is_an_end(caplog):
     with caplog.at_level(logging.WARNING, "evaluation"):
         found, _ = reach([1.0, 1e9], 0.1)
-    assert "1 documents have a standard error above 0.1 nats" in caplog.text
-    assert found.standard_error[0] <= MARGIN * 0.1
+    assert "1 documents have a standard error above 0.15 nats" in caplog.text
+    assert found.standard_error[0] <= 0.1
     assert MOST_SAMPLES <= found.n_samples[1] < 2 * MOST_SAMPLES
 
 
@@ -90,24 +113,23 @@ def test_an_unknown_error_asks_for_more():
     found = log_likelihood(
         model, [[4, 3, 2]], METHOD, n_samples=1, target_standard_error=0.1, random_state=0
     )
-    assert found.standard_error[0] <= MARGIN * 0.1
+    assert 0 < found.standard_error[0] <= 0.15
 
 
-@pytest.mark.parametrize("method", [METHOD, "mean-field-is-1"])
-def test_of_real_methods(method):
+def test_of_the_real_method():
     rng = np.random.default_rng(0)
     model = LDATopics(rng.dirichlet(np.full(40, 0.3), 3), np.full(3, 0.3))
     lengths = [0, 2, 10, 40, 120]
     counts = [rng.multinomial(n, rng.dirichlet([0.5] * 3) @ model.topic_word) for n in lengths]
     target = 0.03
-    found = log_likelihood(model, counts, method, target_standard_error=target, random_state=1)
+    found = log_likelihood(model, counts, METHOD, target_standard_error=target, random_state=1)
     truth = log_likelihood(model, counts, "exact")
-    assert (found.standard_error <= MARGIN * target).all()
+    assert (found.standard_error <= 1.5 * target).all()
     assert found.n_samples[0] == 0
     assert found.log_likelihood[0] == 0.0
-    assert (np.abs(found.log_likelihood - truth.log_likelihood) < 5 * MARGIN * target).all()
+    assert (np.abs(found.log_likelihood - truth.log_likelihood) < 5 * 1.5 * target).all()
     again = log_likelihood(
-        model, counts, method, target_standard_error=target, random_state=1, n_jobs=2
+        model, counts, METHOD, target_standard_error=target, random_state=1, n_jobs=2
     )
     assert (again.log_likelihood == found.log_likelihood).all()
 
@@ -120,8 +142,16 @@ def test_what_is_not_sampled_is_as_without_a_target(method):
     assert found.log_likelihood == plain.log_likelihood
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])
-def test_a_target_must_be_positive(bad):
+@pytest.mark.parametrize("method", ["completion", "harmonic-mean", "left-to-right-particle"])
+def test_methods_that_more_samples_do_not_bring_to_the_truth(method):
     model = LDATopics([[0.5, 0.5]], [1.0])
-    with pytest.raises(ValueError, match="target_standard_error"):
-        log_likelihood(model, [[1, 2]], METHOD, target_standard_error=bad)
+    with pytest.raises(ValueError, match=r"target_standard_error.*left-to-right-sequential"):
+        log_likelihood(model, [[1, 2]], method, target_standard_error=0.1)
+
+
+@pytest.mark.parametrize("method", [METHOD, "exact"])
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf, "0.1", True])
+def test_a_target_must_be_a_positive_number(method, bad):
+    model = LDATopics([[0.5, 0.5]], [1.0])
+    with pytest.raises((ValueError, TypeError), match="target_standard_error"):
+        log_likelihood(model, [[1, 2]], method, target_standard_error=bad)

@@ -13,8 +13,13 @@ from evaluation.lda.left_to_right_sequential import (
     LARGEST_GROUP,
     RUN_NUMBERS,
     arrange,
+    draw_anew,
     left_to_right_sequential,
+    run_particles,
+    scouted,
+    variance_by_root,
 )
+from evaluation.lda.particles import new_particles
 from models import LDATopics
 from tests.oracles import lda_likelihood
 
@@ -60,6 +65,29 @@ def score_of(ratio):
 def test_unbiased_with_few_particles(name, n_particles):
     model, document = CASES[name]
     assert abs(score_of(ratios(model, document, n_particles, 3000))) < 4
+
+
+def test_unbiased_would_notice_sweeps_that_depend_on_the_particles():
+    """What a scout does, as many samplers do: it decides by its own weights when to sweep."""
+    model, document = CASES["tiny alpha"]
+    counts = np.array(document)
+    words = np.flatnonzero(counts).astype(np.int32)
+    topic_word = np.ascontiguousarray(model.topic_word.T)
+    groups, phantoms, log_scale = arrange(topic_word, words, counts[words], model.alpha)
+    truth = exact(model, sparse.csr_array([document])).log_likelihood[0]
+    rng = np.random.default_rng(0)
+
+    def score(is_scout):
+        sweeps = np.ones(len(groups.size), dtype=bool)
+        sweeps[-1] = False
+        runs = [
+            run_particles(groups, phantoms[0], model.alpha, 10, sweeps, is_scout, rng).log_mean
+            for _ in range(8000)
+        ]
+        return score_of(np.exp(np.array(runs) + log_scale - truth))
+
+    assert score(True) > 6
+    assert abs(score(False)) < 4
 
 
 def test_unbiased_would_notice_a_prior_that_is_off_by_a_tenth():
@@ -111,6 +139,103 @@ def test_two_standard_errors_hold_the_truth_as_often_as_they_should():
         error = found.log_likelihood[0] - exact(model, document).log_likelihood[0]
         inside.append(abs(error) < 2 * found.standard_error[0])
     assert 0.92 < np.mean(inside) < 0.985  # 600 of them: two standard errors of 0.95 are 0.018
+
+
+@pytest.mark.parametrize(
+    ("n_groups", "copies", "alpha", "length"),
+    [(1, 20, 0.1, 150), (1, 50, 0.01, 400), (5, 10, 0.1, 150), (5, 10, 0.01, 150), (4, 2, 0.1, 60)],
+)
+def test_copies_of_a_topic_are_one_topic(n_groups, copies, alpha, length):
+    """The merged model, with alpha added up, is the same: an oracle for any number of topics.
+
+    The mean field knows the average of the copies or one of them; phantoms after it would be off by
+    many nats, and not say so.
+    """
+    rng = np.random.default_rng(3)
+    base = rng.dirichlet(np.full(200, 0.1), n_groups)
+    merged = LDATopics(base, np.full(n_groups, alpha * copies))
+    split = LDATopics(np.repeat(base, copies, axis=0), np.full(n_groups * copies, alpha))
+    proportions = rng.dirichlet(merged.alpha, 10)
+    counts = sparse.csr_array(rng.multinomial(length, proportions @ base))
+    found = left_to_right_sequential(split, counts, n_samples=200, seed=1)
+    truth = left_to_right_sequential(merged, counts, n_samples=2000, seed=2)
+    z = (found.log_likelihood - truth.log_likelihood) / np.hypot(
+        np.hypot(found.standard_error, truth.standard_error), 1e-9
+    )
+    assert np.abs(z).max() < 4.5
+    assert np.abs(z.mean()) < 4 / np.sqrt(10)
+
+
+def test_phantoms_are_left_out_where_they_harm():
+    rng = np.random.default_rng(0)
+    base = rng.dirichlet(np.full(60, 0.1), 2)
+    words = np.arange(60, dtype=np.int32)
+
+    def shares(topic_word, alpha):
+        """How often each kind of phantoms is taken."""
+        n = np.random.default_rng(1).multinomial(150, [0.5, 0.5] @ base) + 1
+        arrangement = arrange(np.ascontiguousarray(topic_word.T), words, n, alpha)
+        assert (arrangement.phantoms[:2, 0].sum(axis=1) > 5).all()
+        assert (arrangement.phantoms[2] == 0).all()
+        kinds = arrangement.phantoms[:, 0]
+        taken = [
+            scouted(arrangement, alpha, 200, np.random.default_rng(seed))[0][0] for seed in range(9)
+        ]
+        return np.mean([[(each == kind).all() for kind in kinds] for each in taken], axis=0)
+
+    assert shares(np.repeat(base, 20, axis=0), np.full(40, 0.05))[0] == 0.0
+    assert shares(base, np.full(2, 0.5))[2] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "alpha", "n"),
+    [(1000, 1e-3, 5000), (200, 1e-4, 5000), (200, 1e-6, 2000), (64, 1 / 64, 300)],
+)
+def test_a_word_that_all_topics_have_thousands_of_times(n_topics, alpha, n):
+    """Products of thousands of factors: nothing must underflow. p is that of one topic."""
+    model = LDATopics(np.tile([0.3, 0.7], (n_topics, 1)), np.full(n_topics, alpha))
+    found = left_to_right_sequential(model, sparse.csr_array([[n, 0]]), n_samples=50)
+    assert found.log_likelihood[0] == pytest.approx(n * np.log(0.3), abs=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [1e8, 1e12])
+def test_a_huge_alpha_leaves_the_mean_of_the_topics(alpha):
+    model = model_of(2)
+    topics = LDATopics(model.topic_word, np.full(3, alpha))
+    document = np.array([40, 30, 0, 20, 33, 8])
+    found = left_to_right_sequential(topics, sparse.csr_array([document]))
+    expected = document @ np.log(model.topic_word.mean(axis=0))
+    assert found.log_likelihood[0] == pytest.approx(expected, abs=2e-5 if alpha == 1e8 else 1e-7)
+
+
+def test_what_is_drawn_anew_keeps_its_root_and_all_it_is():
+    n = 6
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        particles = new_particles(n, 3, 1)
+        for r in range(n):
+            particles.topic_of[r, 0] = particles.topic[r, 0] = r % 3
+            particles.tally[r, 0], particles.place[r, r % 3], particles.n_listed[r] = 1.0, 0, 1
+        root = np.array([0, 1, 2, 3, 4, 5])
+        weight = np.array([0.0, 3.0, 0.0, 2.0, 1.0, 0.0])
+        draw_anew(weight, particles, root, rng)
+        assert (weight == 1.0).all()
+        assert set(root) <= {1, 3, 4}
+        assert (particles.topic_of[:, 0] == root % 3).all()
+        assert (particles.topic[:, 0] == root % 3).all()
+        assert (particles.place.argmax(axis=1) == root % 3).all()
+
+
+def test_the_variance_by_roots():
+    """By its definition: pairs of particles with different roots."""
+    rng = np.random.default_rng(0)
+    weight, root = rng.gamma(1.0, 1.0, 8), np.array([0, 0, 2, 2, 2, 5, 6, 7])
+    share = weight / weight.mean() / 8
+    pairs = sum(share[i] * share[j] for i in range(8) for j in range(8) if root[i] != root[j])
+    for n_resampled in (0, 3):
+        expected = 1 - (8 / 7) ** (n_resampled + 1) * pairs
+        found = variance_by_root(weight / weight.mean(), root, n_resampled)
+        assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_one_topic_is_exact():
@@ -178,9 +303,11 @@ def test_phantom_tokens_go_as_words_come():
     )
     assert groups.size.sum() == n.sum()
     assert groups.size.max() <= LARGEST_GROUP
-    assert (np.diff(phantoms, axis=0) <= 0).all()
-    assert (phantoms[-1] == 0).all()
-    assert 0 < phantoms[0].sum() <= n.sum()
+    assert (np.diff(phantoms, axis=1) <= 0).all()
+    assert (phantoms[:, -1] == 0).all()
+    assert (phantoms[2] == 0).all()
+    assert (phantoms[:2, 0].sum(axis=1) > 0).all()
+    assert (phantoms[:, 0].sum(axis=1) <= n.sum()).all()
     assert log_scale == pytest.approx(n @ np.log(model.topic_word.max(axis=0)))
     assert (groups.weight.max(axis=1) == 1.0).all()
 

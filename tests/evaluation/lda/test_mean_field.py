@@ -11,7 +11,12 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from evaluation.lda.importance_weights import log_weights
-from evaluation.lda.mean_field import mean_field, mean_field_is_1, mean_field_is_2
+from evaluation.lda.mean_field import (
+    independent_start,
+    mean_field,
+    mean_field_is_1,
+    mean_field_is_2,
+)
 from models import LDATopics
 from tests.oracles.lda_likelihood import log_prior_of_counts, log_probability_by_polynomial
 
@@ -65,12 +70,18 @@ def naive_mean_field(word_topic, word_of, alpha, second_order, n_cycles):
     return np.array(q)
 
 
+def mean_field_of(word_topic, n, alpha, second_order, n_cycles):
+    """From the start that the estimators have."""
+    start = independent_start(word_topic, alpha)
+    return mean_field(word_topic, n, alpha, start, second_order, n_cycles)
+
+
 @ORDERS
 @pytest.mark.parametrize("alpha", [[0.3, 1.5, 0.8, 0.1], [1e-3] * 4, [1e3, 5e2, 1.0, 1e3]])
 def test_of_words_that_occur_once_it_is_the_token_by_token_mean_field(second_order, alpha):
     word_topic = np.random.default_rng(0).dirichlet(np.full(4, 0.3), 7)
     word_topic[2, 1:3] = 0.0
-    found = mean_field(word_topic, np.ones(7, dtype=np.int64), np.array(alpha), second_order, 10)
+    found = mean_field_of(word_topic, np.ones(7, dtype=np.int64), np.array(alpha), second_order, 10)
     expected = naive_mean_field(word_topic, range(7), alpha, second_order, 10)
     assert_allclose(found, expected, rtol=1e-9)
     fewer = naive_mean_field(word_topic, range(7), alpha, second_order, 1)
@@ -83,7 +94,7 @@ def test_tokens_of_one_word_share_the_fixed_point(second_order):
     rng = np.random.default_rng(1)
     word_topic, alpha = rng.dirichlet(np.ones(3), 4), np.array([0.5, 1.0, 2.0])
     n = np.array([1, 3, 2, 4])
-    found = mean_field(word_topic, n, alpha, second_order, 1000)
+    found = mean_field_of(word_topic, n, alpha, second_order, 1000)
     word_of = np.repeat(np.arange(4), n)
     expected = naive_mean_field(word_topic, word_of, alpha, second_order, 1000)
     assert_allclose(found[word_of], expected, rtol=1e-6)
@@ -92,7 +103,7 @@ def test_tokens_of_one_word_share_the_fixed_point(second_order):
 def test_the_orders_differ():
     word_topic = np.random.default_rng(0).dirichlet(np.ones(3), 4)
     n, alpha = np.full(4, 2), np.full(3, 0.5)
-    first, second = (mean_field(word_topic, n, alpha, order, 10) for order in (False, True))
+    first, second = (mean_field_of(word_topic, n, alpha, order, 10) for order in (False, True))
     assert np.abs(first - second).max() > 0.01
 
 
@@ -103,7 +114,7 @@ def test_it_is_positive_wherever_the_word_is_possible(second_order, alpha):
     word_topic = rng.dirichlet(np.full(20, 0.1), 30)
     word_topic[word_topic < 1e-4] = 0.0
     n = rng.integers(1, 40, 30)
-    q = mean_field(word_topic, n, np.full(20, alpha), second_order, 10)
+    q = mean_field_of(word_topic, n, np.full(20, alpha), second_order, 10)
     assert ((q > 0) == (word_topic > 0)).all()
     assert_allclose(q.sum(axis=1), 1.0, rtol=1e-12)
     least = word_topic * alpha / (word_topic.max(axis=1, keepdims=True) * (n.sum() + 20 * alpha))
@@ -158,7 +169,7 @@ def mean_of_weights(topics, document, q):
 def proposal(topics, document, second_order):
     words = np.flatnonzero(document)
     word_topic, n = topics.word_topic[words], np.array(document)[words]
-    return word_topic, n, mean_field(word_topic, n, topics.alpha, second_order, 10)
+    return word_topic, n, mean_field_of(word_topic, n, topics.alpha, second_order, 10)
 
 
 def without_topics_below(threshold, q):
