@@ -309,7 +309,7 @@ def run_particles(
 
 @kernel
 def normalise(weight: Floats) -> tuple[float, float]:
-    """The mean of `weight` (N,), by which all are divided, in place, and the sum of their squares."""
+    """Divide `weight` (N,) by its mean, in place; that mean, and the sum of the new squares."""
     mean, squares = weight.mean(), 0.0
     for r in range(len(weight)):
         weight[r] /= mean
