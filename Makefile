@@ -25,7 +25,7 @@ $(DEVELOPMENT): pyproject.toml $(INSTALLED)
 demo: $(INSTALLED)
 	$(BIN)/python -m pipeline train --run demo --model gibbs --topics 12 --test 0.2 --seed 1
 	$(BIN)/python -m pipeline evaluate demo
-	$(BIN)/python -m pipeline evaluate demo --method left-to-right-sequential
+	$(BIN)/python -m pipeline evaluate demo --method left-to-right-sequential --samples 1000
 
 test: $(DEVELOPMENT)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"

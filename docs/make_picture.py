@@ -17,7 +17,7 @@ from rich.console import Console
 COMMANDS = (
     "train --run demo --model gibbs --topics 12 --test 0.2 --seed 1",
     "evaluate demo",
-    "evaluate demo --method left-to-right-sequential",
+    "evaluate demo --method left-to-right-sequential --samples 1000",
 )
 
 
