@@ -69,6 +69,7 @@ LITTLE = 2_000_000
 """Bytes: 25,000 documents' ids and titles take more than twice as much as Python's strings."""
 
 
+@pytest.mark.slow
 def test_counting_takes_the_same_memory_for_any_number_of_documents(tmp_path: Path) -> None:
     def count(n_docs: int) -> Corpus:
         vocabulary = [f"w{rank:09d}" for rank in range(1, 1000)]
@@ -85,6 +86,7 @@ def test_counting_takes_the_same_memory_for_any_number_of_documents(tmp_path: Pa
     assert growth_of_memory(tmp_path, hoarding) > 2 * LITTLE
 
 
+@pytest.mark.slow
 def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(
     tmp_path: Path,
 ) -> None:
@@ -99,6 +101,7 @@ def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(
     assert growth_of_memory(tmp_path, learn) < LITTLE
 
 
+@pytest.mark.slow
 def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(
     tmp_path: Path,
 ) -> None:

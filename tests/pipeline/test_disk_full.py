@@ -112,6 +112,7 @@ def test_full_while_a_large_corpus_is_saved(small_disk: Path) -> None:
     assert exit_code_of(raised.value) == 75
 
 
+@pytest.mark.slow
 def test_the_largest_file_allowed(tiny: Path) -> None:
     # What quotas and `ulimit -f` do; needs no root.
     limit = 20_000

@@ -140,6 +140,7 @@ def check_the_end(directory: Path, undisturbed: Path) -> None:
 # --- processes ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fed_while_it_learns_terminated_and_the_download_killed(
     tmp_path: Path, undisturbed: Path
 ) -> None:

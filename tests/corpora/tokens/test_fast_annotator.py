@@ -95,6 +95,7 @@ def test_no_texts(annotator: FastAnnotator) -> None:
     assert (empty.n_texts, empty.n_tokens, empty.lemmas) == (2, 0, ())
 
 
+@pytest.mark.slow
 def test_what_came_before_changes_nothing(nlp: Language, annotator: FastAnnotator) -> None:
     texts = sample_texts()[30:40]
     annotator.annotate(sample_texts()[:5])
@@ -111,6 +112,7 @@ def test_what_came_before_changes_nothing(nlp: Language, annotator: FastAnnotato
         assert (warm.lemmas, warm.tags) == (other.lemmas, other.tags)
 
 
+@pytest.mark.slow
 def test_what_else_is_annotated_changes_nothing(nlp: Language) -> None:
     """Not a bit of what the network gives, so that no token can be a coin toss."""
     text = sample_texts()[3][:3000]

@@ -90,6 +90,7 @@ def test_blocks_come_in_the_order_of_the_articles(
     assert blocks[0].runs(0)[0][:3] == ["hundreds"]
 
 
+@pytest.mark.slow
 def test_real_lemmas_are_the_same_bits_for_any_number_of_processes(
     store: ArticleStore, tmp_path: Path
 ) -> None:

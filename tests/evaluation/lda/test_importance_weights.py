@@ -66,6 +66,7 @@ def moments(word_topic, n, alpha, q, n_factors):
     return first, second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_moments_of_weights(seed):
     rng = np.random.default_rng(seed)

@@ -428,6 +428,7 @@ def mean_log_joint(counts, sampler, alpha, sampled_alpha):
     return batches.mean(), batches.std(ddof=1) / np.sqrt(10)
 
 
+@pytest.mark.slow
 def test_parallel_samplers_come_to_the_same_joint_probability(monkeypatch):
     """They are approximations; a sampler of three times the alpha is told apart."""
     monkeypatch.setattr(gibbs_tokens, "TOKENS_A_CELL", 200)

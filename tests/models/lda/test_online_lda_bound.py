@@ -71,6 +71,7 @@ def test_neither_half_of_a_batch_step_lowers_the_bound(seed, alpha):
 # --- learned priors -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [0.25, 5.0])
 @pytest.mark.parametrize("truth", [[0.02] * 4, [0.1] * 4, [2.0] * 4, [0.05, 0.1, 0.3, 0.8]])
 def test_learned_alpha_finds_the_one_that_documents_were_drawn_with(start, truth):

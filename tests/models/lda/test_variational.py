@@ -146,6 +146,7 @@ def many_topics(seed, n_topics, prior, n_words=40, length=60):
     return weight, counts, alpha
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
