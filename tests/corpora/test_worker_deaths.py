@@ -70,6 +70,7 @@ def check_that_all_is_done(deadly: dict[int, int], log: Path, n_processes: int) 
     assert sorted(ran) == sorted([*range(12), *(number for number, *_ in deaths)])
 
 
+@pytest.mark.slow
 @given(deadly=st.dictionaries(st.integers(0, 11), st.integers(1, 2), min_size=1, max_size=2))
 @settings(max_examples=2, phases=[Phase.generate])
 def test_all_results_come_once_and_in_order(

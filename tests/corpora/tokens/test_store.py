@@ -291,6 +291,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_killed_fill_goes_on_where_it_was(nouns: TextSettings, tmp_path: Path) -> None:
     store = ArticleStore(tmp_path / "articles", shard_size=1)
     store.append(articles(range(40)))

@@ -98,6 +98,7 @@ def test_alpha_is_learned(seed):
     assert_allclose(model.topics_.alpha, alpha[matched], rtol=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_frozen_words_are_the_most_frequent_and_stay_at_the_prior(sampler):
     counts = random_counts().toarray()
