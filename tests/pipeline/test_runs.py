@@ -211,6 +211,7 @@ def test_a_flipped_bit_is_found_and_nothing_deleted(
             assert outcome.code == 0, outcome.err
 
 
+@pytest.mark.slow
 def test_no_flipped_byte_of_a_run_ends_in_a_traceback(tiny: Path) -> None:
     for name in ("provenance.json", "settings.toml", "bigrams.tsv"):
         path = tiny / "runs/tiny" / name

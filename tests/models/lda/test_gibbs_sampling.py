@@ -184,6 +184,7 @@ def resample_wrongly(tokens, first, last, topic_of, n_wk, n_k, n_dk, priors, uni
     resample_plainly(tokens, first, last, topic_of, n_wk, n_k, n_dk, priors, uniforms, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "alpha", "eta"), TINY)
 def test_the_same_test_passes_a_plain_sampler_and_fails_a_wrong_one(rows, alpha, eta):
     counts = counts_of(rows)
