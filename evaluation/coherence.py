@@ -36,7 +36,7 @@ import numpy as np
 from corpora import Corpus
 from evaluation.cooccurrence import count_documents, count_windows
 from evaluation.running_text import UNKNOWN, RunningText
-from models import LDATopics
+from models.topics import TopicWords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ class Coherence:
 
 
 def coherence(
-    topics: LDATopics | Sequence[Sequence[str]],
+    topics: TopicWords | Sequence[Sequence[str]],
     corpus: Corpus | RunningText,
     measure: str = "c_npmi",
     *,
@@ -102,7 +102,7 @@ def coherence(
 
     Parameters
     ----------
-    topics : LDATopics or sequence of sequences of str
+    topics : TopicWords or sequence of sequences of str
         The topics of a model, over the vocabulary of `corpus`; or each topic's words, the most
         probable first, as many for each.
     corpus : Corpus or RunningText
@@ -157,12 +157,12 @@ def coherence(
 
 
 def _word_indices(
-    topics: LDATopics | Sequence[Sequence[str]], vocabulary: tuple[str, ...], n_words: int
+    topics: TopicWords | Sequence[Sequence[str]], vocabulary: tuple[str, ...], n_words: int
 ) -> NDArray[np.int64]:
     """(K, n) indices into `vocabulary` of each topic's top words, UNKNOWN for words not in it."""
     if n_words < 2:
         raise ValueError(f"n_words must be at least 2, as coherence is of pairs, found {n_words}")
-    if isinstance(topics, LDATopics):
+    if isinstance(topics, TopicWords):
         if topics.n_words != len(vocabulary):
             raise ValueError(
                 f"the topics are over {topics.n_words} words, the corpus over {len(vocabulary)}: "

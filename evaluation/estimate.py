@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Floats = NDArray[np.float64]
-Convention = Literal["sequence", "bag"]
+Convention = Literal["sequence", "bag", "bag-and-length"]
 Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased", "plug-in"]
 
 UNSURE_BELOW = 5.0
@@ -24,7 +24,7 @@ class LikelihoodEstimate:
     """Log-probability of each document under a model, in nats.
 
     All totals are over documents with at least one token scored; a document without any says
-    nothing about the model.
+    nothing about the model, unless the convention is "bag-and-length".
     """
 
     log_likelihood: Floats
@@ -35,7 +35,9 @@ class LikelihoodEstimate:
     """(D,), tokens scored."""
     method: str
     convention: Convention
-    """"sequence": of the tokens in order. "bag": of the counts, so with the number of orders."""
+    """"sequence": of the tokens in order, given how many there are. "bag": of the counts, given
+    how many tokens, so with the number of orders. "bag-and-length": of the counts, with no token
+    as probable an outcome as any; see `evaluation.convention`."""
     direction: Direction
     """What is known of the error. "unbiased" is of the probability: the mean of exp(log_likelihood)
     is p, so log_likelihood itself is too low by about half its squared standard error. "biased":
@@ -65,9 +67,14 @@ class LikelihoodEstimate:
             raise ValueError(f"direction must be one of {get_args(Direction)}")
 
     @property
+    def is_scored(self) -> NDArray[np.bool_]:
+        """(D,), documents that totals are over."""
+        return (self.n_tokens > 0) | (self.convention == "bag-and-length")
+
+    @property
     def n_documents(self) -> int:
-        """Documents with at least one token scored."""
-        return int((self.n_tokens > 0).sum())
+        """Documents that totals are over."""
+        return int(self.is_scored.sum())
 
     @property
     def is_unsure(self) -> NDArray[np.bool_]:
@@ -81,7 +88,7 @@ class LikelihoodEstimate:
     @property
     def total(self) -> float:
         """Log-probability of all documents, in nats."""
-        return float(self.log_likelihood[self.n_tokens > 0].sum())
+        return float(self.log_likelihood[self.is_scored].sum())
 
     @property
     def total_tokens(self) -> int:
@@ -111,7 +118,7 @@ class LikelihoodEstimate:
         Cochran 1977, eq. 6.13): √(D/(D-1) Σ_d (ℓ_d - r n_d)²) / Σ n_d, with r = Σℓ / Σn. It holds
         the Monte Carlo error too. NaN for fewer than two documents, or where one is impossible.
         """
-        scored = self.n_tokens > 0
+        scored = self.is_scored
         n_docs = int(scored.sum())
         if n_docs < 2 or not np.isfinite(self.total):
             return float("nan")
@@ -122,7 +129,7 @@ class LikelihoodEstimate:
     @property
     def monte_carlo_standard_error(self) -> float:
         """Standard error of `total` from sampling alone, of these documents; NaN if unknown."""
-        return float(np.sqrt((self.standard_error[self.n_tokens > 0] ** 2).sum()))
+        return float(np.sqrt((self.standard_error[self.is_scored] ** 2).sum()))
 
     @property
     def perplexity_standard_error(self) -> float:
@@ -143,7 +150,7 @@ class LikelihoodEstimate:
             raise ValueError(f"groups must name {len(self.n_tokens)} documents, not {len(groups)}")
         position: dict[str, int] = {}
         group_of = np.array([position.setdefault(group, len(position)) for group in groups], int)
-        scored = self.n_tokens > 0
+        scored = self.is_scored
         return LikelihoodEstimate(
             log_likelihood=np.bincount(
                 group_of[scored], self.log_likelihood[scored], minlength=len(position)

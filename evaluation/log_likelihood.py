@@ -9,7 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from evaluation.convention import CONVENTIONS, in_convention
 from evaluation.estimate import UNSURE_BELOW
+from evaluation.gamma_poisson.by_lda import BY_LDA
 from evaluation.lda.completion import completion
 from evaluation.lda.exact import exact
 from evaluation.lda.harmonic_mean import harmonic_mean
@@ -18,12 +20,13 @@ from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
 from evaluation.lda.variational_bound import variational_bound
 from evaluation.target_error import reach_standard_error
-from models import LDATopics, seed_from
+from models import GammaPoissonTopics, LDATopics, seed_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.estimate import Convention, LikelihoodEstimate
+    from models import Topics
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +52,7 @@ METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
         "mean-field-is-2": mean_field_is_2,
         "variational-bound": variational_bound,
     },
+    GammaPoissonTopics: dict(BY_LDA),
 }
 """For each kind of model its estimators: function(model, counts, n_samples, seed, n_jobs)."""
 
@@ -61,6 +65,7 @@ def log_likelihood(
     n_samples: int | None = None,
     target_standard_error: float | None = None,
     smoothing: float = 0.0,
+    convention: Convention | None = None,
     max_memory: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -69,7 +74,7 @@ def log_likelihood(
 
     Parameters
     ----------
-    model : LDATopics, or an estimator with a fitted `topics_`
+    model : LDATopics or GammaPoissonTopics, or an estimator with a fitted `topics_`
     counts : sparse or dense (D, V)
         How often each word occurs in each document; whole numbers, none negative.
     method : str
@@ -84,7 +89,11 @@ def log_likelihood(
         about this; `n_samples` is then what is first tried. For unbiased methods.
     smoothing : float
         Share of each topic that is spread evenly over all words before documents are scored, so
-        that none is impossible; 0, no smoothing, by default (see `LDATopics.smoothed`).
+        that none is impossible; 0, no smoothing, by default (see `smoothed` of the topics).
+    convention : {"sequence", "bag", "bag-and-length"}, optional
+        What log p is of: tokens in order or counts, given how many tokens, or counts and how many
+        (see `evaluation.convention`). By default "sequence" for LDA, and for Gamma-Poisson models
+        "bag-and-length", but for "completion". Only the first two compare with LDA.
     max_memory : int, optional
         Bytes that "exact" may take, 2 GiB by default; what needs more is refused. Others ignore it.
     random_state : int, Generator or RandomState, optional
@@ -129,6 +138,8 @@ def log_likelihood(
         _check_target(target_standard_error, method)
     if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float, np.number)):
         raise TypeError(f"smoothing must be a number, found {smoothing!r}")
+    if convention is not None and convention not in CONVENTIONS:
+        raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
     documents = _check_counts(counts, topics.n_words)
     topics = topics.smoothed(smoothing) if smoothing else topics
     _check_possible(topics, documents)
@@ -146,7 +157,9 @@ def log_likelihood(
             methods[method], topics, documents, target_standard_error, **settings
         )
     _warn_if_unsure(estimate)
-    return estimate
+    return (
+        estimate if convention is None else in_convention(estimate, topics, documents, convention)
+    )
 
 
 def _check_n_samples(n_samples: Any) -> None:
@@ -216,8 +229,8 @@ def _check_counts(counts: Any, n_words: int) -> sparse.csr_array:
     return result
 
 
-def _check_possible(topics: LDATopics, documents: sparse.csr_array) -> None:
-    """With alpha positive, a document is possible if each of its words is, in some topic."""
+def _check_possible(topics: Topics, documents: sparse.csr_array) -> None:
+    """With alpha or r positive, a document is possible if each of its words is, in some topic."""
     is_possible = topics.topic_word.max(axis=0) > 0
     entries = np.flatnonzero(~is_possible[documents.indices])
     if len(entries):

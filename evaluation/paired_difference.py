@@ -62,7 +62,8 @@ def paired_difference(first: LikelihoodEstimate, second: LikelihoodEstimate) -> 
     Raises
     ------
     ValueError
-        If the two did not score the same numbers of tokens, by the same method.
+        If the two did not score the same numbers of tokens, by the same method,
+        or not in the same convention.
     """
     if not np.array_equal(first.n_tokens, second.n_tokens) or first.method != second.method:
         raise ValueError(
@@ -70,7 +71,12 @@ def paired_difference(first: LikelihoodEstimate, second: LikelihoodEstimate) -> 
             f"{first.total_tokens} tokens by {first.method}, {second.total_tokens} by "
             f"{second.method}"
         )
-    scored = first.n_tokens > 0
+    if first.convention != second.convention:
+        raise ValueError(
+            "the two estimates must be of the same thing: found conventions "
+            f"{first.convention!r} and {second.convention!r}; give log_likelihood a convention"
+        )
+    scored = first.is_scored
     n_tokens, n_docs = first.n_tokens[scored], int(scored.sum())
     if not (np.isfinite(first.total) and np.isfinite(second.total) and n_docs):
         return PairedDifference(first.nats_per_word - second.nats_per_word, float("nan"))

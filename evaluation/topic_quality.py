@@ -9,10 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models import LDATopics
+    from models.topics import TopicWords
 
 
-def diversity(topics: LDATopics, n_words: int = 25) -> float:
+def diversity(topics: TopicWords, n_words: int = 25) -> float:
     """Share of distinct words among the `n_words` top words of all topics, from 1/K to 1.
 
     Dieng, Ruiz & Blei 2020, "Topic modeling in embedding spaces", where it is of 25 words. A
@@ -27,7 +27,7 @@ def diversity(topics: LDATopics, n_words: int = 25) -> float:
     return len(np.unique(top)) / top.size
 
 
-def exclusivity(topics: LDATopics, n_words: int = 10) -> NDArray[np.float64]:
+def exclusivity(topics: TopicWords, n_words: int = 10) -> NDArray[np.float64]:
     """(K,) mean of topic_word_kw / Σ_j topic_word_jw over each topic's `n_words` top words.
 
     The exclusivity of a word to a topic is that of Bischof & Airoldi 2012, "Summarizing topical

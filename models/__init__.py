@@ -1,6 +1,8 @@
 """Topic models: what is learned and how it is fitted; one folder a family."""
 
 from models.early_stopping import EarlyStopping
+from models.families import Topics
+from models.gamma_poisson.topics import GammaPoissonTopics
 from models.lda.gibbs_lda import GibbsLDA
 from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep
 from models.lda.online_lda import OnlineLDA
@@ -11,6 +13,7 @@ from models.seed import seed_from
 
 __all__ = [
     "EarlyStopping",
+    "GammaPoissonTopics",
     "GibbsLDA",
     "GibbsLDAState",
     "GibbsLDAStep",
@@ -20,6 +23,7 @@ __all__ = [
     "OnlineLDAState",
     "OnlineLDAStep",
     "SavedModel",
+    "Topics",
     "load_model",
     "save_model",
     "seed_from",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpora.files import atomic_write
-from models.lda.topics import LDATopics
+from models.families import Topics, arrays_of, family_of, topics_of_arrays
 
 if TYPE_CHECKING:
     import os
@@ -48,7 +48,7 @@ class ModelFormatError(ValueError):
 class SavedModel:
     """A model as it is kept: what was learned, over which words, and how it came about."""
 
-    topics: LDATopics
+    topics: Topics
     vocabulary: tuple[str, ...]
     """(V,), the words that columns of `topics.topic_word` stand for."""
     header: dict[str, Any] = field(default_factory=dict)
@@ -64,8 +64,7 @@ def save_model(path: str | os.PathLike[str], model: SavedModel) -> None:
             f"the vocabulary has {len(model.vocabulary)} words, the topics {model.topics.n_words}"
         )
     arrays: dict[str, NDArray[Any]] = {
-        "topic_word": model.topics.topic_word,
-        "alpha": model.topics.alpha,
+        **arrays_of(model.topics),
         "vocabulary": _bytes_of("\n".join(model.vocabulary)),
     }
     if any("\n" in word for word in model.vocabulary):
@@ -73,7 +72,11 @@ def save_model(path: str | os.PathLike[str], model: SavedModel) -> None:
     if model.prevalence is not None:
         _check_prevalence(model.prevalence, model.topics.n_topics)
         arrays["prevalence"] = model.prevalence
-    header = {**model.header, "vocabulary_hash": vocabulary_hash(model.vocabulary)}
+    header = {
+        **model.header,
+        "family": family_of(model.topics),
+        "vocabulary_hash": vocabulary_hash(model.vocabulary),
+    }
     write_arrays(path, MODEL_FORMAT, header, arrays)
 
 
@@ -90,7 +93,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     header, arrays = read_arrays(path, MODEL_FORMAT)
     try:
         vocabulary = tuple(arrays["vocabulary"].tobytes().decode().split("\n"))
-        topics = LDATopics(arrays["topic_word"], arrays["alpha"])
+        topics = topics_of_arrays(header.get("family", "lda"), arrays)
         if len(vocabulary) != topics.n_words:
             raise ValueError(
                 f"{len(vocabulary)} words in the vocabulary, {topics.n_words} in topics"

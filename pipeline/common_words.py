@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from models import LDATopics
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from corpora import Corpus
-    from models import SavedModel
+    from models import SavedModel, Topics
 
 
 def common_words(vocabularies: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -37,7 +35,7 @@ def counts_of(corpus: Corpus, words: Sequence[str], n_columns: int) -> sparse.cs
     return found
 
 
-def topics_of(model: SavedModel, words: Sequence[str]) -> LDATopics:
+def topics_of(model: SavedModel, words: Sequence[str]) -> Topics:
     """The model with `words` as its first columns, and the rest of its words after them."""
     if tuple(words) == model.vocabulary:
         return model.topics
@@ -45,7 +43,7 @@ def topics_of(model: SavedModel, words: Sequence[str]) -> LDATopics:
     place_of = {word: w for w, word in enumerate(model.vocabulary)}
     rest = (w for w, word in enumerate(model.vocabulary) if word not in first)
     order = np.array([*(place_of[word] for word in words), *rest])
-    return LDATopics(model.topics.topic_word[:, order], model.topics.alpha)
+    return model.topics.with_words(order)
 
 
 def n_tokens_of(corpus: Corpus, words: Iterable[str]) -> int:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from corpora import Corpus, Split
     from evaluation import Coherence
-    from models import LDATopics
+    from models import Topics
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
@@ -92,7 +92,7 @@ def running_text(
 def score_run(
     run: RunDirectory,
     settings: TrainSettings,
-    topics: LDATopics,
+    topics: Topics,
     held_out: Corpus,
     reference: Corpus | RunningText,
     n_words: int,

@@ -20,7 +20,7 @@ from models.parallel import effective_n_jobs
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from models import LDATopics
+    from evaluation.lda.weighted_topics import WeightedTopics
 
     Floats = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class ExactCostError(ValueError):
 
 
 def exact(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,
@@ -112,7 +112,7 @@ def exact(
 
 
 def log_conditionals(
-    topics: LDATopics, words: ArrayLike, *, max_memory: int = MAX_MEMORY
+    topics: WeightedTopics, words: ArrayLike, *, max_memory: int = MAX_MEMORY
 ) -> Floats:
     """Give log p(j_l | j_<l) for each token j_l of a document (L,), its words in order.
 
@@ -146,7 +146,9 @@ def log_conditionals(
     return _conditionals(topics, different, word_of.astype(np.int64), only_total=False)
 
 
-def _log_probability(topics: LDATopics, words: NDArray[np.int32], n: NDArray[np.int64]) -> float:
+def _log_probability(
+    topics: WeightedTopics, words: NDArray[np.int32], n: NDArray[np.int64]
+) -> float:
     """Of one document, with `n` (U,) tokens of each of the `words` (U,)."""
     if topics.n_topics == 1:  # any number of tokens
         return float(n @ np.log(topics.word_topic[words, 0]))
@@ -158,7 +160,7 @@ def _log_probability(topics: LDATopics, words: NDArray[np.int32], n: NDArray[np.
 
 
 def _conditionals(
-    topics: LDATopics, words: NDArray[Any], word_of: NDArray[np.int64], *, only_total: bool
+    topics: WeightedTopics, words: NDArray[Any], word_of: NDArray[np.int64], *, only_total: bool
 ) -> Floats:
     """(L,) log p(j_l | j_<l) for j_l = words[word_of[l]]; all that may be right is their sum."""
     word_topic = topics.word_topic[words]
@@ -230,7 +232,7 @@ class _Costs(NamedTuple):
     seconds: Floats
 
 
-def _topics_of(topics: LDATopics, counts: sparse.csr_array) -> NDArray[np.int64]:
+def _topics_of(topics: WeightedTopics, counts: sparse.csr_array) -> NDArray[np.int64]:
     """(D,) how many topics have any of a document's words."""
     n_docs = counts.shape[0]
     if (topics.topic_word > 0).all():

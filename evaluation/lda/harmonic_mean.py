@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-    from models import LDATopics
+    from evaluation.lda.weighted_topics import WeightedTopics
 
     Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ BURN_IN = 20
 
 
 def harmonic_mean(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-    from models import LDATopics
+    from evaluation.lda.weighted_topics import WeightedTopics
 
     Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ DEFAULT_SAMPLES = 100
 
 
 def left_to_right_particle(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,
@@ -67,7 +67,7 @@ def left_to_right_particle(
 
 
 def straight_sequential(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,
@@ -106,7 +106,7 @@ def error_over_sweeps(factors: Floats) -> float:
 
 def _estimate(
     method: str,
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     chains_and_sweeps: tuple[int, int],
     standard_error_of: Callable[[Floats], float],

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-    from models import LDATopics
+    from evaluation.lda.weighted_topics import WeightedTopics
 
 Floats = NDArray[np.float64]
 Ints64 = NDArray[np.int64]
@@ -91,7 +91,7 @@ class Run(NamedTuple):
 
 
 def left_to_right_sequential(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-    from models import LDATopics
+    from evaluation.lda.weighted_topics import WeightedTopics
 
     Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ N_CYCLES = 10
 
 
 def mean_field_is_1(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,
@@ -60,7 +60,7 @@ def mean_field_is_1(
 
 
 def mean_field_is_2(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,
@@ -74,7 +74,7 @@ def mean_field_is_2(
 def _estimate(
     method: str,
     second_order: bool,
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     n_samples: int | None,
     seed: int,

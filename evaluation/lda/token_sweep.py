@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from models import LDATopics
+    from evaluation.lda.weighted_topics import WeightedTopics
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class DocumentWords(NamedTuple):
     """(K padded,), padded with zeros."""
 
 
-def document_words(topics: LDATopics, words: NDArray[np.int32]) -> DocumentWords:
+def document_words(topics: WeightedTopics, words: NDArray[np.int32]) -> DocumentWords:
     """The rows of `topics` of the different words (U,) of a document."""
     n_topics = topics.n_topics
     n_padded = -(-n_topics // LANES) * LANES

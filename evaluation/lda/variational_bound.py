@@ -13,14 +13,14 @@ from models.lda.variational import infer_doc_topic
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from models import LDATopics
+    from evaluation.lda.weighted_topics import WeightedTopics
 
 MAX_ITERATIONS = 1000
 TOLERANCE = 1e-6
 
 
 def variational_bound(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,

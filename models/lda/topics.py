@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from models.lda.variational import infer_doc_topic
+from models.topics import TopicWords, checked_share, checked_topic_word
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -21,10 +20,10 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class LDATopics:
+class LDATopics(TopicWords):
     """LDA with its topics fixed: θ_d ~ Dirichlet(alpha), each word from Σ_k θ_dk topic_word_k.
 
-    In the literature the topics are φ or β, and alpha is α.
+    In the literature the topics are φ or β, and alpha is α. Rows of `topic_word` sum to 1.
 
     Raises
     ------
@@ -33,23 +32,12 @@ class LDATopics:
         `topic_word` does not sum to 1 within 1e-5 (within that, rows are normalised exactly).
     """
 
-    topic_word: Floats
-    """(K, V), rows sum to 1."""
     alpha: Floats
     """(K,), positive."""
 
     def __post_init__(self) -> None:
-        topic_word = np.array(self.topic_word, dtype=np.float64, ndmin=2, order="C")
-        alpha = np.array(self.alpha, dtype=np.float64, ndmin=1)
-        if topic_word.ndim != 2 or alpha.ndim != 1 or topic_word.shape[0] != alpha.shape[0]:
-            raise ValueError(
-                "topic_word must be (n_topics, n_words) and alpha (n_topics,), "
-                f"found {topic_word.shape} and {alpha.shape}"
-            )
-        if not topic_word.size:
-            raise ValueError(f"topic_word needs a topic and a word, found shape {topic_word.shape}")
-        if not np.isfinite(topic_word).all() or (topic_word < 0).any():
-            raise ValueError("topic_word must hold finite probabilities, none negative")
+        topic_word, vectors = checked_topic_word(self.topic_word, alpha=self.alpha)
+        alpha = vectors["alpha"]
         if not np.isfinite(alpha).all() or (alpha <= 0).any():
             raise ValueError("alpha must be positive and finite")
         sums = topic_word.sum(axis=1)
@@ -61,34 +49,17 @@ class LDATopics:
             )
         # What has been normalised stays as it is, so that saving and loading change no bit.
         topic_word /= np.where(np.abs(sums - 1.0) > 1e-12, sums, 1.0)[:, None]
-        topic_word.setflags(write=False)
-        alpha.setflags(write=False)
-        object.__setattr__(self, "topic_word", topic_word)
-        object.__setattr__(self, "alpha", alpha)
+        self._freeze({"topic_word": topic_word, "alpha": alpha})
 
     @property
-    def n_topics(self) -> int:
-        """K."""
-        return int(self.topic_word.shape[0])
+    def word_share(self) -> Floats:
+        """(V,), how probable each word is as a token of a new document; sums to 1."""
+        share: Floats = self.alpha @ self.topic_word / self.alpha.sum()
+        return share
 
-    @property
-    def n_words(self) -> int:
-        """V."""
-        return int(self.topic_word.shape[1])
-
-    @cached_property
-    def word_topic(self) -> Floats:
-        """The topics by word (V, K), as inference reads them; made at first use and kept."""
-        word_topic = np.ascontiguousarray(self.topic_word.T)
-        word_topic.setflags(write=False)
-        return word_topic
-
-    def top_words(self, n: int = 10) -> NDArray[np.intp]:
-        """Indices (K, n) of each topic's most probable words, the most probable first.
-
-        Words of equal probability stand in the order of the vocabulary.
-        """
-        return np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
+    def with_words(self, order: NDArray[np.intp]) -> Self:
+        """The same model over its words in another order (V,)."""
+        return type(self)(self.topic_word[:, order], self.alpha)
 
     def smoothed(self, share: float) -> Self:
         """Topics of which `share`, from 0 to below 1, is even over all words: (1 - s) φ + s / V.
@@ -100,9 +71,12 @@ class LDATopics:
         ValueError
             If `share` is not in [0, 1).
         """
-        if not 0 <= share < 1:
-            raise ValueError(f"smoothing must be from 0 to below 1, found {share}")
+        share = checked_share(share)
         return type(self)((1.0 - share) * self.topic_word + share / self.n_words, self.alpha)
+
+    def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+        """Expected shares (D, K) of the topics in the tokens of documents: what `transform` is."""
+        return self.transform(counts, n_jobs=n_jobs)
 
     def transform(
         self,
@@ -124,11 +98,7 @@ class LDATopics:
         ValueError
             If `counts` has another number of words, or a value that is no count.
         """
-        counts = sparse.csr_array(counts)
-        if counts.ndim != 2 or counts.shape[1] != self.n_words:
-            raise ValueError(f"counts must be (n_docs, {self.n_words}), found {counts.shape}")
-        if not np.isfinite(counts.data).all() or (counts.data < 0).any():
-            raise ValueError("counts must be finite and not negative")
+        counts = self._check_counts(counts)
         dirichlet = infer_doc_topic(
             counts,
             self.word_topic,

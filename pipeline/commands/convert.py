@@ -22,6 +22,7 @@ from corpora.formats import (
     write_doc_topics,
     write_topic_keys,
 )
+from models import LDATopics
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
 
 
 def _write_keys(run: RunDirectory, model: SavedModel, target: str) -> dict[str, int]:
-    del run
+    if not isinstance(model.topics, LDATopics):
+        raise UsageError(f"{run.path.name} is no LDA: it has no alpha, which topic keys hold")
     words = tuple(
         tuple(model.vocabulary[w] for w in row)
         for row in model.topics.top_words(KEY_WORDS).tolist()
@@ -146,7 +148,7 @@ def _write_keys(run: RunDirectory, model: SavedModel, target: str) -> dict[str, 
 
 def _write_proportions(run: RunDirectory, model: SavedModel, target: str) -> dict[str, int]:
     corpus = Corpus.load(run.corpus_path)
-    proportions = model.topics.transform(corpus.counts)
+    proportions = model.topics.proportions(corpus.counts)
     write_doc_topics(DocTopics(tuple(corpus.doc_ids), proportions), target)
     return {"documents": corpus.n_docs, "tokens": corpus.n_tokens, "topics": model.topics.n_topics}
 

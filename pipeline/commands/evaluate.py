@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from models import LDATopics
+    from models import Topics
     from pipeline.held_out import HeldOut
     from pipeline.settings import EvaluateSettings
 
@@ -254,7 +254,7 @@ def _certificate(
 
 
 def _check_possible(
-    name: str, topics: LDATopics, counts: sparse.csr_array, words: tuple[str, ...]
+    name: str, topics: Topics, counts: sparse.csr_array, words: tuple[str, ...]
 ) -> None:
     """Here, where words have names and smoothing is an option."""
     used = np.unique(counts.indices)
@@ -279,7 +279,7 @@ def _row(
     n_all = corpus.n_tokens + int(corpus.n_unknown.sum())
     n_unknown = n_all - n_tokens_of(corpus, named.model.vocabulary)
     is_scored = np.isin(np.array(named.model.vocabulary), np.array(words))
-    mass = topics.alpha / topics.alpha.sum() @ topics.topic_word[:, is_scored].sum(axis=1)
+    mass = topics.word_share[is_scored].sum()
     sampling = estimate.monte_carlo_standard_error / max(1, estimate.total_tokens)
     sizes = estimate.effective_sample_size[estimate.n_tokens > 0]
     known_sizes = sizes[~np.isnan(sizes)]

@@ -51,7 +51,7 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
     # A file is a document, whatever the documents of the run are.
     block = bigrams.join(select(annotated, replace(how, documents="article")))
     corpus = Corpus.from_blocks([block], model.vocabulary)
-    proportions = model.topics.transform(corpus.counts, n_jobs=effective_n_jobs(settings.threads))
+    proportions = model.topics.proportions(corpus.counts, n_jobs=effective_n_jobs(settings.threads))
     top = model.topics.top_words(settings.words)
     n_known: NDArray[np.int64] = corpus.counts.sum(axis=1)
     return {

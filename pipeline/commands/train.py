@@ -322,7 +322,7 @@ def _finish(
         proportions = np.empty((parts.train.n_docs, settings.topics))
         for start in range(0, parts.train.n_docs, DOCUMENTS_AT_ONCE):
             block = parts.train.counts[start : start + DOCUMENTS_AT_ONCE]
-            proportions[start : start + block.shape[0]] = topics.transform(
+            proportions[start : start + block.shape[0]] = topics.proportions(
                 block, n_jobs=estimator.n_jobs
             )
             progress.update(block.shape[0])
@@ -332,7 +332,6 @@ def _finish(
         topics=topics,
         vocabulary=corpus.vocabulary,
         header={
-            "family": "lda",
             "settings": {n: v for n, v in as_table(settings).items() if n != "threads"},
             "seed": settings.seed,
             "versions": versions(),

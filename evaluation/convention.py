@@ -1,0 +1,73 @@
+"""What a log-probability of a document is of: its tokens in order, its counts, or length as well.
+
+    log p(tokens in order | length) = log p(counts | length) - log(N! / ∏_w y_w!)
+    log p(counts and length)        = log p(counts | length) + log p(length)
+
+LDA says nothing of lengths, and by custom scores tokens in order; Gamma-Poisson models are of
+counts and, as it were by the way, of lengths. Given the length the two can be compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+from scipy.special import gammaln
+
+from evaluation.estimate import Convention, LikelihoodEstimate
+from evaluation.gamma_poisson.length import log_length_probability
+from models import GammaPoissonTopics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from models import Topics
+
+CONVENTIONS: tuple[str, ...] = get_args(Convention)
+
+
+def in_convention(
+    estimate: LikelihoodEstimate, topics: Topics, counts: sparse.csr_array, convention: Convention
+) -> LikelihoodEstimate:
+    """The estimate that `topics` got for documents `counts` (D, V), by another convention.
+
+    What is added to each document's log-probability is exact, so that errors stay as they are.
+
+    Raises
+    ------
+    ValueError
+        If the model is none of lengths, or the estimate not one of whole documents.
+    """
+    if convention not in CONVENTIONS:
+        raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
+    if convention == estimate.convention:
+        return estimate
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    if not np.array_equal(estimate.n_tokens, n_tokens):
+        raise ValueError(
+            f"{estimate.method} scores a part of each document given the rest: it knows no other "
+            f"convention than {estimate.convention!r}"
+        )
+    log_orders = gammaln(n_tokens + 1) - log_factorials(counts)
+    to_bag: dict[str, NDArray[np.float64] | float] = {
+        "sequence": log_orders,
+        "bag": 0.0,
+        "bag-and-length": 0.0,
+    }
+    if "bag-and-length" in (convention, estimate.convention):
+        if not isinstance(topics, GammaPoissonTopics):
+            raise ValueError(
+                f"{type(topics).__name__} are no model of how long documents are: "
+                'the convention can be "sequence" or "bag"'
+            )
+        to_bag["bag-and-length"] = -log_length_probability(topics, n_tokens)
+    change = to_bag[estimate.convention] - to_bag[convention]
+    return replace(estimate, log_likelihood=estimate.log_likelihood + change, convention=convention)
+
+
+def log_factorials(counts: sparse.csr_array) -> NDArray[np.float64]:
+    """Σ_w log y_dw! of each document (D,)."""
+    total = np.concatenate(([0.0], np.cumsum(gammaln(counts.data + 1.0))))
+    return np.asarray(total[counts.indptr[1:]] - total[counts.indptr[:-1]])

@@ -1,0 +1,1 @@
+"""Held-out likelihood estimators for Gamma-Poisson factor analysis."""

@@ -1,0 +1,69 @@
+"""Gamma-Poisson likelihoods by LDA's estimators, of tilted topics (see `TiltedTopics`).
+
+    log p(y) = Σ_k r_k log(1 - Q_k) + log Γ(R + N) - log Γ(R) - Σ_w log y_w! + log p_LDA(tokens)
+
+All but the last term is known without a doubt, so an estimator is here what it is there: exact,
+unbiased or a bound, and with the same standard error. Exact in time polynomial in the number N of
+tokens, where Capdevila et al. 2018 (Sec. 3.2) sum over ∏_w binom(y_w + K - 1, K - 1) partitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from evaluation.convention import log_factorials
+from evaluation.lda.exact import exact
+from evaluation.lda.left_to_right_sequential import left_to_right_sequential
+from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
+from evaluation.lda.variational_bound import variational_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from evaluation.estimate import LikelihoodEstimate
+    from models import GammaPoissonTopics
+
+    Estimator = Callable[..., LikelihoodEstimate]
+
+
+def by_lda(method: Estimator) -> Estimator:
+    """An estimator of log p(y), of counts and lengths, out of one of LDA's."""
+
+    def estimator(
+        topics: GammaPoissonTopics, counts: sparse.csr_array, **settings: Any
+    ) -> LikelihoodEstimate:
+        estimate = method(topics.tilted, counts, **settings)
+        return replace(
+            estimate,
+            log_likelihood=estimate.log_likelihood + log_factor(topics, counts),
+            convention="bag-and-length",
+        )
+
+    estimator.__doc__ = method.__doc__
+    return estimator
+
+
+def log_factor(topics: GammaPoissonTopics, counts: sparse.csr_array) -> NDArray[np.float64]:
+    """(D,), what is added to the log-probability that LDA with tilted topics gives to tokens."""
+    total = topics.shape.sum()
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    rising = gammaln(total + n_tokens) - gammaln(total)
+    result: NDArray[np.float64] = topics.tilted.log_empty + rising - log_factorials(counts)
+    return result
+
+
+BY_LDA = {
+    "exact": by_lda(exact),
+    "left-to-right-sequential": by_lda(left_to_right_sequential),
+    "mean-field-is-1": by_lda(mean_field_is_1),
+    "mean-field-is-2": by_lda(mean_field_is_2),
+    "variational-bound": by_lda(variational_bound),
+}
+"""Estimators by name."""

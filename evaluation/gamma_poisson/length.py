@@ -1,0 +1,71 @@
+"""How long documents are under a Gamma-Poisson model, exactly.
+
+The number of tokens of topic k is NB(r_k, Q_k), Q_k = p_k Φ_k / (1 - p_k + p_k Φ_k), and N is their
+sum, with the generating function ∏_k ((1 - Q_k) / (1 - Q_k z))^r_k. Its logarithmic derivative is
+Σ_k r_k Q_k / (1 - Q_k z), so that the probabilities follow from each other (Panjer's recursion):
+
+    n p_n = Σ_{j=1}^n s_j p_{n-j},   s_j = Σ_k r_k Q_k^j,   p_0 = ∏_k (1 - Q_k)^r_k
+
+All terms are positive: nothing cancels. Time is the square of the longest document's length.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from models import GammaPoissonTopics
+
+LARGEST = 1e250
+"""Above it numbers are scaled down."""
+
+
+def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray[np.float64]:
+    """Log-probabilities (D,) that documents have so many tokens (D,).
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
+    """
+    lengths = np.asarray(n_tokens, dtype=np.int64)
+    if not lengths.size:
+        return np.empty(lengths.shape)
+    if lengths.min() < 0:
+        raise ValueError(f"a document cannot have {lengths.min()} tokens")
+    success = topics.tilted.topic_word.sum(axis=1)  # Q
+    table = log_sum_of_negative_binomials(topics.shape, success, int(lengths.max()))
+    result: NDArray[np.float64] = topics.tilted.log_empty + table[lengths]
+    return result
+
+
+@kernel
+def log_sum_of_negative_binomials(
+    shape: NDArray[np.float64], success: NDArray[np.float64], largest: int
+) -> NDArray[np.float64]:
+    """Log p_n / p_0 (largest + 1,) of the sum of K variables NB(shape_k, success_k)."""
+    n_topics = len(shape)
+    power = shape.copy()
+    sums, p = np.zeros(largest + 1), np.zeros(largest + 1)
+    result = np.zeros(largest + 1)
+    p[0], log_scale = 1.0, 0.0
+    for n in range(1, largest + 1):
+        for k in range(n_topics):
+            power[k] *= success[k]
+            sums[n] += power[k]
+        total = 0.0
+        for j in range(1, n + 1):
+            total += sums[j] * p[n - j]
+        p[n] = total / n
+        result[n] = np.log(p[n]) + log_scale
+        if p[n] > LARGEST:
+            for i in range(n + 1):
+                p[i] /= LARGEST
+            log_scale += np.log(LARGEST)
+    return result

@@ -1,0 +1,124 @@
+"""What topics of every family have in common: non-negative weights of words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TopicWords:
+    """K topics over V words, each a row of finite weights, none negative."""
+
+    topic_word: Floats
+    """(K, V). In the literature these are φ or β."""
+
+    @property
+    def n_topics(self) -> int:
+        """K."""
+        return int(self.topic_word.shape[0])
+
+    @property
+    def n_words(self) -> int:
+        """V."""
+        return int(self.topic_word.shape[1])
+
+    @cached_property
+    def word_topic(self) -> Floats:
+        """The topics by word (V, K), as inference reads them; made at first use and kept."""
+        word_topic = np.ascontiguousarray(self.topic_word.T)
+        word_topic.setflags(write=False)
+        return word_topic
+
+    def top_words(self, n: int = 10) -> NDArray[np.intp]:
+        """Indices (K, n) of the words that weigh most in each topic, the heaviest first.
+
+        Words of equal weight stand in the order of the vocabulary.
+        """
+        return np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
+
+    @property
+    def word_share(self) -> Floats:
+        """(V,), the expected share of each word in the tokens of all documents; sums to 1."""
+        raise NotImplementedError
+
+    def with_words(self, order: NDArray[np.intp]) -> TopicWords:
+        """The same model over its words in another order (V,)."""
+        raise NotImplementedError
+
+    def smoothed(self, share: float) -> TopicWords:
+        """The model with `share` of each topic spread evenly over all words."""
+        raise NotImplementedError
+
+    def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+        """Expected shares (D, K) of the topics in the tokens of documents (D, V); rows sum to 1."""
+        raise NotImplementedError
+
+    def _check_counts(self, counts: Any) -> sparse.csr_array:
+        """`counts` (D, V) as CSR.
+
+        Raises
+        ------
+        ValueError
+            If it has another number of words, or a value that is no count.
+        """
+        documents = sparse.csr_array(counts)
+        if documents.ndim != 2 or documents.shape[1] != self.n_words:
+            raise ValueError(f"counts must be (n_docs, {self.n_words}), found {documents.shape}")
+        if not np.isfinite(documents.data).all() or (documents.data < 0).any():
+            raise ValueError("counts must be finite and not negative")
+        return documents
+
+    def _freeze(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Set fields to arrays that nobody can write to any more."""
+        for name, array in arrays.items():
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+
+def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict[str, Floats]]:
+    """Copies of `topic_word` (K, V) and of parameters (K,) of its topics, in double precision.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or a weight is negative or not finite.
+    """
+    weights = np.array(topic_word, dtype=np.float64, ndmin=2, order="C")
+    vectors = {
+        name: np.array(value, dtype=np.float64, ndmin=1) for name, value in parameters.items()
+    }
+    for name, vector in vectors.items():
+        if weights.ndim != 2 or vector.ndim != 1 or weights.shape[0] != vector.shape[0]:
+            raise ValueError(
+                f"topic_word must be (n_topics, n_words) and {name} (n_topics,), "
+                f"found {weights.shape} and {vector.shape}"
+            )
+    if not weights.size:
+        raise ValueError(f"topic_word needs a topic and a word, found shape {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("topic_word must hold finite weights, none negative")
+    return weights, vectors
+
+
+def checked_share(share: float) -> float:
+    """A share to smooth by.
+
+    Raises
+    ------
+    ValueError
+        If it is not in [0, 1).
+    """
+    if not 0 <= share < 1:
+        raise ValueError(f"smoothing must be from 0 to below 1, found {share}")
+    return share
