@@ -1,0 +1,98 @@
+"""What trainers have in common as scikit-learn estimators: settings, counts, a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from models.families import Topics
+
+
+class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of estimators with a number of topics and threads that learn a `state_`."""
+
+    n_topics: int
+    n_jobs: int | None
+    state_: Any
+
+    @property
+    def seed_(self) -> int:
+        """The seed in use: `random_state`, or the one that was drawn."""
+        check_is_fitted(self, "state_")
+        return int(self.state_.seed)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_topics
+
+    @property
+    def topics_(self) -> Topics:
+        """What was learned."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """What documents have of each topic (D, K): the mean of the variational q(θ).
+
+        Proportions, rows sum to 1, by LDA; by Gamma-Poisson models scores, which sum to lengths.
+
+        Raises
+        ------
+        NotFittedError
+            Before the first `fit`, `partial_fit` or `resume`.
+        ValueError
+            If `X` holds what is no count, or has not the words of the first call.
+        """
+        check_is_fitted(self, "state_")
+        return self.topics_.transform(self._check_counts(X, reset=False), n_jobs=self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_integers(self, lowest: Mapping[str, int], optional: tuple[str, ...]) -> None:
+        """Raise, naming the setting, if one is no whole number from its lowest value on."""
+        for name, least in lowest.items():
+            value = getattr(self, name)
+            if name in optional and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+                raise TypeError(f"{name} must be an integer, found {value!r}")
+            if int(value) < least:
+                raise ValueError(f"{name} must be at least {least}, found {value}")
+
+    def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
+        """`X` (D, V) as CSR with sorted, single entries; the caller's arrays are left as they are.
+
+        Raises
+        ------
+        ValueError
+            If it holds a negative count, NaN or infinity, or has not the words of the first call.
+        """
+        counts = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
+        )
+        counts = sparse.csr_array(counts)
+        if counts.nnz and counts.data.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: counts are how often a "
+                "word occurs"
+            )
+        if not counts.has_canonical_format:
+            counts = counts.copy()
+            counts.sum_duplicates()
+        return counts
