@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
 
 from benchmarks.reference_counts import reference_counts
-from evaluation.lda.completion import split_tokens
+from evaluation.completion import split_tokens
 from models import LDATopics, OnlineLDA
 from models.lda.word_probability import log_word_probability
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
 from evaluation.lda.annealed_bounds import (
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 DEFAULT_DOCUMENTS = 100
 STANDARD_ERRORS = 2.0
-"""Paired standard errors by which the bracket is widened before values are called outside it."""
+"""Paired standard errors by which the bracket is widened before values are called outside it, where
+documents are many; with few, as many more as Student's t is wider."""
 ROUNDING = 1e-9
 """So much of a log-likelihood is no difference: bounds can be exact, with standard errors 0."""
 
@@ -74,8 +75,9 @@ class Certificate:
     """upper - log_likelihood. Far below 0: the estimator's values are too high."""
     below_upper_standard_error: float
     consistent: bool
-    """Neither of the two is further below 0 than `STANDARD_ERRORS` of its standard errors. The
-    logarithm of a noisy unbiased estimate is too low on average: that can make it False, too."""
+    """Neither of the two is further below 0 than `STANDARD_ERRORS` of its standard errors, or more
+    with few documents. The logarithm of a noisy unbiased estimate is too low on average: that can
+    make it False, too."""
     n_samples: int | None
     """Of the estimator; None for its default."""
     n_chains: int
@@ -214,6 +216,7 @@ def _certificate(
     above_lower, above_lower_error = _mean(values - bounds.lower)
     below_upper, below_upper_error = _mean(bounds.upper - values)
     tolerance = ROUNDING * abs(lower)
+    allowed = stats.t.ppf(stats.norm.cdf(STANDARD_ERRORS), len(values) - 1)
     return Certificate(
         method=estimate.method,
         direction=estimate.direction,
@@ -234,8 +237,8 @@ def _certificate(
         below_upper=below_upper,
         below_upper_standard_error=below_upper_error,
         consistent=bool(
-            above_lower >= -STANDARD_ERRORS * above_lower_error - tolerance
-            and below_upper >= -STANDARD_ERRORS * below_upper_error - tolerance
+            above_lower >= -allowed * above_lower_error - tolerance
+            and below_upper >= -allowed * below_upper_error - tolerance
         ),
         n_samples=n_samples,
         n_chains=bounds.n_chains,

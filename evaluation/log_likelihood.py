@@ -9,10 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from evaluation.completion import completion
 from evaluation.convention import CONVENTIONS, in_convention
 from evaluation.estimate import UNSURE_BELOW
 from evaluation.gamma_poisson.by_lda import BY_LDA
-from evaluation.lda.completion import completion
+from evaluation.gamma_poisson.direct_sampling import direct_sampling
+from evaluation.gamma_poisson.harmonic_mean import harmonic_mean as gamma_poisson_harmonic_mean
+from evaluation.gamma_poisson.left_to_right import left_to_right, left_to_right_exact
 from evaluation.lda.exact import exact
 from evaluation.lda.harmonic_mean import harmonic_mean
 from evaluation.lda.left_to_right import left_to_right_particle
@@ -30,7 +33,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-UNBIASED = {"left-to-right-sequential", "mean-field-is-1", "mean-field-is-2"}
+UNBIASED = {
+    "direct-sampling",
+    "left-to-right-sequential",
+    "mean-field-is-1",
+    "mean-field-is-2",
+}
 """Methods that more samples bring to the truth, with a standard error that says how far."""
 NOT_SAMPLED = {"exact", "variational-bound"}
 MAX_COUNT = 2**53
@@ -52,7 +60,14 @@ METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
         "mean-field-is-2": mean_field_is_2,
         "variational-bound": variational_bound,
     },
-    GammaPoissonTopics: dict(BY_LDA),
+    GammaPoissonTopics: {
+        **BY_LDA,
+        "completion": completion,
+        "direct-sampling": direct_sampling,
+        "harmonic-mean": gamma_poisson_harmonic_mean,
+        "left-to-right": left_to_right,
+        "left-to-right-exact": left_to_right_exact,
+    },
 }
 """For each kind of model its estimators: function(model, counts, n_samples, seed, n_jobs)."""
 

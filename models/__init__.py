@@ -2,6 +2,8 @@
 
 from models.early_stopping import EarlyStopping
 from models.families import Topics
+from models.gamma_poisson.beta_gamma_pfa import BetaGammaPFA
+from models.gamma_poisson.beta_gamma_state import BetaGammaPFAState
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.lda.gibbs_lda import GibbsLDA
 from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep
@@ -12,6 +14,8 @@ from models.saved import ModelFormatError, SavedModel, load_model, save_model
 from models.seed import seed_from
 
 __all__ = [
+    "BetaGammaPFA",
+    "BetaGammaPFAState",
     "EarlyStopping",
     "GammaPoissonTopics",
     "GibbsLDA",

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evaluation.completion import completion
 from evaluation.experiments.buntine_estimators import ESTIMATORS, REFINED
 from evaluation.experiments.simulated import draw_lengths, draw_topics, zipf_word_prior
-from evaluation.lda.completion import completion
 from evaluation.lda.simulate import simulated_documents
 from evaluation.lda.variational_bound import variational_bound
 from evaluation.paired_difference import paired_difference

@@ -63,3 +63,12 @@ def symmetric_newton_step(eta: float, mean_log: float, size: int) -> float:
     gradient = size * (psi(size * eta) - psi(eta) + mean_log)
     curvature = size * (size * polygamma(1, size * eta) - polygamma(1, eta))
     return float(-gradient / curvature)
+
+
+def check_priors(alpha: object, eta: object, n_topics: int) -> None:
+    """Raise, naming the setting, if `alpha` or `eta` cannot be used."""
+    prior_vector(alpha, n_topics, "alpha")
+    if isinstance(eta, str) and eta == "asymmetric":
+        raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')
+    if isinstance(eta, str) or np.ndim(eta) == 0:  # type: ignore[arg-type]
+        prior_vector(eta, 1, "eta")

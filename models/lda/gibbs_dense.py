@@ -1,9 +1,11 @@
 """Collapsed Gibbs sampling with all K probabilities of each token: fastest up to some 200 topics.
 
-    p(z_t = k | all others) ∝ (n_dk + alpha_k) (n_kw + eta_w) / (n_k + Σ_v eta_v)
+    p(z_t = k | all others) ∝ p_k (n_dk + alpha_k) (n_kw + eta_w) / (n_k + Σ_v eta_v)
 
-(Griffiths & Steyvers 2004, eq. 5), with counts that leave token t out. Probabilities are float32:
-they are off by some 1e-7, so that 1 token in about a million gets another topic than it would.
+(Griffiths & Steyvers 2004, eq. 5, where all p_k are 1; in Gamma-Poisson models alpha is r, and p_k
+the probability of the topic's negative binomial), with counts that leave token t out. Probabilities
+are float32: they are off by some 1e-7, so that 1 token in about a million gets another topic than
+it would.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ class Priors(NamedTuple):
     eta: Floats32
     """(V,)."""
     eta_sum: float
+    topic_weight: Floats32
+    """(K,), p_k up to a factor: all 1 in LDA."""
     counted: Counts
     """(V,), 1, or 0 for frozen words: their tokens have topics, but topics do not count them."""
 
@@ -69,13 +73,13 @@ def resample_dense(
     """
     n_topics, n_padded = n_wk.shape[1], n_dk.shape[1]
     n_blocks = n_padded // LANES
-    alpha, eta_sum, one = priors.alpha, np.float32(priors.eta_sum), np.float32(1.0)
-    inverse = np.zeros(n_topics, dtype=np.float32)  # 1 / (n_k + Σ eta)
-    weight = np.zeros(n_padded, dtype=np.float32)  # (n_kw + eta_w) / (n_k + Σ eta) of one word
+    alpha, eta_sum, factor = priors.alpha, np.float32(priors.eta_sum), priors.topic_weight
+    inverse = np.zeros(n_topics, dtype=np.float32)  # p_k / (n_k + Σ eta)
+    weight = np.zeros(n_padded, dtype=np.float32)  # (n_kw + eta_w) times that, of one word
     p = np.zeros(n_padded, dtype=np.float32)
     p_block = p.reshape((n_blocks, LANES))  # indexed so, sums over lanes vectorise
     for k in range(n_topics):
-        inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+        inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
     first_token = tokens.run_start[first_run]
     for run in range(first_run, last_run):
         w = tokens.word_of_run[run]
@@ -88,7 +92,7 @@ def resample_dense(
             row[k] -= counted
             n_k[k] -= counted
             doc[k] -= 1
-            inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+            inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
             weight[k] = (np.float32(row[k]) + eta) * inverse[k]
             total = np.float32(0.0)
             for j in range(n_padded):
@@ -115,5 +119,5 @@ def resample_dense(
             row[k] += counted
             n_k[k] += counted
             doc[k] += 1
-            inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+            inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
             weight[k] = (np.float32(row[k]) + eta) * inverse[k]

@@ -1,6 +1,7 @@
 """Collapsed Gibbs sampling in two parts: for many topics, of which a document has only a few.
 
-    p(z_t = k | all others) ∝ n_dk φ_kw + alpha_k φ_kw,   φ_kw = (n_kw + eta_w) / (n_k + Σ_v eta_v)
+    p(z_t = k | all others) ∝ n_dk φ_kw + alpha_k φ_kw
+    φ_kw = p_k (n_kw + eta_w) / (n_k + Σ_v eta_v)
 
 The first part is a sum over the document's own topics. Of the second, word by word, block sums are
 kept and put right as counts change, so that a token costs its document's topics, two blocks and a
@@ -116,14 +117,14 @@ def resample_sparse(
     """
     n_topics, n_padded = n_wk.shape[1], priors.alpha.shape[0]
     n_blocks = n_padded // BLOCK
-    eta_sum, one = np.float32(priors.eta_sum), np.float32(1.0)
-    inverse = np.zeros(n_topics, dtype=np.float32)  # 1 / (n_k + Σ eta)
+    eta_sum, factor = np.float32(priors.eta_sum), priors.topic_weight
+    inverse = np.zeros(n_topics, dtype=np.float32)  # p_k / (n_k + Σ eta)
     phi = np.zeros(n_padded, dtype=np.float32)  # φ_kw of one word
     phi_block, alpha = phi.reshape((n_blocks, BLOCK)), priors.alpha.reshape((n_blocks, BLOCK))
     prior_sum = np.zeros(n_blocks, dtype=np.float32)  # Σ alpha_k φ_kw of each block
     p = np.zeros((n_topics // LANES + 1) * LANES, dtype=np.float32)  # n_dk φ_kw
     for k in range(n_topics):
-        inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+        inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
     first_token = tokens.run_start[first_run]
     for run in range(first_run, last_run):
         w = tokens.word_of_run[run]
@@ -140,7 +141,7 @@ def resample_sparse(
             n = _take_out(topic, n_dk, n, topic_of[t])
             row[k] -= counted
             n_k[k] -= counted
-            inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+            inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
             phi[k] = (np.float32(row[k]) + eta) * inverse[k]
             prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
             of_document = np.float32(0.0)
@@ -164,7 +165,7 @@ def resample_sparse(
             topic_of[t] = k
             row[k] += counted
             n_k[k] += counted
-            inverse[k] = one / (np.float32(n_k[k]) + eta_sum)
+            inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
             phi[k] = (np.float32(row[k]) + eta) * inverse[k]
             prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
 

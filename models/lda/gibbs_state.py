@@ -47,6 +47,11 @@ class GibbsLDAState:
     """Batches that `partial_fit` took before the present documents."""
     seed: int
 
+    @property
+    def topic_weight(self) -> Floats:
+        """(K,), what makes a topic more or less probable besides counts and priors: nothing."""
+        return np.ones(len(self.alpha))
+
 
 @dataclass(frozen=True)
 class GibbsLDAStep:

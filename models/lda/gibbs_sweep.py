@@ -144,4 +144,5 @@ class GibbsSweeps:
         alpha[:n_topics] = self._state.alpha
         eta = self._state.eta
         counted = (~self._state.frozen).astype(np.int32)
-        return Priors(alpha, eta.astype(np.float32), float(eta.sum()), counted)
+        weight = self._state.topic_weight.astype(np.float32)
+        return Priors(alpha, eta.astype(np.float32), float(eta.sum()), weight, counted)

@@ -15,9 +15,15 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
+from models.estimator import TopicEstimator
 from models.lda.bound import document_bound, topic_bound
-from models.lda.dirichlet_prior import newton_step, prior_vector, symmetric_newton_step
-from models.lda.estimator import LDAEstimator
+from models.lda.dirichlet_prior import (
+    check_priors,
+    newton_step,
+    prior_vector,
+    symmetric_newton_step,
+)
+from models.lda.frozen_words import frozen_words
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
 from models.lda.variational import (
     DOCUMENT_BLOCK,
@@ -63,7 +69,7 @@ class _Expected:
     iterations: int
 
 
-class OnlineLDA(LDAEstimator):
+class OnlineLDA(TopicEstimator):
     """LDA by online variational Bayes.
 
     Differs from the original in one thing: each visit of a document starts its fixed point from
@@ -282,7 +288,8 @@ class OnlineLDA(LDAEstimator):
                 raise TypeError(f"{name} must be a number, found {value!r}")
             if not 0 <= value < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative, found {value}")
-        self._check_priors_and_jobs()
+        check_priors(self.alpha, self.eta, self.n_topics)
+        effective_n_jobs(self.n_jobs)
 
     def _start(self, counts: sparse.csr_array, state: OnlineLDAState | None) -> None:
         n_words = counts.shape[1]
@@ -301,7 +308,7 @@ class OnlineLDA(LDAEstimator):
             excess_sum=excess.sum(axis=0),
             alpha=prior_vector(self.alpha, self.n_topics, "alpha"),
             eta=eta,
-            frozen=self._frozen_words(counts),
+            frozen=frozen_words(counts, self.word_budget),
             n_batches=0,
             n_documents=0,
             seed=seed,

@@ -20,7 +20,7 @@ from evaluation.experiments.buntine_model_selection import (
     problem,
     selection,
 )
-from evaluation.lda.completion import completion
+from evaluation.completion import completion
 from evaluation.lda.variational_bound import variational_bound
 from models import GibbsLDA
 

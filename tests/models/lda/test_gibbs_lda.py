@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import GibbsLDA, GibbsLDAState
-from models.lda import gibbs_lda, gibbs_tokens
-from models.lda.gibbs_lda import auto_sampler
+from models.lda import collapsed_gibbs, gibbs_tokens
+from models.lda.collapsed_gibbs import auto_sampler
 from models.lda.gibbs_sweep import SAMPLERS
 from tests.oracles.simulated import block_topics, simulated_documents
 
@@ -340,7 +340,7 @@ def test_auto_chooses_by_topics_and_tokens(monkeypatch):
     assert auto_sampler(1000, 1000) == "exact-sparse"
     assert auto_sampler(100, 5_000_000) == "parallel-dense"
     assert auto_sampler(1000, 5_000_000) == "parallel-sparse"
-    monkeypatch.setattr(gibbs_lda, "DENSE_UP_TO", 2)
+    monkeypatch.setattr(collapsed_gibbs, "DENSE_UP_TO", 2)
     automatic, named = (fitted(random_counts(), sampler=s) for s in ("auto", "exact-sparse"))
     assert_same_state(automatic.state_, named.state_)
 

@@ -42,11 +42,18 @@ def counts_of(rows):
     return sparse.csr_array(np.array(rows, dtype=np.int32))
 
 
-def priors_of(alpha, eta, lanes):
+def priors_of(alpha, eta, lanes, weight=None):
+    weight = np.ones(len(alpha)) if weight is None else np.array(weight)
     wide = np.zeros(padded(len(alpha), lanes), dtype=np.float32)
     wide[: len(alpha)] = alpha
     counted = np.ones(len(eta), dtype=np.int32)
-    return Priors(wide, np.array(eta, dtype=np.float32), float(np.sum(eta)), counted)
+    return Priors(
+        wide,
+        np.array(eta, dtype=np.float32),
+        float(np.sum(eta)),
+        weight.astype(np.float32),
+        counted,
+    )
 
 
 def doc_counts(kind, tokens, topic_of, n_docs, n_topics):
@@ -254,7 +261,8 @@ def test_a_token_has_its_conditional_distribution(kind, n_topics, frozen):
     fixed[0] = frozen
     n_wk = np.zeros((30, n_topics), dtype=np.int32)
     count_word_topics(tokens, 0, len(tokens.word_of_run), started, fixed, n_wk)
-    priors = priors_of(alpha, eta, LANES if kind == "dense" else BLOCK)
+    weight = rng.uniform(0.1, 2, n_topics)
+    priors = priors_of(alpha, eta, LANES if kind == "dense" else BLOCK, weight)
     priors.counted[0] = not frozen
     drawn = np.zeros(n_topics)
     for i in range(len(GRID)):
@@ -269,7 +277,7 @@ def test_a_token_has_its_conditional_distribution(kind, n_topics, frozen):
     counting = others & ~fixed[tokens.word_of]
     n_k = np.bincount(started[counting], minlength=n_topics)
     n_dk = np.bincount(started[others & (tokens.doc_of == 0)], minlength=n_topics)
-    p = (n_dk + alpha) * eta[0] / (n_k + eta.sum())  # no other token has the word
+    p = weight * (n_dk + alpha) * eta[0] / (n_k + eta.sum())  # no other token has the word
     assert np.abs(drawn - len(GRID) * p / p.sum()).max() < 2.1  # a topic may have two intervals
 
 

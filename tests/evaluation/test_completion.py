@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import chisquare
 
-from evaluation.lda.completion import DEFAULT_SPLITS, completion, split_tokens
+from evaluation.completion import DEFAULT_SPLITS, completion, split_tokens
 from models import LDATopics
 from tests.oracles import lda_likelihood
 

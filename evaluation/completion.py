@@ -5,6 +5,10 @@ variational posterior of θ given the first half (Wallach, Murray, Salakhutdinov
 call the task document completion; Hoffman et al. 2013 use this estimate of it). It treats all
 models alike and needs no more than a trainer's E-step, but it is not p(document): it is the
 probability of half of each document, and θ̂ stands where an integral over θ belongs.
+
+A Gamma-Poisson model is told that it sees documents of half the length: φ / 2 of both halves. What
+it expects of a topic's tokens in the other half, over all topics, stands in the place of θ̂, so that
+it is scored on which words follow and not on how many, as LDA is.
 """
 
 from __future__ import annotations
@@ -15,18 +19,19 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.estimate import LikelihoodEstimate
+from models import LDATopics
 from models.lda.word_probability import log_word_probability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models import LDATopics
+    from models import Topics
 
 DEFAULT_SPLITS = 4
 
 
 def completion(
-    topics: LDATopics,
+    topics: Topics,
     counts: sparse.csr_array,
     *,
     n_samples: int | None = None,
@@ -41,11 +46,12 @@ def completion(
     n_splits = n_samples or DEFAULT_SPLITS
     n_docs = counts.shape[0]
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    half, word_topic = of_half(topics)
     log_likelihood = np.empty((n_splits, n_docs))
     for split in range(n_splits):
         seen, scored = split_tokens(counts, np.random.default_rng([seed, split]))
-        proportions = topics.transform(seen, n_jobs=n_jobs)
-        log_likelihood[split] = log_word_probability(scored, proportions, topics.word_topic, n_jobs)
+        proportions = half.proportions(seen, n_jobs=n_jobs)
+        log_likelihood[split] = log_word_probability(scored, proportions, word_topic, n_jobs)
     spread = np.full(n_docs, np.nan)
     if n_splits > 1:
         with np.errstate(invalid="ignore"):  # of an impossible document: NaN
@@ -59,6 +65,14 @@ def completion(
         convention="sequence",
         direction="plug-in",
     )
+
+
+def of_half(topics: Topics) -> tuple[Topics, NDArray[np.float64]]:
+    """The model of half of a document's tokens, and how probable words are in each topic (V, K)."""
+    if isinstance(topics, LDATopics):
+        return topics, topics.word_topic
+    expected = topics.topic_word.sum(axis=1)  # a topic without words has no tokens either
+    return topics.thinned(0.5), topics.word_topic / np.where(expected > 0, expected, 1.0)
 
 
 def split_tokens(

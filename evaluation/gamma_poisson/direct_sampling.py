@@ -1,0 +1,112 @@
+"""Direct sampling: the mean of p(y | θ) over scores drawn from the prior.
+
+    p(y) ≈ (1/S) Σ_s ∏_w Poisson(y_w; Σ_k θ_k φ_kw),   θ ~ Gamma(r, scale p / (1 - p))
+
+(Capdevila et al. 2018, eq. 9). Unbiased, and as good as any where documents are so short that they
+say little of their scores. Where they say much, hardly a draw of the prior is anywhere near: then
+the effective sample size is small and the estimate most likely too low.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.gamma_poisson.by_document import sample_documents
+from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates
+from evaluation.lda.by_document import Score
+from evaluation.lda.weights import log_mean_of
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.gamma_poisson.by_document import Document
+    from models import GammaPoissonTopics
+
+    Floats = NDArray[np.float64]
+
+DEFAULT_SAMPLES = 1000
+
+
+def direct_sampling(
+    topics: GammaPoissonTopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """The mean of p(y | θ) over `n_samples` draws from the prior of θ, 1000 by default.
+
+    The standard error and the effective sample size are those of the mean of independent weights
+    (see `log_mean_of`). Where every weight is 0 as a floating-point number the estimate is
+    -infinity, of no effective sample.
+    """
+    n_draws = n_samples or DEFAULT_SAMPLES
+
+    def sampler(document: Document, rng: np.random.Generator) -> Score:
+        log_p = log_probabilities_given_scores(
+            document.word_topic,
+            document.n,
+            document.shape,
+            document.rate,
+            document.expected,
+            n_draws,
+            rng,
+        )
+        mean = log_mean_of(log_p)
+        if not np.isfinite(mean.log_mean):
+            return Score(-np.inf, np.nan, 0.0)
+        return Score(
+            document.log_constant + mean.log_mean, mean.standard_error, mean.effective_sample_size
+        )
+
+    return sample_documents(
+        topics,
+        counts,
+        sampler,
+        method="direct-sampling",
+        direction="unbiased",
+        n_samples=n_draws,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+
+
+@kernel
+def log_probabilities_given_scores(
+    word_topic: Floats,
+    n: NDArray[np.int64],
+    prior: Floats,
+    rate: Floats,
+    expected: Floats,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Σ_w n_w log Σ_k u_k word_topic_wk - Σ_k u_k Q_k (n_draws,) for scores u of the prior.
+
+    The first five arguments are fields of a `Document`.
+    """
+    log_p = np.empty(n_draws)
+    scores, p = np.empty(len(prior)), np.empty(len(prior))
+    for draw in range(n_draws):
+        draw_scores(prior, rate, scores, rng)
+        log_p[draw] = log_probability(word_topic, n, scores, expected, p)
+    return log_p
+
+
+@kernel
+def log_probability(
+    word_topic: Floats, n: NDArray[np.int64], scores: Floats, expected: Floats, p: Floats
+) -> float:
+    """Σ_w n_w log Σ_k scores_k word_topic_wk - Σ_k scores_k expected_k; `p` (K,) is room."""
+    total = 0.0
+    for k in range(len(scores)):
+        total -= scores[k] * expected[k]
+    for w in range(len(n)):
+        total += n[w] * np.log(fill_rates(word_topic, w, scores, p))
+    return total

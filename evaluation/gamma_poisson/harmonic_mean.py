@@ -1,0 +1,103 @@
+"""The harmonic mean of p(document | scores): the estimator known to be bad.
+
+    1 / p(y) = E[1 / p(y | θ)] over θ ~ p(θ | y),   p(y | θ) = ∏_w Poisson(y_w; Σ_k θ_k φ_kw)
+
+(Capdevila et al. 2018, Sec. 4, after Newton & Raftery 1994), by Gibbs sampling of scores and topic
+counts given all words (eqs. 15 and 16), those that do not occur among them: the scale of the scores
+is p_k / (1 - p_k + p_k Φ_k), which is the p_k of the paper where Φ_k = 1 only. It is right in the
+limit, but what decides the mean are scores so improbable that no chain of any practical length
+visits them: without them 1 / p comes out too small and p too large.
+
+It is here to be compared with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.gamma_poisson.by_document import sample_documents
+from evaluation.gamma_poisson.direct_sampling import log_probability
+from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates, spread
+from evaluation.lda.batch_means import standard_error_of_mean
+from evaluation.lda.by_document import Score
+from evaluation.lda.weights import log_mean_of
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.gamma_poisson.by_document import Document
+    from models import GammaPoissonTopics
+
+    Floats = NDArray[np.float64]
+
+DEFAULT_SAMPLES = 1000
+BURN_IN = 100
+"""Sweeps before the first that is recorded."""
+
+
+def harmonic_mean(
+    topics: GammaPoissonTopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """The harmonic mean of p(y | θ) over `n_samples` sweeps of Gibbs sampling, 1000 by default.
+
+    The standard error is by batch means of 1 / p (see `standard_error_of_mean`), to first order. It
+    is far too small, as it cannot know of what the chain has not seen; nor can the effective sample
+    size, which is that of the weights 1 / p as if they were independent.
+    """
+    n_sweeps = n_samples or DEFAULT_SAMPLES
+
+    def sampler(document: Document, rng: np.random.Generator) -> Score:
+        log_p = log_probabilities_of_posterior(
+            document.word_topic, document.n, document.shape, document.expected, n_sweeps, rng
+        )
+        mean = log_mean_of(-log_p)
+        error = float(standard_error_of_mean(np.exp(-log_p - mean.log_mean)))
+        return Score(document.log_constant - mean.log_mean, error, mean.effective_sample_size)
+
+    return sample_documents(
+        topics,
+        counts,
+        sampler,
+        method="harmonic-mean",
+        direction="upward biased",
+        n_samples=n_sweeps,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+
+
+@kernel
+def log_probabilities_of_posterior(
+    word_topic: Floats,
+    n: NDArray[np.int64],
+    prior: Floats,
+    expected: Floats,
+    n_sweeps: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """What `log_probability` gives (n_sweeps,) after each sweep of a chain given the document.
+
+    The first four arguments are fields of a `Document`. Given all words the rate is 1 in its units.
+    The chain starts from the topic counts that scores of r bring.
+    """
+    log_p = np.empty(n_sweeps)
+    shape, scores, p = prior.copy(), prior.copy(), np.empty(len(prior))
+    rate = np.ones(len(prior))
+    for sweep in range(-BURN_IN, n_sweeps):
+        shape[:] = prior
+        for w in range(len(n)):
+            spread(p, fill_rates(word_topic, w, scores, p), n[w], shape, rng)
+        draw_scores(shape, rate, scores, rng)
+        if sweep >= 0:
+            log_p[sweep] = log_probability(word_topic, n, scores, expected, p)
+    return log_p

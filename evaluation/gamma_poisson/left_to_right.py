@@ -1,0 +1,206 @@
+"""Left to right: a factor p(y_w | y_<w) for each word that occurs, and one for all that do not.
+
+    p(y) = ∏_w p(y_w | y_<w),   p(y_w | y_<w) ≈ (1/S) Σ_s p(y_w | x_<w^(s)),   x_<w ~ p(x_<w | y_<w)
+
+(Capdevila et al. 2018, eqs. 10 to 14 and Algorithm 1). Words that occur come first, in an order
+drawn at random, as p(y) does not depend on it. For each, S times: one Gibbs sweep over the topic
+counts x_<w of the words before it, given these words only (eqs. 15 and 16), then the factor is
+recorded. Then the word gets its own topic counts, once, and the chain carries on. The last factor
+is of all words that do not occur (eq. 22), after S sweeps over those that do:
+
+    ∏_k b_k^(r_k + X_k),   b_k = 1 - Q_k + Σ_w' q_kw'
+
+in the units of `by_document`. What the two methods differ in is p(y_w | x_<w) (`word_conditional`):
+by an estimate of it from draws of x_w, or exactly. A word's own topic counts are drawn exactly from
+p(x_w | y_w, x_<w) in both, so that the chain needs no sweep to be where it should be; the estimates
+of factors have no part in it. Time is S U² / 2 multinomial draws for U different words, and S U K
+draws of scores.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.gamma_poisson.by_document import sample_documents
+from evaluation.gamma_poisson.topic_counts import resample
+from evaluation.gamma_poisson.word_conditional import (
+    add_topic_counts,
+    log_coefficient,
+    log_proposal_mean,
+)
+from evaluation.lda.batch_means import standard_error_of_mean
+from evaluation.lda.by_document import Score
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.gamma_poisson.by_document import Document
+    from models import GammaPoissonTopics
+
+    Floats = NDArray[np.float64]
+
+DEFAULT_SAMPLES = 1000
+EXACTLY = 0
+"""Instead of a number of proposals."""
+
+
+def left_to_right(
+    topics: GammaPoissonTopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    n_proposals: int = 1,
+) -> LikelihoodEstimate:
+    """The left-to-right sampler L2R with conditionals by importance sampling (eqs. 20 and 21).
+
+    `n_samples` is the number of sweeps S a word, 1000 by default, `n_proposals` that of draws S' a
+    sweep. The product of what a chain records with S = 1 is unbiased. The product of means is not:
+    one chain makes all factors, so that what a mean of one is off by is still remembered when the
+    next is recorded. That is of order 1 / S, and of either sign: "biased", but right in the end.
+
+    The standard error is that of batch means of each factor's records, √S batches, added over
+    factors in quadrature. It ignores that neighbouring factors come from one chain.
+    """
+    return _estimate("left-to-right", topics, counts, n_samples, n_proposals, seed, n_jobs)
+
+
+def left_to_right_exact(
+    topics: GammaPoissonTopics,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """The left-to-right sampler L2R with exact conditionals (eqs. 17 and 19).
+
+    As `left_to_right`, without the noise of the proposals. A word that occurs y times takes time in
+    proportion to K y + y² a sweep: no more than by proposals for those that occur a few times.
+    """
+    return _estimate("left-to-right-exact", topics, counts, n_samples, EXACTLY, seed, n_jobs)
+
+
+def _estimate(
+    method: str,
+    topics: GammaPoissonTopics,
+    counts: sparse.csr_array,
+    n_samples: int | None,
+    n_proposals: int,
+    seed: int,
+    n_jobs: int | None,
+) -> LikelihoodEstimate:
+    n_sweeps = n_samples or DEFAULT_SAMPLES
+
+    def sampler(document: Document, rng: np.random.Generator) -> Score:
+        order = rng.permutation(len(document.n))
+        log_f = log_factors(
+            document.word_topic[order],
+            document.log_scale[order],
+            document.n[order],
+            document.shape,
+            document.rate,
+            n_sweeps,
+            n_proposals,
+            rng,
+        )
+        largest = log_f.max(axis=1, keepdims=True)
+        factors = np.exp(log_f - largest)
+        means = factors.mean(axis=1)
+        relative = standard_error_of_mean(factors) / means
+        return Score(float((np.log(means) + largest[:, 0]).sum()), float(np.linalg.norm(relative)))
+
+    return sample_documents(
+        topics,
+        counts,
+        sampler,
+        method=method,
+        direction="biased",
+        n_samples=n_sweeps,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+
+
+@kernel
+def log_factors(
+    word_topic: Floats,
+    log_scale: Floats,
+    n: NDArray[np.int64],
+    prior: Floats,
+    initial_rate: Floats,
+    n_sweeps: int,
+    n_proposals: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Logarithms of the factors (U + 1, n_sweeps) of one chain: of each word, then of all zeros.
+
+    The first five arguments are fields of a `Document`, words in the order in which they come.
+    `n_proposals` = EXACTLY stands for exact conditionals.
+    """
+    n_words, n_topics = word_topic.shape
+    log_f = np.empty((n_words + 1, n_sweeps))
+    shape, rate = prior.copy(), initial_rate.copy()
+    success, kept, log_kept = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    power, room = np.empty(n_topics), (np.empty(n_topics), np.empty(n_topics))
+    sums, coefficients = np.empty(n.max() + 1), np.empty(n.max() + 1)
+    for w in range(n_words):
+        log_largest = fill_success(word_topic, w, log_scale[w], rate, success, kept, log_kept)
+        for sweep in range(n_sweeps):
+            resample(word_topic, n, w, prior, rate, shape, room, rng)
+            if n_proposals == EXACTLY:
+                value = log_coefficient(n[w], shape, success, power, sums, coefficients)
+            else:
+                value = log_proposal_mean(n[w], shape, success, kept, n_proposals, room, rng)
+            log_f[w, sweep] = value + n[w] * log_largest + dot(shape, log_kept)
+        if n_proposals != EXACTLY:
+            log_coefficient(n[w], shape, success, power, sums, coefficients)
+        add_topic_counts(n[w], shape, success, sums, coefficients, room, rng)
+        rate /= kept
+    log_kept[:] = np.log(rate)
+    for sweep in range(n_sweeps):
+        resample(word_topic, n, n_words, prior, rate, shape, room, rng)
+        log_f[n_words, sweep] = dot(shape, log_kept)  # eq. 22
+    return log_f
+
+
+@kernel
+def dot(a: Floats, b: Floats) -> float:
+    """Equivalent to a @ b, of short arrays (K,)."""
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@kernel
+def fill_success(
+    word_topic: Floats,
+    w: int,
+    log_scale: float,
+    rate: Floats,
+    success: Floats,
+    kept: Floats,
+    log_kept: Floats,
+) -> float:
+    """What eq. 19 needs of word w, and log ρ_max, ρ_k = q_kw / (rate_k + q_kw).
+
+    Set, in place, are `success` (K,) to ρ / ρ_max, `kept` (K,) to 1 - ρ and `log_kept` (K,) to its
+    logarithm. `rate` (K,) is that before word w.
+    """
+    largest = 0.0
+    for k in range(len(rate)):
+        weight = word_topic[w, k] * np.exp(log_scale)
+        kept[k] = rate[k] / (rate[k] + weight)
+        log_kept[k] = -np.log1p(weight / rate[k])
+        success[k] = word_topic[w, k] / (rate[k] + weight)
+        largest = max(largest, success[k])
+    for k in range(len(rate)):
+        success[k] /= largest
+    return float(np.log(largest) + log_scale)

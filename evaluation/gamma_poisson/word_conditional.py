@@ -1,0 +1,165 @@
+"""The probability of one word's count given the topic counts of other words: exactly, or sampled.
+
+Given the topic counts X of words w' < w, topic k brings NB(a_k, ρ_k) tokens of word w, a_k = r_k +
+X_k, independently of other topics (Capdevila et al. 2018, eqs. 17 and 19), where in the units of
+`by_document` ρ_k = q_kw / b_k and b_k = 1 - Q_k + Σ_w'≤w q_kw'. So
+
+    p(y_w | x_<w) = ∏_k (1 - ρ_k)^a_k · c_y,   c_y = [z^y] ∏_k (1 - ρ_k z)^-a_k
+
+a sum over binom(y + K - 1, K - 1) partitions for the paper, but the logarithmic derivative of the
+product is Σ_k a_k ρ_k / (1 - ρ_k z), and the coefficients follow from each other in O(K y + y²):
+
+    n c_n = Σ_{j=1}^n s_j c_{n-j},   s_j = Σ_k a_k ρ_k^j
+
+as in `length`. The terms are probabilities, too. A negative binomial number is one of Poisson many
+clusters whose sizes have a logarithmic distribution (Quenouille 1949); if a token is picked from n,
+its cluster is of size j with probability s_j c_{n-j} / (n c_n), and of topic k in proportion to
+a_k ρ_k^j. Cluster by cluster, this draws x_w given y_w and x_<w, exactly.
+
+All ρ are divided by the largest: c_y gets the factor ρ_max^-y.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.gamma_poisson.topic_counts import spread
+from evaluation.lda.token_sweep import pick
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LARGEST = 1e250
+"""Above it coefficients are scaled down."""
+FEW = 8
+"""Up to so many factors a product is faster than two logarithms of Γ."""
+
+
+@kernel
+def log_coefficient(
+    n: int, shape: Floats, success: Floats, power: Floats, sums: Floats, coefficients: Floats
+) -> float:
+    """Log c_n, c_n = [z^n] ∏_k (1 - success_k z)^-shape_k.
+
+    Parameters
+    ----------
+    shape, success
+        (K,), a and ρ over its largest.
+    power
+        (K,), room.
+    sums, coefficients
+        (n + 1 or more,). Set, in place, to s_j for 1 <= j <= n, and to c_j for j <= n times a
+        factor that all have in common; those that are too small beside c_n become 0.
+    """
+    power[:] = shape
+    coefficients[0], log_scale = 1.0, 0.0
+    for i in range(1, n + 1):
+        total = 0.0
+        for k in range(len(shape)):
+            value = power[k] * success[k]
+            power[k] = value
+            total += value
+        sums[i] = total
+        total = 0.0
+        for j in range(1, i + 1):
+            total += sums[j] * coefficients[i - j]
+        coefficients[i] = total / i
+        if coefficients[i] > LARGEST:
+            for j in range(i + 1):
+                coefficients[j] /= LARGEST
+            log_scale += math.log(LARGEST)
+    return math.log(coefficients[n]) + log_scale
+
+
+@kernel
+def add_topic_counts(
+    n: int,
+    shape: Floats,
+    success: Floats,
+    sums: Floats,
+    coefficients: Floats,
+    room: tuple[Floats, Floats],
+    rng: np.random.Generator,
+) -> None:
+    """Add to `shape` (K,), in place, topic counts of a word's n tokens, drawn given those before.
+
+    `sums` and `coefficients` are as `log_coefficient` leaves them for the same n, shape and
+    success; `room` is two arrays (K,).
+    """
+    added, p = room
+    added[:] = 0.0
+    while n > 0:
+        rest, size = rng.random() * n * coefficients[n], 0
+        for j in range(1, n + 1):
+            value = sums[j] * coefficients[n - j]
+            if value > 0.0:
+                size = j
+                if rest < value:
+                    break
+                rest -= value
+        total = 0.0
+        for k in range(len(p)):
+            value = shape[k] * success[k] ** size
+            p[k] = value
+            total += value
+        added[pick(p, rng.random() * total)] += size
+        n -= size
+    for k in range(len(shape)):
+        shape[k] += added[k]
+
+
+@kernel
+def log_proposal_mean(
+    n: int,
+    shape: Floats,
+    success: Floats,
+    kept: Floats,
+    n_proposals: int,
+    room: tuple[Floats, Floats],
+    rng: np.random.Generator,
+) -> float:
+    """The logarithm of an unbiased estimate of c_n, from `n_proposals` draws of x (eqs. 20 and 21).
+
+    x ~ Multinomial(n, π), π_k in proportion to the expected score given x_<w times q_kw. That is
+    a_k ρ_k / (1 - ρ_k) =: T π_k, so that with Γ(a + x) / Γ(a) = a (a + 1) … (a + x - 1) the weight
+    of x is T^n / n! ∏_k ∏_{i < x_k} (1 + i / a_k) (1 - ρ_k).
+
+    `kept` (K,) is 1 - ρ; the other arguments are as above.
+    """
+    counts, p = room
+    total = 0.0
+    for k in range(len(p)):
+        value = shape[k] * success[k] / kept[k]
+        p[k] = value
+        total += value
+    largest, scaled_sum = -np.inf, 0.0
+    for _ in range(n_proposals):
+        counts[:] = 0.0
+        spread(p, total, n, counts, rng)
+        log_weight, product = 0.0, 1.0
+        for k in range(len(p)):
+            x = counts[k]
+            if x == 0.0:
+                continue
+            if x <= FEW:
+                for i in range(int(x)):
+                    product *= (1.0 + i / shape[k]) * kept[k]
+                    if not 1e-100 < product < 1e100:
+                        log_weight += math.log(product)
+                        product = 1.0
+            else:
+                log_weight += x * math.log(kept[k] / shape[k])
+                log_weight += math.lgamma(shape[k] + x) - math.lgamma(shape[k])
+        log_weight += math.log(product)
+        if log_weight > largest:
+            scaled_sum *= math.exp(largest - log_weight)
+            largest = log_weight
+        scaled_sum += math.exp(log_weight - largest)
+    mean = math.log(scaled_sum / n_proposals) + largest
+    return mean + n * math.log(total) - math.lgamma(n + 1.0)

@@ -1,0 +1,195 @@
+"""Beta-gamma Poisson factor analysis (Zhou, Hannah, Dunson & Carin 2012) by collapsed Gibbs.
+
+    φ_k ~ Dirichlet(eta),   θ_dk ~ Gamma(r_k, scale p_k / (1 - p_k)),   p_k ~ Beta(c ε, c (1 - ε))
+
+Zhou et al. draw scores θ and topics φ, and split each count by them. Here both are integrated out,
+so that a token's topic depends on those of all others:
+
+    p(z_t = k | all others) ∝ p_k (n_dk + r_k) (n_kw + eta_w) / (n_k + Σ_v eta_v)
+
+which is the same posterior with less to be drawn, and LDA's sampler but for p_k: counts are split
+by the same kernels, dense or sparse, exact or parallel (see `models.lda.gibbs_sweep`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from models.gamma_poisson.beta_gamma_state import LEAST, BetaGammaPFAState, mean_gamma_poisson
+from models.gamma_poisson.count_priors import CountPriors, sample_probability, sample_shape
+from models.lda.collapsed_gibbs import CollapsedGibbs
+from models.lda.dirichlet_prior import prior_vector
+from models.lda.frozen_words import frozen_words
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from scipy import sparse
+
+    from models.gamma_poisson.topics import GammaPoissonTopics
+    from models.lda.gibbs_tokens import Tokens
+
+FIRST_STEPS = 50
+"""Gibbs steps of r and p before the first sweep."""
+STEPS = 5
+"""The same after each sweep: r and p hang together, and a step costs little."""
+
+
+class BetaGammaPFA(CollapsedGibbs):
+    """Gamma-Poisson factor analysis that learns how many of its topics are active.
+
+    Memory as `GibbsLDA`.
+
+    Parameters
+    ----------
+    n_topics : int
+        K, the most topics that there can be, at most 65,535.
+    eta : float or array (V,)
+        Dirichlet prior of a topic's words.
+    shape : float or array (K,)
+        r of the scores, or where learning it starts from.
+    learn_shape : bool
+        Whether r is drawn too, with prior Gamma(1, 1): the βγΓ-PFA of Zhou et al. If not, it is
+        their βΓ-PFA, with which Capdevila et al. 2018 train: `shape` 1 and topics that every
+        document has some of.
+    concentration : float
+        c of the beta process.
+    base_mass : float, optional
+        ε, from 0 to 1; by default 1 / K.
+    n_iter : int
+        Sweeps over the corpus that `fit` makes.
+    sampler : str
+        As `GibbsLDA`.
+    start : {"online", "random"}
+        What the first sweep goes on from: one pass of `OnlineLDA`, or topics drawn evenly.
+    burn_in : int
+        Sweeps before the first sample that `topics_` averages.
+    thinning : int
+        Sweeps from one sample to the next.
+    random_state : int, numpy Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Attributes
+    ----------
+    topics_ : GammaPoissonTopics
+        Topics (K, V), r (K,) and p (K,), averaged over the samples. Before the first sample, the
+        present ones.
+    n_active_topics_ : int
+        Topics that have a token at present.
+    state_ : BetaGammaPFAState
+        What training continues from.
+    seed_ : int
+        The seed in use.
+    """
+
+    prior_interval = 1
+    word_budget = None
+    state_: BetaGammaPFAState
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        eta: float | ArrayLike = 0.1,
+        shape: float | ArrayLike = 1.0,
+        learn_shape: bool = True,
+        concentration: float = 1.0,
+        base_mass: float | None = None,
+        n_iter: int = 200,
+        sampler: str = "auto",
+        start: str = "online",
+        burn_in: int = 0,
+        thinning: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.eta = eta
+        self.shape = shape
+        self.learn_shape = learn_shape
+        self.concentration = concentration
+        self.base_mass = base_mass
+        self.n_iter = n_iter
+        self.sampler = sampler
+        self.start = start
+        self.burn_in = burn_in
+        self.thinning = thinning
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def topics_(self) -> GammaPoissonTopics:
+        """Topics, r and p averaged over samples; made anew at each call."""
+        check_is_fitted(self, "state_")
+        return mean_gamma_poisson(self.state_, self._sweeps.n_wk)
+
+    @property
+    def n_active_topics_(self) -> int:
+        """Topics that have a token at present."""
+        check_is_fitted(self, "state_")
+        return int((self._sweeps.n_k > 0).sum())
+
+    def check_settings(self) -> None:
+        """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
+        super().check_settings()
+        for name, size in (("shape", self.n_topics), ("eta", 1)):
+            setting = getattr(self, name)
+            if isinstance(setting, str):
+                raise TypeError(f"{name} must be a number or an array, found {setting!r}")
+            if name == "shape" or np.ndim(setting) == 0:
+                prior_vector(setting, size, name)
+        if not isinstance(self.learn_shape, (bool, np.bool_)):
+            raise TypeError(f"learn_shape must be True or False, found {self.learn_shape!r}")
+        for name, most in (("concentration", np.inf), ("base_mass", 1.0)):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < most:
+                raise ValueError(f"{name} must be above 0 and below {most:g}, found {value}")
+
+    def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> BetaGammaPFAState:
+        shape = prior_vector(self.shape, self.n_topics, "shape")
+        eta = prior_vector(self.eta, counts.shape[1], "eta")
+        seed, none = seed_from(self.random_state), (0, self.n_topics)
+        return BetaGammaPFAState(
+            topic_of=self._first_topics(counts, tokens, shape, eta, seed),
+            n_kw_before=np.zeros(none, np.int32),
+            topic_word_sum=np.zeros(none, np.float32),
+            n_samples=0,
+            alpha=shape.copy(),
+            eta=eta.copy(),
+            frozen=frozen_words(counts, self.word_budget),
+            n_sweeps=0,
+            n_documents=0,
+            n_batches=0,
+            seed=seed,
+            probability=np.full(self.n_topics, 0.5),
+            shape_sum=np.zeros(self.n_topics),
+            scale_sum=np.zeros(self.n_topics),
+            weight_sum=0.0,
+        )
+
+    def _learn_first_priors(self) -> None:
+        self._learn_priors(FIRST_STEPS)
+
+    def _learn_priors(self, n_steps: int = STEPS) -> None:
+        state, n_k, n_docs = self.state_, self._sweeps.n_k, len(self._n_tokens)
+        mass = 1.0 / self.n_topics if self.base_mass is None else self.base_mass
+        priors = CountPriors(self.concentration, min(mass, 1.0 - LEAST))
+        rng = np.random.default_rng([state.seed, 5, state.n_sweeps])
+        above = self._sweeps.doc_topic_exceedances() if self.learn_shape else None
+        for _ in range(n_steps if self.learn_shape else 1):
+            if above is not None:
+                state.alpha = sample_shape(
+                    above, n_docs, state.alpha, state.probability, priors, rng
+                )
+            state.probability = np.clip(
+                sample_probability(n_k, n_docs, state.alpha, priors, rng), LEAST, 1.0 - LEAST
+            )
+
+    def _add_sample(self, weight: float) -> None:
+        super()._add_sample(weight)
+        self.state_.add_priors(weight)

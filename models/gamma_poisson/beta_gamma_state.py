@@ -1,0 +1,61 @@
+"""What Gibbs sampling of a Gamma-Poisson model goes on from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.gamma_poisson.topics import GammaPoissonTopics
+from models.lda.gibbs_state import GibbsLDAState
+
+Floats = NDArray[np.float64]
+
+LEAST = 1e-12
+"""Probabilities keep this distance from 0 and 1, which a Beta variate can come to by rounding."""
+
+
+@dataclass
+class BetaGammaPFAState(GibbsLDAState):
+    """As for LDA, where `alpha` is r, with the probabilities and what is averaged of both."""
+
+    probability: Floats
+    """(K,). In the literature this is p."""
+    shape_sum: Floats
+    """(K,), weighted sum of r over samples."""
+    scale_sum: Floats
+    """(K,), weighted sum over samples of r_k p_k / (1 - p_k), a document's mean count."""
+    weight_sum: float
+    """Of the samples."""
+
+    @property
+    def topic_weight(self) -> Floats:
+        """(K,), p_k over the largest."""
+        weight: Floats = self.probability / self.probability.max()
+        return weight
+
+    def add_priors(self, weight: float) -> None:
+        """Add the present r and p to the sums."""
+        self.shape_sum += weight * self.alpha
+        self.scale_sum += weight * self.alpha * self.probability / (1.0 - self.probability)
+        self.weight_sum += weight
+
+
+def mean_gamma_poisson(
+    state: BetaGammaPFAState, tokens_by_word: NDArray[np.int32]
+) -> GammaPoissonTopics:
+    """Topics, r and mean counts averaged over the samples; before the first, the present ones.
+
+    `tokens_by_word` (V, K) is n_kw of the present assignment. p is what makes a document's mean
+    count of a topic, r p / (1 - p), that of the samples.
+    """
+    if not state.n_samples:
+        weight = (tokens_by_word + state.eta[:, None]).T
+        shape, probability = state.alpha, state.probability
+    else:
+        weight = state.topic_word_sum.T.astype(np.float64)
+        shape = state.shape_sum / state.weight_sum
+        probability = state.scale_sum / (state.scale_sum + state.shape_sum)
+    topic_word = weight / weight.sum(axis=1, keepdims=True)
+    return GammaPoissonTopics(topic_word, shape, np.clip(probability, LEAST, 1.0 - LEAST))

@@ -1,0 +1,204 @@
+"""Collapsed Gibbs sampling as an estimator: what all families that are fitted by it share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from models.estimator import TopicEstimator
+from models.kernel import kernel
+from models.lda.gibbs_start import online_start, random_start
+from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep, check_state
+from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
+from models.lda.gibbs_tokens import Tokens, tokens_of
+from models.parallel import effective_n_jobs, for_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Floats = NDArray[np.float64]
+
+MOST_TOPICS = 65_535
+DENSE_UP_TO = 200
+"""Most topics for which "auto" takes a dense sampler."""
+PARALLEL_FROM = 100_000
+"""Fewest tokens for which "auto" takes a parallel sampler."""
+WORD_BLOCK = 512
+"""Words a task when a sample is added up."""
+
+
+class CollapsedGibbs(TopicEstimator):
+    """Base of estimators whose state is a topic for each token."""
+
+    eta: Any
+    word_budget: int | None
+    n_iter: int
+    sampler: str
+    start: str
+    burn_in: int
+    thinning: int
+    prior_interval: int
+    random_state: Any
+    state_: GibbsLDAState
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn topics from counts `X` (D, V), CSR or dense, by `n_iter` sweeps.
+
+        Counts are whole numbers. Of a fraction, the part after the point is taken as the
+        probability that there is one more.
+
+        Raises
+        ------
+        ValueError
+            If a setting is out of its range, or `X` holds a negative count, NaN or infinity.
+        """
+        for _ in self.iterate(X, y):
+            pass
+        return self
+
+    def iterate(
+        self, X: Any, y: object = None, state: GibbsLDAState | None = None
+    ) -> Iterator[GibbsLDAStep]:
+        """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
+
+        `state`, of an earlier run on the same data with the same settings, is where training goes
+        on, to the same bits as if it had not been interrupted. It is trained further in place.
+        """
+        del y
+        self.resume(X, state)
+        yield from self._train()
+
+    def resume(self, X: Any, state: GibbsLDAState | None) -> Self:
+        """Become fitted by taking over the state of an earlier run on the same data `X`.
+
+        None is the state before the first sweep.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and if the state is of other data or another number of topics.
+        """
+        self.check_settings()
+        counts = whole_numbers(self._check_counts(X, reset=True))
+        tokens = tokens_of(counts)
+        if state is not None:
+            check_state(state, tokens, counts.shape[1], self.n_topics)
+            self._begin(counts, tokens, state)
+        else:
+            self._begin(counts, tokens, self._first_state(counts, tokens))
+            self._learn_first_priors()
+        return self
+
+    def check_settings(self) -> None:
+        """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
+        lowest = {"n_topics": 1, "n_iter": 1, "thinning": 1, "prior_interval": 1}
+        self._check_integers(lowest | {"burn_in": 0, "word_budget": 0}, ("word_budget",))
+        if self.n_topics > MOST_TOPICS:
+            raise ValueError(f"n_topics must be at most {MOST_TOPICS}, found {self.n_topics}")
+        choices = {"sampler": ("auto", *SAMPLERS), "start": ("online", "random")}
+        for name, allowed in choices.items():
+            self._check_choice(name, allowed)
+        effective_n_jobs(self.n_jobs)
+
+    def _check_choice(self, name: str, allowed: tuple[str, ...]) -> None:
+        if getattr(self, name) not in allowed:
+            raise ValueError(f"{name} must be one of {allowed}, found {getattr(self, name)!r}")
+
+    def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> GibbsLDAState:
+        """Where training of documents `counts` (D, V) begins."""
+        raise NotImplementedError
+
+    def _learn_priors(self) -> None:
+        """Put the priors of the state right after a sweep."""
+        raise NotImplementedError
+
+    def _learn_first_priors(self) -> None:
+        """Put the priors of the first state right."""
+        raise NotImplementedError
+
+    def _begin(self, counts: sparse.csr_array, tokens: Tokens, state: GibbsLDAState) -> None:
+        """Turn to the documents `counts` (D, V), from `state`."""
+        self.state_ = state
+        sampler = self.sampler
+        if sampler == "auto":
+            sampler = auto_sampler(self.n_topics, len(tokens.doc_of))
+        n_threads = effective_n_jobs(self.n_jobs)
+        self._n_tokens: NDArray[np.int64] = counts.sum(axis=1, dtype=np.int64)
+        self._sweeps = GibbsSweeps(tokens, state, counts.shape[0], sampler, n_threads)
+
+    def _first_topics(
+        self, counts: sparse.csr_array, tokens: Tokens, alpha: Floats, eta: Floats, seed: int
+    ) -> NDArray[np.uint16]:
+        """Topics (n_tokens,) of the first sweep."""
+        if self.start == "online" and len(tokens.doc_of):
+            return online_start(counts, tokens, alpha, eta, self.word_budget, seed, self.n_jobs)
+        rng = np.random.default_rng([seed, 0, 0])
+        return random_start(len(tokens.doc_of), self.n_topics, rng)
+
+    def _train(self) -> Iterator[GibbsLDAStep]:
+        state, sweeps = self.state_, self._sweeps
+        while state.n_sweeps < self.n_iter:
+            sweeps.sweep()
+            if state.n_sweeps % self.prior_interval == 0:
+                self._learn_priors()
+            age = state.n_sweeps - self.burn_in
+            if age > 0 and age % self.thinning == 0:
+                self._add_sample(age)
+            yield GibbsLDAStep(
+                n_sweeps=state.n_sweeps,
+                n_documents=state.n_documents,
+                n_passes=float(state.n_sweeps),
+                n_samples=state.n_samples,
+            )
+
+    def _add_sample(self, weight: float) -> None:
+        state, n_wk = self.state_, self._sweeps.n_wk
+        if not state.n_samples:
+            state.topic_word_sum = np.zeros(n_wk.shape, dtype=np.float32)
+        inverse = (weight / (self._sweeps.n_k + state.eta.sum())).astype(np.float32)
+        eta = state.eta.astype(np.float32)
+        for_blocks(
+            lambda first, last: add_topic_words(
+                n_wk[first:last], eta[first:last], inverse, state.topic_word_sum[first:last]
+            ),
+            len(n_wk),
+            WORD_BLOCK,
+            effective_n_jobs(self.n_jobs),
+        )
+        state.n_samples += 1
+
+
+def auto_sampler(n_topics: int, n_tokens: int) -> str:
+    """The sampler that "auto" stands for."""
+    kind = "dense" if n_topics <= DENSE_UP_TO else "sparse"
+    return f"{'parallel' if n_tokens >= PARALLEL_FROM else 'exact'}-{kind}"
+
+
+@kernel
+def add_topic_words(
+    n_wk: NDArray[np.int32],
+    eta: NDArray[np.float32],
+    inverse: NDArray[np.float32],
+    total: NDArray[np.float32],
+) -> None:
+    """Add the posterior mean topics of one assignment, (n_wk + eta) · inverse, to `total` (n, K).
+
+    Equivalent to `total += (n_wk + eta[:, None]) * inverse`, in place.
+    """
+    for w in range(n_wk.shape[0]):
+        for k in range(n_wk.shape[1]):
+            total[w, k] += (np.float32(n_wk[w, k]) + eta[w]) * inverse[k]
+
+
+def whole_numbers(counts: sparse.csr_array) -> sparse.csr_array:
+    """Counts (D, V) as int32; fractions are rounded up with the probability of their remainder."""
+    data = counts.data
+    if data.dtype.kind == "f" and (data != (whole := np.floor(data))).any():
+        data = whole + (np.random.default_rng(0).random(len(data)) < data - whole)
+    if len(data) and data.max() > np.iinfo(np.int32).max:
+        raise ValueError(f"a count of {data.max():g} is more than a corpus can hold")
+    arrays = (data.astype(np.int32), counts.indices, counts.indptr)
+    return sparse.csr_array(arrays, shape=counts.shape)
