@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import MissingExtraError
-from corpora.files import atomic_write
+from pipeline.pictures import write_pictures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-FORMATS = ("svg", "png")
 
 
 def plot_selection(
@@ -34,13 +30,6 @@ def plot_selection(
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
-        from matplotlib import rc_context  # noqa: PLC0415 - an optional package
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError(
-            "a plot needs matplotlib, which is not installed: pip install 'wikitopics[plot]'"
-        ) from error
     topics = [row["topics"] for row in rows]
     panels = {
         f"perplexity of the {scored} part": ["perplexity"],
@@ -50,9 +39,8 @@ def plot_selection(
         "coherence: u_mass": ["u_mass"],
         "diversity, exclusivity": ["diversity", "exclusivity"],
     }
-    # Equal tables give equal SVG files: names in it are salted, and the date is left out.
-    with rc_context({"svg.hashsalt": "wikitopics", "font.size": 9}):
-        figure = Figure(figsize=(10, 6), layout="constrained")
+
+    def draw(figure: Any) -> None:
         for axes, (title, names) in zip(figure.subplots(2, 3).flat, panels.items(), strict=True):
             axes.axvline(recommended, color="0.7", linestyle="--")
             for name, marker in zip(names, "os", strict=False):
@@ -65,15 +53,8 @@ def plot_selection(
             axes.set_xlabel("topics")
             if len(names) > 1:
                 axes.legend()
-        paths = []
-        for kind in FORMATS:
-            image = io.BytesIO()
-            metadata = {"Date": None} if kind == "svg" else None
-            figure.savefig(image, format=kind, dpi=150, metadata=metadata)
-            paths.append(directory / f"select.{kind}")
-            with atomic_write(paths[-1]) as stream:
-                stream.write(image.getvalue())
-    return paths
+
+    return write_pictures({"select": draw}, directory)
 
 
 def _column(rows: Sequence[dict[str, Any]], name: str) -> tuple[list[float], list[float]]:

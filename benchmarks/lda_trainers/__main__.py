@@ -41,7 +41,7 @@ def show(results: Results, directory: Path) -> None:
     try:
         plot_results(results, directory)
     except MissingExtraError as error:
-        print(error)
+        print(f"no plot: {error}")
     print(f"results, tables and plot: {directory}")
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from corpora.errors import MissingExtraError
-from corpora.files import atomic_write
+from pipeline.pictures import write_pictures
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.lda_trainers.results import Results
 
-FORMATS = ("svg", "png")
 HEADROOM = 1.3
 """The axis ends at this times the worst of the last perplexities; curves begin far above."""
 
@@ -26,21 +23,15 @@ def plot_results(results: Results, directory: Path) -> list[Path]:
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
-        from matplotlib import colormaps, rc_context  # noqa: PLC0415 - an optional package
-        from matplotlib.figure import Figure  # noqa: PLC0415
-        from matplotlib.ticker import LogLocator, StrMethodFormatter  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError(
-            "a plot needs matplotlib, which is not installed: pip install 'wikitopics[plot]'"
-        ) from error
     all_topics = sorted({run.n_topics for run in results.runs})
     names = list(dict.fromkeys(run.trainer for run in results.runs))
-    color = {name: colormaps["tab10"](i % 10) for i, name in enumerate(names)}
-    # Equal results give equal SVG files: names in it are salted, and the date is left out.
-    with rc_context({"svg.hashsalt": "wikitopics", "font.size": 9}):
-        size = (1 + 3.6 * len(all_topics), 4.2)
-        figure = Figure(figsize=size, layout="constrained", facecolor="white")
+
+    def draw(figure: Any) -> None:
+        from matplotlib import colormaps  # noqa: PLC0415 - an optional package
+        from matplotlib.ticker import LogLocator, StrMethodFormatter  # noqa: PLC0415
+
+        figure.set_size_inches(1 + 3.6 * len(all_topics), 4.2)
+        color = {name: colormaps["tab10"](i % 10) for i, name in enumerate(names)}
         lines = {}
         for axes, n_topics in zip(
             figure.subplots(1, len(all_topics), squeeze=False).flat, all_topics, strict=True
@@ -70,12 +61,5 @@ def plot_results(results: Results, directory: Path) -> list[Path]:
         figure.axes[0].set_ylabel("held-out perplexity")
         columns = min(4, 2 * len(all_topics))
         figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns)
-        paths = []
-        for kind in FORMATS:
-            image = io.BytesIO()
-            metadata = {"Date": None} if kind == "svg" else None
-            figure.savefig(image, format=kind, dpi=150, metadata=metadata)
-            paths.append(directory / f"lda_trainers.{kind}")
-            with atomic_write(paths[-1]) as stream:
-                stream.write(image.getvalue())
-    return paths
+
+    return write_pictures({"lda_trainers": draw}, directory)

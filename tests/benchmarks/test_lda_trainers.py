@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.lda_trainers import process_tree
+from benchmarks.lda_trainers.plot import plot_results
 from benchmarks.lda_trainers.recorder import Recorder, TimeUpError, snapshots
 from benchmarks.lda_trainers.results import Look, Results, Run, judge
 from benchmarks.lda_trainers.table import tables
@@ -42,6 +43,15 @@ def test_results_are_stored_and_read_back(tmp_path):
     results = Results({"passes": 4}, {"numpy": "2"}, [run_of("a", is_ours=True, curve=[(1, 9.0)])])
     results.save(tmp_path / "results.json")
     assert Results.load(tmp_path / "results.json") == results
+
+
+def test_the_plot_has_all_trainers_and_their_names(tmp_path):
+    runs = [run_of(name, is_ours=name == "a", curve=[(1, 9.0), (2, 8.0)]) for name in "ab"]
+    paths = plot_results(Results({}, {}, runs), tmp_path)
+    assert [path.name for path in paths] == ["lda_trainers.svg", "lda_trainers.png"]
+    svg = paths[0].read_text()
+    for text in ("K = 25", "held-out perplexity", "a", "b"):
+        assert f"<!-- {text} -->" in svg
 
 
 @linux_only

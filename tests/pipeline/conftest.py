@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from corpora import Article, ArticleStore
+from tests.pipeline.evaluate_support import make_zoo
 from tests.pipeline.support import TINY, TINY_GIBBS, call, made_up_texts
 
 if TYPE_CHECKING:
@@ -66,6 +67,20 @@ def untouched(tiny: Path) -> Path:
     shutil.rmtree(tiny / "runs")
     shutil.rmtree(tiny / "articles" / "tokens")
     return tiny
+
+
+@pytest.fixture(scope="session")
+def zoo_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that `make_zoo` filled; leave it as it is."""
+    directory = tmp_path_factory.mktemp("zoo")
+    make_zoo(directory)
+    return directory
+
+
+@pytest.fixture
+def zoo(zoo_finished: Path, tmp_path: Path) -> Path:
+    """A copy of `zoo_finished`."""
+    return shutil.copytree(zoo_finished, tmp_path / "zoo")
 
 
 def fill_store(path: Path, number: int, n_words: int = 40) -> None:

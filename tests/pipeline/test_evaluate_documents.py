@@ -1,0 +1,93 @@
+"""Where `evaluate` takes words and documents from."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.pipeline.evaluate_support import failed, succeeded
+from tests.pipeline.support import call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_model_without_words_takes_them_from_a_file_or_from_the_documents(zoo: Path) -> None:
+    def scored(*argv: object) -> tuple[float, str]:
+        outcome = succeeded(call("evaluate", *argv, "--threads", 1, "--json", cwd=zoo))
+        return outcome.result["log_likelihood"], outcome.err
+
+    expected, _ = scored("model.npz", "--counts", "docs.jsonl")
+    by_file, said = scored("lda-c", "--counts", "docs.jsonl", "--vocabulary", "words.txt")
+    assert by_file == pytest.approx(expected, rel=1e-6)
+    assert "does not name its words" not in said
+    by_order, said = scored("lda-c", "--counts", "docs.mtx")
+    assert by_order == pytest.approx(scored("model.npz", "--counts", "docs.mtx")[0], rel=1e-6)
+    assert "lda-c does not name its words: taken for those of docs.mtx, in their order\n" in said
+    # The vocabulary beside the documents is theirs, whatever the model's is.
+    words = (zoo / "words.txt").read_text().split()
+    (zoo / "reversed.txt").write_text("\n".join(reversed(words)))
+    argv = ("lda-c", "--counts", "docs.mtx", "--vocabulary", "reversed.txt")
+    assert scored(*argv)[0] != pytest.approx(by_order, rel=1e-3)
+    (zoo / "docs.vocab").unlink()
+    assert by_order == scored("lda-c", "--counts", "docs.mtx", "--vocabulary", "words.txt")[0]
+    assert by_order == scored("lda-c", "--counts", "docs.mtx", "--vocabulary", "numbers")[0]
+    # The control: the documents of docs.jsonl have their words in another order.
+    assert scored("lda-c", "--counts", "docs.jsonl")[0] != pytest.approx(expected, rel=1e-3)
+
+
+def test_words_that_do_not_fit(zoo: Path) -> None:
+    (zoo / "few.txt").write_text("a\nb\n")
+    argv = ("lda-c", "--counts", "docs.jsonl", "--vocabulary", "few.txt")
+    assert "lda-c has 30 words, few.txt 2" in failed(3, *argv, cwd=zoo)
+    (zoo / "few.jsonl").write_text('{"counts": {"a": 2, "b": 3}}\n')
+    error = failed(3, "lda-c", "--counts", "few.jsonl", cwd=zoo)
+    assert "lda-c does not name its 30 words, and few.jsonl has 2: give --vocabulary" in error
+    error = failed(3, "model.npz", "--counts", "few.jsonl", cwd=zoo)
+    assert "few.jsonl has no word in common with the model: 'a', 'b' there, 'word" in error
+    (zoo / "docs.vocab").unlink()
+    assert "no vocabulary beside it" in failed(3, "model.npz", "--counts", "docs.mtx", cwd=zoo)
+    assert "nosuch.mtx" in failed(3, "model.npz", "--counts", "nosuch.mtx", cwd=zoo)
+    shutil.copy(zoo / "docs.jsonl", zoo / "docs.txt")
+    assert "--counts: the name of docs.txt" in failed(
+        2, "model.npz", "--counts", "docs.txt", cwd=zoo
+    )
+
+
+def test_models_need_documents(zoo: Path) -> None:
+    assert "give documents, --counts FILE" in failed(2, "model.npz", cwd=zoo)
+    assert "name a RUN too" in failed(2, "model.npz", "--articles", "articles", cwd=zoo)
+    argv = ("model.npz", "--articles", "articles", "--counts", "docs.jsonl")
+    assert "leave one out" in failed(2, *argv, cwd=zoo)
+
+
+def test_a_run_and_its_own_file_are_one_model(tiny: Path) -> None:
+    shutil.copy(tiny / "runs/tiny/model.npz", tiny / "copy.npz")
+    alone = succeeded(call("evaluate", "tiny", "--json", cwd=tiny)).result
+    for documents in ((), ("--articles", "articles"), ("--counts", "runs/tiny/corpus")):
+        argv = ("evaluate", "tiny", "copy.npz", *documents, "--threads", 1, "--json")
+        result = succeeded(call(*argv, cwd=tiny)).result
+        assert [row["run"] for row in result["models"]] == ["tiny", None]
+        for row in result["models"]:
+            for key in set(row) - {"run", "model"}:  # all figures
+                assert row[key] == alone[key], key
+        (difference,) = result["differences"]
+        assert difference["model"] == "copy.npz"
+        assert (difference["nats_per_word"], difference["probability"]) == (0, 0.5)
+        assert difference["p_value"] == difference["perplexity_ratio"] == 1
+        # What the run was trained with is left out, whichever way it comes in.
+        assert result["left_out"] == (60 - alone["documents"] if documents else 0)
+
+
+def test_no_run_among_the_models_saw_a_document(tiny: Path) -> None:
+    """A second run with another split: its training part is left out of the first's test part."""
+    argv = ("--articles", "articles", "--topics", 2, "--seed", 6, "--threads", 1, "--no-below", 1)
+    argv += ("--documents", "article", "--no-above", 1, "--bigrams", "none", "--test", 0.05)
+    succeeded(call("train", "--run", "second", *argv, cwd=tiny))
+    first = succeeded(call("evaluate", "tiny", "--json", cwd=tiny)).result
+    both = succeeded(call("evaluate", "tiny", "second", "--json", cwd=tiny)).result
+    assert 0 < both["left_out"] == first["documents"] - both["documents"]
+    shares = {row["model"]: row["unknown_share"] for row in both["models"]}
+    assert shares["second"] > shares["tiny"] == first["unknown_share"]  # it knows no bigrams
