@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from models import GibbsLDAState, LDATopics, OnlineLDAState
+from models import BetaGammaPFAState, GaPState, GibbsLDAState, KLNMFState, OnlineLDAState, Topics
+from models.families import arrays_of, family_of, topics_of_arrays
 from models.saved import ModelFormatError, read_arrays, write_arrays
 
 if TYPE_CHECKING:
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KIND = "wikitopics checkpoint"
+BEST = "best_"
+"""Begins the names of the arrays of the best topics."""
 
 CHECKPOINT_SECONDS = 30.0
 
-STATES = {kind.__name__: kind for kind in (OnlineLDAState, GibbsLDAState)}
+State = OnlineLDAState | GibbsLDAState | BetaGammaPFAState | GaPState | KLNMFState
+
+STATES: dict[str, type[State]] = {kind.__name__: kind for kind in get_args(State)}
 """What a trainer goes on from, by the name that the header has for it."""
 
 
@@ -29,7 +34,7 @@ class Checkpoint:
     """Where training is."""
 
     corpus_hash: str
-    state: OnlineLDAState | GibbsLDAState | None = None
+    state: State | None = None
     """None before the first step."""
     metrics: list[dict[str, Any]] = field(default_factory=list)
     """A line each time validation was looked at."""
@@ -39,7 +44,7 @@ class Checkpoint:
     """Training has come to its end."""
     shards: list[str] = field(default_factory=list)
     """Of a store that is followed: SHA-256 of the shards that training has come to so far."""
-    best: LDATopics | None = None
+    best: Topics | None = None
     """The topics that validation liked best; None as long as no look counted."""
     best_look: int | None = None
     """Which of `metrics` was the look at them."""
@@ -58,7 +63,8 @@ class Checkpoint:
         }
         arrays = {name: np.asarray(value) for name, value in vars(self.state).items()}
         if self.best is not None:
-            arrays |= {"best_topic_word": self.best.topic_word, "best_alpha": self.best.alpha}
+            header["family"] = family_of(self.best)
+            arrays |= arrays_of(self.best, BEST)
         write_arrays(path, KIND, header, arrays)
 
     @classmethod
@@ -79,8 +85,8 @@ class Checkpoint:
             raise ModelFormatError(f"{path} belongs to another corpus: delete it to start anew")
         try:
             best = None
-            if "best_topic_word" in arrays:
-                best = LDATopics(arrays["best_topic_word"], arrays["best_alpha"])
+            if f"{BEST}topic_word" in arrays:
+                best = topics_of_arrays(header.get("family", "lda"), arrays, BEST)
             return cls(
                 corpus_hash,
                 _state_of(header.get("state", OnlineLDAState.__name__), arrays),
@@ -95,7 +101,7 @@ class Checkpoint:
             raise ModelFormatError(f"{path}: not a usable checkpoint: {error!r}") from error
 
 
-def _state_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> OnlineLDAState | GibbsLDAState:
+def _state_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> State:
     """The state whose fields are these arrays, numbers as arrays without an axis.
 
     A field that the version which wrote it did not have takes its default.

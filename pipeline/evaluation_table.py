@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+CONVENTIONS = {
+    "sequence": "",
+    "bag": " of counts, given how many tokens,",
+    "bag-and-length": " of counts and lengths",
+}
+"""What a probability is of, unless it is of tokens in order."""
+
 
 def print_evaluation(result: dict[str, Any]) -> None:
     """A few lines for people; of several models a table."""
@@ -16,7 +23,8 @@ def print_evaluation(result: dict[str, Any]) -> None:
         print(f"left out: {result['left_out']:,} documents that a run was trained with")
     if result["empty_documents"]:
         print(f"left out: {result['empty_documents']:,} documents without a token to score")
-    print(f"{result['method']} ({result['direction']}) on {documents}, {result['scored']}")
+    what = CONVENTIONS[result["convention"]]
+    print(f"{result['method']} ({result['direction']}){what} on {documents}, {result['scored']}")
     if "models" in result:
         _print_comparison(result)
         return

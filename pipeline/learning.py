@@ -8,21 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation import log_likelihood
-from models import EarlyStopping, GibbsLDA, GibbsLDAState, OnlineLDA
+from models import KLNMF, BetaGammaPFA, EarlyStopping, GaP, GibbsLDA, GibbsLDAState, OnlineLDA
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scipy import sparse
 
-    from models import LDATopics, OnlineLDAState
+    from models import Topics
     from pipeline.checkpoint import Checkpoint
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
-LOOK_EVERY_DOCUMENTS = {"online": 25_000, "gibbs": 100_000}
+Trainer = OnlineLDA | GibbsLDA | BetaGammaPFA | GaP | KLNMF
+
+LOOK_EVERY_DOCUMENTS = {"online": 25_000, "gibbs": 100_000, "gamma-poisson": 100_000}
 """Least distance of two looks. They took 10 % of the time of learning online with 25 topics, and 4,
 5 and 14 % of that of Gibbs sampling with 25, 100 and 1,000 (25,000 articles; less in long runs, as
 looks become rarer)."""
-LOOK_EVERY_PASSES = {"online": 1, "gibbs": 4}
+LOOK_EVERY_PASSES = {"online": 1, "gibbs": 4, "gamma-poisson": 4}
 """The same for a corpus that is small."""
 LOOK_EVERY_SECONDS = 5.0
 LOOK_AT_DOCUMENTS = 1000
@@ -30,8 +34,10 @@ LOOK_AT_DOCUMENTS = 1000
 corpus."""
 
 
-def estimator_of(settings: TrainSettings, n_threads: int) -> OnlineLDA | GibbsLDA:
+def estimator_of(settings: TrainSettings, n_threads: int) -> Trainer:
     """The estimator that the settings ask for."""
+    if settings.model == "gamma-poisson":
+        return GAMMA_POISSON_TRAINERS[settings.trainer](settings, n_threads)
     return (gibbs_lda_of if settings.model == "gibbs" else online_lda_of)(settings, n_threads)
 
 
@@ -68,6 +74,46 @@ def gibbs_lda_of(settings: TrainSettings, n_threads: int) -> GibbsLDA:
         random_state=settings.seed,
         n_jobs=n_threads,
     )
+
+
+def beta_gamma_pfa_of(settings: TrainSettings, n_threads: int) -> BetaGammaPFA:
+    """`--model gamma-poisson`."""
+    return BetaGammaPFA(
+        settings.topics,
+        eta=_number_or_name(settings.eta),
+        shape=1.0 if settings.shape is None else settings.shape,
+        learn_shape=settings.shape is None,
+        n_iter=settings.max_passes,
+        sampler=settings.sampler,
+        start=settings.start,
+        burn_in=settings.burn_in,
+        random_state=settings.seed,
+        n_jobs=n_threads,
+    )
+
+
+def gap_of(settings: TrainSettings, n_threads: int) -> GaP:
+    """`--model gamma-poisson --trainer gap`."""
+    estimator = GaP(
+        settings.topics, n_iter=settings.max_passes, random_state=settings.seed, n_jobs=n_threads
+    )
+    if settings.shape is not None:
+        estimator.set_params(shape=settings.shape)
+    return estimator
+
+
+def kl_nmf_of(settings: TrainSettings, n_threads: int) -> KLNMF:
+    """`--model gamma-poisson --trainer kl-nmf`."""
+    return KLNMF(
+        settings.topics, n_iter=settings.max_passes, random_state=settings.seed, n_jobs=n_threads
+    )
+
+
+GAMMA_POISSON_TRAINERS: dict[str, Callable[[TrainSettings, int], BetaGammaPFA | GaP | KLNMF]] = {
+    "beta-gamma-pfa": beta_gamma_pfa_of,
+    "gap": gap_of,
+    "kl-nmf": kl_nmf_of,
+}
 
 
 class Looks:
@@ -118,7 +164,7 @@ class Looks:
 
     def look_if_due(
         self,
-        estimator: OnlineLDA | GibbsLDA,
+        estimator: Trainer,
         counts: sparse.csr_array,
         n_documents: int,
         *,
@@ -169,7 +215,7 @@ class Looks:
         position = line["seconds" if self._by_time else "documents"]
         return self._stopping.record(position, line["log_likelihood"])
 
-    def _keep_if_best(self, topics: LDATopics) -> None:
+    def _keep_if_best(self, topics: Topics) -> None:
         """Keep the topics of the last look if there were none better, and say in its line."""
         checkpoint, metrics = self._checkpoint, self._checkpoint.metrics
         best, score = checkpoint.best_look, metrics[-1]["log_likelihood"]
@@ -192,7 +238,7 @@ def to_look_at(counts: sparse.csr_array) -> sparse.csr_array:
     return counts[np.arange(LOOK_AT_DOCUMENTS) * n_docs // LOOK_AT_DOCUMENTS]
 
 
-def completion_of(topics: LDATopics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
+def completion_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
     """Completion of validation documents; always the same halves, so that looks compare."""
     estimate = log_likelihood(
         topics, counts, "completion", n_samples=1, random_state=0, n_jobs=n_threads
@@ -207,7 +253,7 @@ def completion_of(topics: LDATopics, counts: sparse.csr_array, n_threads: int) -
     }
 
 
-def _is_past_burn_in(state: OnlineLDAState | GibbsLDAState) -> bool:
+def _is_past_burn_in(state: object) -> bool:
     return not isinstance(state, GibbsLDAState) or state.n_samples > 0
 
 

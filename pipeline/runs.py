@@ -328,10 +328,12 @@ def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
 
 
 def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
-    """The settings of a run with others; those of a model that it no longer has go to defaults."""
-    left = begun.model if asked.get("model", begun.model) != begun.model else None
+    """The settings of a run with others; those that its model no longer has go to defaults."""
+    model = asked.get("model", begun.model)
     defaults: dict[str, Any] = {
-        each.name: each.default for each in fields(TrainSettings) if each.metadata["model"] == left
+        each.name: each.default
+        for each in fields(TrainSettings)
+        if model not in each.metadata["models"] and begun.model in each.metadata["models"]
     }
     return replace(begun, **defaults | asked)
 

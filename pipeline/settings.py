@@ -19,6 +19,10 @@ SETTINGS_FILE = "pipeline.toml"
 SECTIONS = ("download", "train", "evaluate", "topics", "infer", "select", "reproduce")
 ENVIRONMENT_PREFIX = "WIKITOPICS_"
 
+LDA_MODELS = ("online", "gibbs")
+SAMPLED = ("gibbs", "gamma-poisson")
+"""Models that have a setting."""
+
 S = TypeVar("S")
 
 
@@ -33,17 +37,17 @@ def setting(
     *,
     choices: tuple[str, ...] | None = None,
     metavar: str = "",
-    model: str = "",
+    models: tuple[str, ...] = (),
 ) -> Any:
     """A field of a settings class, with what the command line says of it.
 
-    `model` is the one that has this setting, if only one has; the help then begins with it.
+    `models` are those that have this setting, if not all have; the help then begins with them.
     """
-    if model:
-        help_text = f"{model}: {help_text}"
+    if models:
+        help_text = f"{', '.join(models)}: {help_text}"
     return field(
         default=default,
-        metadata={"help": help_text, "choices": choices, "metavar": metavar, "model": model},
+        metadata={"help": help_text, "choices": choices, "metavar": metavar, "models": models},
     )
 
 
@@ -103,20 +107,21 @@ class TrainSettings:
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
     model: str = setting(
         "online",
-        "how to learn: online variational Bayes, or collapsed Gibbs sampling",
-        choices=("online", "gibbs"),
+        "what to learn, and how: LDA by online variational Bayes or by collapsed Gibbs sampling, "
+        "or Gamma-Poisson factor analysis",
+        choices=("online", "gibbs", "gamma-poisson"),
     )
     topics: int = setting(25, "number of topics", metavar="K")
     seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
     threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
     follow: bool = setting(
-        False, "learn while a download fills the store, until it has ended", model="online"
+        False, "learn while a download fills the store, until it has ended", models=("online",)
     )
     follow_after: int = setting(
         1000,
         "articles that bigrams and words are learned from when following",
         metavar="N",
-        model="online",
+        models=("online",),
     )
 
     documents: str = setting(
@@ -160,43 +165,60 @@ class TrainSettings:
     alpha: str = setting(
         "0.1",
         "prior of topics in a document: number, symmetric, asymmetric; online: or learned",
+        models=LDA_MODELS,
     )
     eta: str = setting("0.1", "prior of words in a topic: number or symmetric; online: or learned")
     learn_priors: str = setting(
         "alpha",
         "which priors to learn, from where --alpha and --eta start",
         choices=("alpha", "eta", "both", "none"),
-        model="gibbs",
+        models=("gibbs",),
     )
     batch_size: int | None = setting(
         None,
         "documents a step; by default 1,000, fewer for a small corpus",
         metavar="N",
-        model="online",
+        models=("online",),
     )
-    max_e_iterations: int = setting(20, "the cap of the E-step", metavar="N", model="online")
-    e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X", model="online")
-    learning_decay: float = setting(0.7, "kappa of the step size", metavar="X", model="online")
-    learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X", model="online")
+    max_e_iterations: int = setting(20, "the cap of the E-step", metavar="N", models=("online",))
+    e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X", models=("online",))
+    learning_decay: float = setting(0.7, "kappa of the step size", metavar="X", models=("online",))
+    learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X", models=("online",))
     sampler: str = setting(
         "auto",
         "how topics are drawn; auto: by topics and tokens",
         choices=("auto", "exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse"),
-        model="gibbs",
+        models=SAMPLED,
     )
     start: str = setting(
         "online",
         "topics of the first sweep: those of a pass of online, or drawn evenly",
         choices=("online", "random"),
-        model="gibbs",
+        models=SAMPLED,
     )
     burn_in: int = setting(
-        0, "sweeps before the first that topics average", metavar="N", model="gibbs"
+        0, "sweeps before the first that topics average", metavar="N", models=SAMPLED
     )
     word_budget: int | None = setting(
-        None, "words with parameters; the more frequent ones are frozen", metavar="N"
+        None,
+        "words with parameters; the more frequent ones are frozen",
+        metavar="N",
+        models=LDA_MODELS,
     )
-    max_passes: int = setting(100, "most passes over the corpus; gibbs: sweeps", metavar="N")
+    trainer: str = setting(
+        "beta-gamma-pfa",
+        "Gibbs sampling with a beta process, EM with a Gamma prior, or KL-NMF, whose prior is "
+        "fitted afterwards",
+        choices=("beta-gamma-pfa", "gap", "kl-nmf"),
+        models=("gamma-poisson",),
+    )
+    shape: float | None = setting(
+        None,
+        "r of the scores' Gamma prior; by default learned, by gap 1.1",
+        metavar="X",
+        models=("gamma-poisson",),
+    )
+    max_passes: int = setting(100, "most passes over the corpus, or sweeps", metavar="N")
     early_stopping: str = setting(
         "documents",
         "when to look at validation; time: as the clock says, so not repeatable",
@@ -234,7 +256,14 @@ class EvaluateSettings:
             *("completion", "variational-bound", "exact", "harmonic-mean"),
             *("mean-field-is-1", "mean-field-is-2"),
             *("left-to-right-particle", "left-to-right-sequential"),
+            *("direct-sampling", "left-to-right", "left-to-right-exact"),
         ),
+    )
+    convention: str = setting(
+        "sequence",
+        "what probability is of: tokens in order or their counts, given how many they are; or, of "
+        "gamma-poisson models, counts and how many",
+        choices=("sequence", "bag", "bag-and-length"),
     )
     samples: int | None = setting(None, "Monte Carlo samples a document", metavar="N")
     target_se: float | None = setting(
@@ -287,7 +316,10 @@ class SelectSettings:
     words: int = setting(10, "top words of a topic that coherence is of", metavar="N")
 
 
-EXPERIMENTS = ("buntine-table-1", "buntine-convergence", "buntine-model-selection")
+EXPERIMENTS = (
+    *("buntine-table-1", "buntine-convergence", "buntine-model-selection"),
+    *("l2r-kl", "l2r-convergence"),
+)
 """What `reproduce` can do again."""
 
 
@@ -308,6 +340,28 @@ class ReproduceSettings:
     )
     held_out: int | None = setting(
         None, "buntine-model-selection: held-out documents; by default 300 or 10,000", metavar="N"
+    )
+    counts: str = setting(
+        "",
+        "l2r-kl, l2r-convergence: bags of words, in any format that convert reads or .npz as SciPy "
+        "writes it; commas between several; by default sections of the built-in sample",
+        metavar="FILES",
+    )
+    topics: int | None = setting(
+        None,
+        "l2r-kl, l2r-convergence: number of topics; by default 5, and 20 or 100",
+        metavar="K",
+    )
+    scored: int | None = setting(
+        None,
+        "l2r-kl, l2r-convergence: most documents to score; by default 100 or 1,000, and 30 or "
+        "1,000 (full takes hours)",
+        metavar="N",
+    )
+    max_tokens: int | None = setting(
+        None,
+        "l2r-kl: longest document to score, in tokens; by default 60 or 100",
+        metavar="N",
     )
     output: str = setting(
         "", "where tables and pictures are written; by default reproduce/EXPERIMENT", metavar="DIR"

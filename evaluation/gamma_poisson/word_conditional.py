@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 LARGEST = 1e250
 """Above it coefficients are scaled down."""
+SMALLEST = 1e-100
+"""Below it they are made anew."""
 FEW = 8
 """Up to so many factors a product is faster than two logarithms of Γ."""
 
@@ -90,12 +92,14 @@ def add_topic_counts(
     """Add to `shape` (K,), in place, topic counts of a word's n tokens, drawn given those before.
 
     `sums` and `coefficients` are as `log_coefficient` leaves them for the same n, shape and
-    success; `room` is two arrays (K,).
+    success, and are mutated; `room` is two arrays (K,).
     """
     added, p = room
     added[:] = 0.0
     while n > 0:
-        rest, size = rng.random() * n * coefficients[n], 0
+        if coefficients[n] < SMALLEST:  # what is too small beside the first c_n is not beside this
+            log_coefficient(n, shape, success, p, sums, coefficients)
+        rest, size = rng.random() * n * coefficients[n], n
         for j in range(1, n + 1):
             value = sums[j] * coefficients[n - j]
             if value > 0.0:

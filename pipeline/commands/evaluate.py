@@ -8,7 +8,7 @@ import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,8 +22,9 @@ from evaluation import (
     compare,
     log_likelihood,
 )
-from evaluation.log_likelihood import NOT_SAMPLED, UNBIASED
+from evaluation.log_likelihood import METHODS, NOT_SAMPLED, UNBIASED
 from models import ModelFormatError, SavedModel
+from models.families import family_of
 from models.parallel import effective_n_jobs
 from pipeline.commands.topics import finished_model
 from pipeline.common_words import common_words, counts_of, n_tokens_of, topics_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.estimate import Convention
     from models import Topics
     from pipeline.held_out import HeldOut
     from pipeline.settings import EvaluateSettings
@@ -69,6 +71,7 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     """
     _check(settings, names)
     models = [_named(settings, name) for name in names]
+    _check_families(settings, models)
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
     documents = held_out(settings, runs, _words_to_count(models), n_threads)
@@ -130,6 +133,24 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
         )
 
 
+def _check_families(settings: EvaluateSettings, models: Sequence[Named]) -> None:
+    """Refuse a method or a convention that is none of a model's family."""
+    for each in models:
+        family, methods = family_of(each.model.topics), METHODS[type(each.model.topics)]
+        if settings.method not in methods:
+            raise UsageError(
+                f"--method {settings.method} is no estimator for {each.name}, of family {family}: "
+                f"use one of {', '.join(sorted(methods))}"
+            )
+        if settings.convention == "bag-and-length" and family == "lda":
+            raise UsageError(
+                f"--convention bag-and-length: {each.name} is LDA, which does not say how long "
+                "documents are; give sequence or bag"
+            )
+        if settings.certify and family != "lda":
+            raise UsageError(f"--certify is for LDA, and {each.name} is of family {family}")
+
+
 def _check_sampling(settings: EvaluateSettings) -> None:
     """The settings of estimators."""
     if settings.target_se is not None and not 0 < settings.target_se < math.inf:
@@ -140,6 +161,11 @@ def _check_sampling(settings: EvaluateSettings) -> None:
         raise UsageError(
             "--certify is of log-probabilities of whole documents, and completion scores half of "
             "each: give another --method, such as left-to-right-sequential"
+        )
+    if settings.method == "completion" and settings.convention != "sequence":
+        raise UsageError(
+            f"--convention {settings.convention} is of whole documents, and completion scores half "
+            "of each: give another --method, such as left-to-right-sequential"
         )
     if not 0 < settings.max_memory < 2**30:
         raise UsageError(f"--max-memory must be a number of GiB, found {settings.max_memory}")
@@ -227,6 +253,7 @@ def _score(
         n_samples=settings.samples,
         target_standard_error=settings.target_se,
         smoothing=settings.smoothing,
+        convention=cast("Convention", settings.convention),
         max_memory=int(settings.max_memory * 2**30),
         random_state=settings.seed,
         n_jobs=n_threads,
@@ -285,6 +312,7 @@ def _row(
     known_sizes = sizes[~np.isnan(sizes)]
     return {
         "model": named.name,
+        "family": family_of(topics),
         "run": None if named.run is None else named.run.path.name,
         "topics": topics.n_topics,
         "words": topics.n_words,

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 from corpora import MissingExtraError, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from pipeline.errors import UsageError
-from pipeline.reproduction import convergence, model_selection, table_1
-from pipeline.reproduction.plots import write_pictures
+from pipeline.pictures import write_pictures
+from pipeline.reproduction import (
+    convergence,
+    l2r_convergence,
+    l2r_kl,
+    model_selection,
+    table_1,
+)
 from pipeline.settings import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -22,7 +28,7 @@ logger = logging.getLogger(__name__)
 MODULES: dict[str, Any] = dict(
     zip(
         EXPERIMENTS,
-        (table_1, convergence, model_selection),
+        (table_1, convergence, model_selection, l2r_kl, l2r_convergence),
         strict=True,
     )
 )
@@ -38,10 +44,8 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     UsageError
         If a setting makes no sense.
     """
+    _check(settings)
     module = MODULES[experiment]
-    if not 0 <= settings.seed < 2**63:
-        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
-    module.check(settings)
     directory = Path(settings.output or Path("reproduce") / experiment)
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
@@ -63,6 +67,21 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(directory / f"{result['name']}.json", text)
     return result
+
+
+def _check(settings: ReproduceSettings) -> None:
+    """Refuse what makes no sense, whichever experiment it is of."""
+    if not 0 <= settings.seed < 2**63:
+        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
+    for name, number, least in (
+        ("--pairs", settings.pairs, 2),
+        ("--held-out", settings.held_out, 2),
+        ("--topics", settings.topics, 1),
+        ("--scored", settings.scored, 2),
+        ("--max-tokens", settings.max_tokens, 2),
+    ):
+        if number is not None and number < least:
+            raise UsageError(f"{name} must be at least {least}, found {number}")
 
 
 def print_reproduction(result: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ from pipeline.learning import (
 )
 from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
-from pipeline.settings import DownloadSettings, TrainSettings, as_table
+from pipeline.settings import SAMPLED, DownloadSettings, TrainSettings, as_table
 from pipeline.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from corpora import Split
-    from models import GibbsLDA, OnlineLDA
+    from pipeline.learning import Trainer
 
 logger = logging.getLogger(__name__)
 
@@ -166,16 +166,18 @@ def _check(settings: TrainSettings) -> None:
 def _check_model(settings: TrainSettings) -> None:
     """Find settings of the other model."""
     for each in fields(settings):
-        model, value = each.metadata["model"], getattr(settings, each.name)
-        if model not in ("", settings.model) and value != each.default:
+        models, value = each.metadata["models"], getattr(settings, each.name)
+        if models and settings.model not in models and value != each.default:
             raise UsageError(
-                f"--{each.name.replace('_', '-')} is for --model {model}, not {settings.model}: "
-                "leave it out"
+                f"--{each.name.replace('_', '-')} is for --model {' or '.join(models)}, not "
+                f"{settings.model}: leave it out"
             )
-    if settings.model != "gibbs":
+    if settings.model == "gamma-poisson":
+        _check_trainer(settings)
+    if settings.model not in SAMPLED:
         return
     for name in ("alpha", "eta"):
-        if getattr(settings, name) == "learned":
+        if settings.model == "gibbs" and getattr(settings, name) == "learned":
             raise UsageError(
                 f"--{name} learned is for --model online: with gibbs, --{name} is a number to "
                 "start from, and --learn-priors says what is learned"
@@ -185,6 +187,18 @@ def _check_model(settings: TrainSettings) -> None:
             f"--burn-in must be less than the {settings.max_passes} of --max-passes, which leaves "
             f"topics to average, found {settings.burn_in}"
         )
+
+
+def _check_trainer(settings: TrainSettings) -> None:
+    """Find settings of another trainer of Gamma-Poisson models."""
+    of_sampling = ("sampler", "start", "burn_in", "eta")
+    foreign = {"gap": of_sampling, "kl-nmf": (*of_sampling, "shape")}.get(settings.trainer, ())
+    for name in foreign:
+        if getattr(settings, name) != getattr(TrainSettings, name):
+            raise UsageError(
+                f"--{name.replace('_', '-')} has no meaning for --trainer {settings.trainer}: "
+                "leave it out"
+            )
 
 
 def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
@@ -221,7 +235,7 @@ def _learn(
     parts: Split,
     n_threads: int,
     clock: Callable[[], float],
-) -> tuple[OnlineLDA | GibbsLDA, Checkpoint]:
+) -> tuple[Trainer, Checkpoint]:
     """Train until validation stops improving, keeping checkpoints and metrics."""
     estimator = estimator_of(settings, n_threads)
     checkpoint = Checkpoint.load(
@@ -242,7 +256,7 @@ def _learn(
         if checkpoint.stopped and state is not None:
             estimator.resume(parts.train.counts, state)
             return estimator, checkpoint
-        started = clock()
+        started, n_passes = clock(), float(settings.max_passes)
         for n_documents, n_passes in _steps(estimator, settings, parts.train.counts, state):
             checkpoint.seconds += clock() - started
             checkpoint.stopped = looks.look_if_due(
@@ -262,8 +276,7 @@ def _learn(
                 saved = time.monotonic()
             started = clock()
         if not checkpoint.stopped:
-            passes = float(settings.max_passes)
-            looks.look_if_due(estimator, validation, reached, is_end=True, passes=passes)
+            looks.look_if_due(estimator, validation, reached, is_end=True, passes=n_passes)
             if (
                 checkpoint.best_look is not None
                 and checkpoint.best_look == len(checkpoint.metrics) - 1
@@ -285,7 +298,7 @@ def _note(checkpoint: Checkpoint, n_passes: float) -> str:
 
 
 def _steps(
-    estimator: OnlineLDA | GibbsLDA,
+    estimator: Trainer,
     settings: TrainSettings,
     counts: sparse.csr_array,
     state: Any,
@@ -310,7 +323,7 @@ def _steps(
 def _finish(
     run: RunDirectory,
     settings: TrainSettings,
-    estimator: OnlineLDA | GibbsLDA,
+    estimator: Trainer,
     checkpoint: Checkpoint,
     corpus: Corpus,
     parts: Split,

@@ -26,10 +26,6 @@ CLOSE_UP = 0.04
 """Bits a word above and below the exact value that the close-up shows, as in the paper."""
 
 
-def check(settings: ReproduceSettings) -> None:
-    """Raise UsageError if a setting of this experiment makes no sense."""
-
-
 def run(settings: ReproduceSettings, directory: Path) -> Convergence:
     """All runs; nothing is kept on the way."""
     del directory

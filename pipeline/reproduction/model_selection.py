@@ -15,7 +15,6 @@ from evaluation.experiments.buntine_model_selection import (
     problem,
     selection,
 )
-from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduction.cells import cells_directory, load_cell, save_cell
 
@@ -37,12 +36,6 @@ class Found(NamedTuple):
     dataset: str
     selection: Selection
     cells: Sequence[Cell]
-
-
-def check(settings: ReproduceSettings) -> None:
-    """Raise UsageError if a setting of this experiment makes no sense."""
-    if settings.held_out is not None and settings.held_out < 2:
-        raise UsageError(f"--held-out must be at least 2, found {settings.held_out}")
 
 
 def protocol(settings: ReproduceSettings) -> SelectionSettings:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.experiments.buntine_estimators import REFINED
 from evaluation.experiments.buntine_table_1 import PUBLISHED, Table1, Table1Settings, table_1
-from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
@@ -19,12 +18,6 @@ NAME = "buntine-table-1"
 PAIRS = {"quick": 100, "full": 1000}
 LARGEST_T = 2.58
 """The paper's cutoff: |t| is above it once in a hundred times where there is no bias."""
-
-
-def check(settings: ReproduceSettings) -> None:
-    """Raise UsageError if a setting of this experiment makes no sense."""
-    if settings.pairs is not None and settings.pairs < 2:
-        raise UsageError(f"--pairs must be at least 2, found {settings.pairs}")
 
 
 def run(settings: ReproduceSettings, directory: Path) -> Table1:

@@ -26,13 +26,11 @@ from evaluation.experiments.buntine_table_1 import Table1Settings, table_1
 from pipeline.errors import Interrupted
 from pipeline.reproduction import convergence, model_selection
 from pipeline.reproduction.cells import cell_path, cells_directory, load_cell, save_cell
-from pipeline.reproduction.plots import write_pictures
 from pipeline.settings import EXPERIMENTS, ReproduceSettings, resolve
 from tests.pipeline.support import Outcome, call, flip
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
 
     from evaluation.experiments.buntine_model_selection import Cell
 
@@ -149,17 +147,6 @@ def test_the_same_rows_for_a_seed(
     assert first != rows(2, "c")
 
 
-def test_equal_results_give_equal_pictures(tmp_path: Path) -> None:
-    def draw(figure: Any) -> None:
-        figure.set_size_inches(2, 2)
-        figure.subplots().plot([1, 2], [3, 4], label="a")
-
-    names = [path.name for path in write_pictures({"b": draw, "a": draw}, tmp_path)]
-    assert names == ["b.svg", "b.png", "a.svg", "a.png"]
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert not list(tmp_path.glob(".*"))
-
-
 def without_seconds(value: object) -> object:
     if isinstance(value, dict):
         return {name: without_seconds(each) for name, each in value.items() if name != "seconds"}
@@ -185,6 +172,7 @@ def test_without_matplotlib(tmp_path: Path) -> None:
         ("buntine-table-1 --pairs 1", "--pairs must be at least 2, found 1"),
         ("buntine-table-1 --pairs x", "--pairs must be a whole number"),
         ("buntine-table-1 --seed -1", "--seed must be from 0"),
+        ("buntine-convergence --pairs 1", "--pairs must be at least 2, found 1"),
         ("buntine-convergence --seed -1", "--seed must be from 0"),
         ("buntine-convergence --scale huge", "--scale must be one of quick, full"),
         ("buntine-model-selection --held-out 1", "--held-out must be at least 2, found 1"),

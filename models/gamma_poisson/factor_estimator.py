@@ -1,0 +1,226 @@
+"""What trainers that factorise counts have in common: sweeps, none of which makes things worse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from models.estimator import TopicEstimator
+from models.gamma_poisson.factor_state import FactorStep, KLNMFState
+from models.gamma_poisson.factor_updates import Rows
+from models.parallel import effective_n_jobs
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+RELAXATION_GROWTH = 1.1
+"""What the exponent is multiplied by after a sweep that made things better."""
+
+START_SHAPE = 1.0
+"""Shape of the Gamma noise, of mean 1, that a random start is multiplied by."""
+
+
+class Counts(NamedTuple):
+    """The data as sweeps take them."""
+
+    rows: Rows
+    """By document (D, V)."""
+    columns: Rows
+    """By word (V, D)."""
+    constant: float
+    """What depends on them alone in the objective."""
+
+
+class FactorEstimator(TopicEstimator):
+    """Base of estimators whose sweep updates Θ (D, K), then φ, and has an objective.
+
+    Updates go farther than the ones that are sure to make the objective better: what an entry is
+    multiplied by is raised to a power, the relaxation, that grows from sweep to sweep up to a
+    setting (as in Salakhutdinov & Roweis 2003, adaptive overrelaxation). If that made the objective
+    worse, the sweep is made again with exponent 1, and the next one tries half of what was too
+    much.
+    """
+
+    n_iter: int
+    tolerance: float
+    doc_updates: int
+    relaxation: float
+    init: Any
+    random_state: Any
+    state_: KLNMFState
+
+    _sign: ClassVar[float]
+    """1 for an objective that grows, -1 for one that falls."""
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn topics from counts `X` (D, V), CSR or dense; fractions are allowed.
+
+        Raises
+        ------
+        ValueError
+            If a setting is out of its range, or `X` holds a negative count, NaN or infinity.
+        """
+        for _ in self.iterate(X, y):
+            pass
+        return self
+
+    def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[FactorStep]:
+        """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
+
+        `state`, of an earlier run on the same data with the same settings, is where training goes
+        on, to the same bits as if it had not been interrupted. It is trained further in place.
+        """
+        del y
+        data = self._begin(X, state)
+        state = self.state_
+        while state.n_sweeps < self.n_iter and not self._has_converged():
+            self._sweep(data)
+            yield FactorStep(
+                n_sweeps=state.n_sweeps,
+                n_documents=state.n_documents,
+                n_passes=float(state.n_sweeps),
+                objective=state.objective,
+                relaxation=state.relaxation,
+            )
+
+    def resume(self, X: Any, state: Any) -> Self:
+        """Become fitted by taking over the state of an earlier run on the same data `X`.
+
+        None is the state before the first sweep.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and if the state is of other data or another number of topics.
+        """
+        self._begin(X, state)
+        return self
+
+    @property
+    def n_iter_(self) -> int:
+        """Sweeps made."""
+        check_is_fitted(self, "state_")
+        return self.state_.n_sweeps
+
+    def check_settings(self) -> None:
+        """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
+        self._check_integers({"n_topics": 1, "n_iter": 1, "doc_updates": 1}, ())
+        for name, least, most in (("tolerance", 0.0, np.inf), ("relaxation", 1.0, 2.0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(
+                value, (int, float, np.integer, np.floating)
+            ):
+                raise TypeError(f"{name} must be a number, found {value!r}")
+            if not least <= value < most:
+                raise ValueError(f"{name} must be from {least:g} to below {most:g}, found {value}")
+        effective_n_jobs(self.n_jobs)
+        is_pair = isinstance(self.init, (tuple, list)) and len(self.init) == 2
+        if not is_pair and not (isinstance(self.init, str) and self.init == "random"):
+            raise ValueError(
+                'init must be "random" or a pair of arrays, scores (n_docs, n_topics) and topics '
+                f"(n_topics, n_words), found {self.init!r}"
+            )
+
+    def _begin(self, X: Any, state: Any) -> Counts:
+        """Set `state_`, to `state` if there is one; returns the data as sweeps take them."""
+        self.check_settings()
+        counts = self._check_counts(X, reset=True).astype(np.float64)
+        if state is not None:
+            found = (*state.doc_topic.shape, len(state.word_topic))
+            if found != (counts.shape[0], self.n_topics, counts.shape[1]):
+                raise ValueError(
+                    f"the state is of {found[0]} documents, {found[2]} words and {found[1]} "
+                    f"topics, the data have {counts.shape[0]} documents and {counts.shape[1]} "
+                    f"words, and n_topics = {self.n_topics}"
+                )
+        data = Counts(Rows.of(counts), Rows.of(counts.T.tocsr()), self._constant_of(counts.data))
+        if state is None:
+            seed = seed_from(self.random_state)
+            state = self._starting_state(data, *self._starting_factors(counts, seed), seed)
+            state.objective = self._objective_of(data, state)
+        self.state_ = state
+        return data
+
+    def _starting_state(
+        self, data: Counts, doc_topic: Floats, word_topic: Floats, seed: int
+    ) -> Any:
+        """The state before the first sweep, for such factors; its objective is not set yet."""
+        raise NotImplementedError
+
+    def _constant_of(self, data: Floats) -> float:
+        """What depends on the counts alone in the objective, for their entries (nnz,)."""
+        raise NotImplementedError
+
+    def _objective_of(self, data: Counts, state: Any) -> float:
+        raise NotImplementedError
+
+    def _update(self, data: Counts, state: Any, relaxation: float) -> None:
+        """Update Θ, then φ, then the prior, of `state`, which may be written to."""
+        raise NotImplementedError
+
+    def _sweep(self, data: Counts) -> None:
+        state, relaxation = self.state_, min(self.state_.relaxation, float(self.relaxation))
+        updated = self._updated(data, relaxation)
+        if relaxation > 1.0 and self._gain(updated) < 0.0:
+            state.relaxation = 1.0 + (relaxation - 1.0) / 2.0
+            updated = self._updated(data, 1.0)
+        else:
+            state.relaxation = min(float(self.relaxation), relaxation * RELAXATION_GROWTH)
+        state.gain = max(0.0, self._gain(updated))
+        if state.gain > 0.0:  # if not, there is nothing left but rounding
+            kept = ("gain", "relaxation", "n_sweeps", "n_documents", "seed")
+            for name, value in vars(updated).items():
+                if name not in kept:
+                    setattr(state, name, value)
+        state.n_sweeps += 1
+        state.n_documents += len(state.doc_topic)
+
+    def _updated(self, data: Counts, relaxation: float) -> Any:
+        state = self.state_
+        copied = replace(
+            state, doc_topic=state.doc_topic.copy(), word_topic=state.word_topic.copy()
+        )
+        self._update(data, copied, relaxation)
+        copied.objective = self._objective_of(data, copied)
+        return copied
+
+    def _gain(self, updated: Any) -> float:
+        return float(self._sign * (updated.objective - self.state_.objective))
+
+    def _has_converged(self) -> bool:
+        return self.state_.gain <= self.tolerance * abs(self.state_.objective)
+
+    def _starting_factors(self, counts: sparse.csr_array, seed: int) -> tuple[Floats, Floats]:
+        """Θ (D, K) and φ by word (V, K): those given, or the best ones of rank one times noise."""
+        n_docs, n_words = counts.shape
+        if not isinstance(self.init, str):
+            return (
+                _given("scores", self.init[0], (n_docs, self.n_topics)),
+                np.ascontiguousarray(_given("topics", self.init[1], (self.n_topics, n_words)).T),
+            )
+        rng = np.random.default_rng([seed, 0])
+        of_doc = np.asarray(counts.sum(axis=1)).reshape(-1, 1) / self.n_topics
+        of_word = np.asarray(counts.sum(axis=0)).reshape(-1, 1)
+        total = of_word.sum()
+        share = of_word / total if total > 0 else np.full_like(of_word, 1.0 / n_words)
+        doc_topic = of_doc * rng.gamma(START_SHAPE, 1.0 / START_SHAPE, (n_docs, self.n_topics))
+        word_topic = share * rng.gamma(START_SHAPE, 1.0 / START_SHAPE, (n_words, self.n_topics))
+        return doc_topic, word_topic
+
+
+def _given(name: str, values: Any, shape: tuple[int, int]) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != shape:
+        raise ValueError(f"the {name} of init must be of shape {shape}, found {array.shape}")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise ValueError(f"the {name} of init must be finite and not negative")
+    return array

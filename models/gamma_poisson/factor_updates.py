@@ -1,0 +1,162 @@
+"""Multiplicative updates of one factor of ŷ_dw = Σ_k θ_dk φ_kw while the other is held.
+
+With φ held, documents do not depend on each other, and each one's θ (K,) is updated by
+
+    θ_k ← (o_k + θ_k Σ_w φ_kw y_w / ŷ_w) / c_k
+
+which is that of Lee & Seung 2001 for the Kullback-Leibler divergence, Theorem 2, with o_k = 0 and
+c_k = Σ_w φ_kw, and the EM step to the mode of a Gamma prior (Canny 2004) with o_k = a_k - 1 and
+c_k = b_k + Σ_w φ_kw. With θ held the same is true of words: y transposed, the roles of θ and φ
+exchanged. So there is one kernel for both. No update makes the objective worse, however often a row
+is updated before the next one: several updates in a row cost less than several passes over the
+data, as what the row needs of the other factor is then in cache.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+from models.lda.fixed_point import TINY, mix_topics, sum_over_words
+from models.parallel import for_blocks
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32] | NDArray[np.int64]
+
+ENTRIES_A_BLOCK = 8192
+"""Entries a task, at least, and of one row more: frequent words have as many as documents."""
+
+LEAST = 1e-100
+"""Entries below it become 0, as they would in the end: numbers that are nearly no numbers any more
+make arithmetic slow."""
+
+
+class Rows(NamedTuple):
+    """A CSR matrix as kernels take it; the entries of row i are `start[i]:start[i+1]`."""
+
+    start: Ints
+    column_of: Ints
+    counts: Floats
+    block: NDArray[np.int64]
+    """Where the tasks' rows begin, and the number of rows at the end."""
+
+    @classmethod
+    def of(cls, counts: sparse.csr_array) -> Rows:
+        """The entries of `counts`, which are not copied if they are floats already."""
+        edges = np.arange(0, max(1, counts.nnz), ENTRIES_A_BLOCK)
+        block = np.append(np.searchsorted(counts.indptr, edges, side="right") - 1, counts.shape[0])
+        block[0] = 0  # rows without entries before the first one belong to it
+        data = counts.data.astype(np.float64, copy=False)
+        return cls(counts.indptr, counts.indices, data, np.unique(block))
+
+
+def update_factor(
+    rows: Rows,
+    other: Floats,
+    offset: Floats,
+    norm: Floats,
+    factor: Floats,
+    *,
+    relaxation: float = 1.0,
+    n_updates: int = 1,
+    n_threads: int = 1,
+) -> None:
+    """Update every row of `factor` (n, K) `n_updates` times, in place.
+
+    Parameters
+    ----------
+    rows
+        The data (n, m).
+    other
+        (m, K), the factor that is held.
+    offset, norm
+        (K,), o and c above. Where c_k is 0, nothing is left of topic k.
+    relaxation
+        Exponent of the change: 1 is the update itself, more goes farther, and may go too far.
+    """
+    inverse = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
+    for_blocks(
+        lambda first, last: update_rows(
+            rows,
+            rows.block[first],
+            rows.block[last],
+            other,
+            offset,
+            inverse,
+            relaxation,
+            n_updates,
+            factor,
+        ),
+        len(rows.block) - 1,
+        1,
+        n_threads,
+    )
+
+
+@kernel
+def update_rows(
+    rows: Rows,
+    first: int,
+    last: int,
+    other: Floats,
+    offset: Floats,
+    inverse: Floats,
+    relaxation: float,
+    n_updates: int,
+    factor: Floats,
+) -> None:
+    """Update the rows `first <= i < last` of `factor` (n, K), which is mutated.
+
+    One update of row i is equivalent to `weight = other[columns]; factor[i] = inverse * (offset +
+    factor[i] * ((counts / (weight @ factor[i])) @ weight))`; `inverse` is 1 / c.
+    What the row is multiplied by is raised to the power `relaxation`.
+    """
+    n_topics = factor.shape[1]
+    total = np.empty(n_topics)
+    for i in range(first, last):
+        start, stop = rows.start[i], rows.start[i + 1]
+        columns, counts = rows.column_of[start:stop], rows.counts[start:stop]
+        row = factor[i]
+        mixed = np.empty(stop - start)
+        for _ in range(n_updates):
+            sum_over_words(columns, counts, other, row, mixed, total)
+            for k in range(n_topics):
+                updated = (offset[k] + row[k] * total[k]) * inverse[k]
+                if relaxation != 1.0 and row[k] > 0.0:
+                    updated = row[k] * (updated / row[k]) ** relaxation
+                row[k] = updated if updated >= LEAST else 0.0
+
+
+def log_mixtures(rows: Rows, other: Floats, factor: Floats, n_threads: int) -> float:
+    """Σ y log ŷ over all entries, `factor` (n, K) and `other` (m, K) being what mixes to ŷ."""
+    each = np.empty(len(factor))
+    for_blocks(
+        lambda first, last: log_mixtures_of_rows(
+            rows, rows.block[first], rows.block[last], other, factor, each
+        ),
+        len(rows.block) - 1,
+        1,
+        n_threads,
+    )
+    return float(each.sum())
+
+
+@kernel
+def log_mixtures_of_rows(
+    rows: Rows, first: int, last: int, other: Floats, factor: Floats, each: Floats
+) -> None:
+    """Fill `each[first:last]` with Σ_j y_j log ŷ_j of rows."""
+    for i in range(first, last):
+        start, stop = rows.start[i], rows.start[i + 1]
+        mixed = np.empty(stop - start)
+        mix_topics(rows.column_of[start:stop], other, factor[i], mixed)
+        total = 0.0
+        for j in range(stop - start):
+            total += rows.counts[start + j] * np.log(TINY + mixed[j])
+        each[i] = total

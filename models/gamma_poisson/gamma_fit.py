@@ -1,0 +1,57 @@
+"""Maximum likelihood of a Gamma distribution, for the scores of each topic.
+
+Of n values x the likelihood knows their mean and their mean log alone. The rate is shape / mean,
+and the shape r solves log r - ψ(r) = s, s = log mean(x) - mean(log x), which is not negative. The
+iteration is the generalised Newton step of Minka 2002, Estimating a Gamma distribution, eq. 10:
+
+    1/r ← 1/r + (log r - ψ(r) - s) / (r² (1/r - ψ'(r)))
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import polygamma, psi
+
+Floats = NDArray[np.float64]
+
+MOST_SHAPE = 1e6
+"""Of values that are all but equal, the shape would be infinite."""
+
+LEAST_SCORE = 1e-2
+"""Scores, in tokens, count as at least this much: factorisations without a prior make many of them
+all but 0, whose logarithms say how long it was trained, not how they are distributed."""
+
+LEAST_RATE, MOST_RATE = 1e-12, 1e12
+"""Rates stay in between, so that p = 1 / (1 + rate) is strictly between 0 and 1."""
+
+
+def gamma_shape(log_mean_minus_mean_log: Floats, n_iterations: int = 30) -> Floats:
+    """Maximum likelihood shapes r (n,) for s (n,); `MOST_SHAPE` at most."""
+    # log r - ψ(r) is 1 / 2r for large r: below this s the shape would be above the largest.
+    s = np.maximum(np.asarray(log_mean_minus_mean_log, dtype=np.float64), 0.5 / MOST_SHAPE)
+    shape = (3.0 - s + np.sqrt((s - 3.0) ** 2 + 24.0 * s)) / (12.0 * s)
+    for _ in range(n_iterations):
+        slope = shape * (1.0 - shape * polygamma(1, shape))
+        updated = 1.0 / (1.0 / shape + (np.log(shape) - psi(shape) - s) / slope)
+        done = np.abs(updated - shape) <= 1e-13 * shape
+        shape = updated
+        if done.all():
+            break
+    bounded: Floats = np.minimum(shape, MOST_SHAPE)
+    return bounded
+
+
+def fit_scores(scores: Floats, least: float = LEAST_SCORE) -> tuple[Floats, Floats]:
+    """Shapes and rates (K,) of the Gamma distributions of the columns of `scores` (D, K).
+
+    Scores below `least` count as `least`. A topic that no document has more of has the shape 1,
+    and a mean of `least`.
+    """
+    values = np.maximum(scores, least)
+    mean = values.mean(axis=0)
+    used = scores.max(axis=0, initial=0.0) > least
+    shape = np.ones(scores.shape[1])
+    spread = np.log(mean) - np.log(values).mean(axis=0)
+    shape[used] = gamma_shape(spread[used])
+    return shape, np.clip(shape / mean, LEAST_RATE, MOST_RATE)

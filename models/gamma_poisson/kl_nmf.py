@@ -1,0 +1,162 @@
+"""Non-negative matrix factorisation of counts under the Kullback-Leibler divergence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+from sklearn.utils.validation import check_is_fitted
+
+from models.gamma_poisson.factor_estimator import Counts, FactorEstimator
+from models.gamma_poisson.factor_state import KLNMFState
+from models.gamma_poisson.factor_updates import log_mixtures, update_factor
+from models.gamma_poisson.gamma_fit import fit_scores
+from models.gamma_poisson.topics import GammaPoissonTopics
+from models.parallel import effective_n_jobs
+
+Floats = NDArray[np.float64]
+
+
+class KLNMF(FactorEstimator):
+    """Factors Θ (D, K) and φ (K, V), not negative, whose product ŷ diverges least from counts y.
+
+        D(y | ŷ) = Σ_dw y_dw log(y_dw / ŷ_dw) - y_dw + ŷ_dw
+
+    This is -log p(y) for y_dw ~ Poisson(ŷ_dw), up to what depends on the counts alone. The updates
+    are the multiplicative ones of Lee & Seung 2001, relaxed (see `FactorEstimator`).
+
+    Memory, in bytes: 24·(D + V)·K for factors, and 24 for each entry of `X`.
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    n_iter : int
+        Sweeps that `fit` makes at most. A sweep updates Θ, then φ.
+    tolerance : float
+        Training ends after a sweep that lowers the divergence by no more than this share of it.
+    doc_updates : int
+        Updates of Θ a sweep. More than one costs less than a sweep each, but hardly ever pays.
+    relaxation : float
+        Largest exponent of updates, from 1, plain updates, to below 2.
+    init : "random" or a pair of arrays
+        Where to start: scores Θ (D, K) and topics φ (K, V). What is 0 stays 0.
+    random_state : int, numpy Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Attributes
+    ----------
+    components_ : array (K, V)
+        φ, on the scale of the factorisation.
+    reconstruction_err_ : float
+        √(2 D), as scikit-learn's `NMF` has it.
+    topics_ : GammaPoissonTopics
+        φ with rows that sum to 1, and as the prior of scores, which the factorisation has none of,
+        the most likely Gamma distribution of its own (see `models.gamma_poisson.gamma_fit`).
+    n_iter_ : int
+        Sweeps made.
+    state_ : KLNMFState
+        What training continues from; Θ is its `doc_topic`.
+    seed_ : int
+        The seed in use.
+    """
+
+    _sign = -1.0
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        n_iter: int = 200,
+        tolerance: float = 1e-5,
+        doc_updates: int = 1,
+        relaxation: float = 1.8,
+        init: Any = "random",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.n_iter = n_iter
+        self.tolerance = tolerance
+        self.doc_updates = doc_updates
+        self.relaxation = relaxation
+        self.init = init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def components_(self) -> Floats:
+        """φ (K, V), as the factorisation has it."""
+        check_is_fitted(self, "state_")
+        return self.state_.word_topic.T
+
+    @property
+    def reconstruction_err_(self) -> float:
+        """√(2 D)."""
+        check_is_fitted(self, "state_")
+        return float(np.sqrt(2.0 * max(0.0, self.state_.objective)))
+
+    @property
+    def topics_(self) -> GammaPoissonTopics:
+        """Topics, and the prior that fits the scores best; made anew at each call.
+
+        A topic of which nothing is left is even over all words, and next to nothing is expected of
+        it.
+        """
+        check_is_fitted(self, "state_")
+        weight = self.state_.word_topic
+        total = weight.sum(axis=0)
+        shape, rate = fit_scores(self.state_.doc_topic * total)
+        even = np.full_like(weight, 1.0 / len(weight))
+        topic_word = np.divide(weight, total, out=even, where=total > 0).T
+        return GammaPoissonTopics(topic_word, shape, 1.0 / (1.0 + rate))
+
+    def _starting_state(
+        self, data: Counts, doc_topic: Floats, word_topic: Floats, seed: int
+    ) -> KLNMFState:
+        del data
+        return KLNMFState(
+            doc_topic=doc_topic,
+            word_topic=word_topic,
+            objective=np.inf,
+            gain=np.inf,
+            relaxation=1.0,
+            n_sweeps=0,
+            n_documents=0,
+            seed=seed,
+        )
+
+    def _constant_of(self, data: Floats) -> float:
+        return float((xlogy(data, data) - data).sum())
+
+    def _objective_of(self, data: Counts, state: KLNMFState) -> float:
+        n_threads = effective_n_jobs(self.n_jobs)
+        mixed = log_mixtures(data.rows, state.word_topic, state.doc_topic, n_threads)
+        expected = state.doc_topic.sum(axis=0) @ state.word_topic.sum(axis=0)
+        return float(data.constant - mixed + expected)
+
+    def _update(self, data: Counts, state: KLNMFState, relaxation: float) -> None:
+        none, n_threads = np.zeros(self.n_topics), effective_n_jobs(self.n_jobs)
+        update_factor(
+            data.rows,
+            state.word_topic,
+            none,
+            state.word_topic.sum(axis=0),
+            state.doc_topic,
+            relaxation=relaxation,
+            n_updates=self.doc_updates,
+            n_threads=n_threads,
+        )
+        update_factor(
+            data.columns,
+            state.doc_topic,
+            none,
+            state.doc_topic.sum(axis=0),
+            state.word_topic,
+            relaxation=relaxation,
+            n_threads=n_threads,
+        )

@@ -1,0 +1,73 @@
+"""The distribution of lengths against SciPy's, and where numbers get large."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from evaluation.gamma_poisson.length import log_length_probability
+from models import GammaPoissonTopics
+from tests.evaluation.gamma_poisson.models_of import arrays_of, model_of
+from tests.oracles.gamma_poisson_likelihood import length_probabilities, simulated_documents
+
+
+@pytest.mark.parametrize(("r", "p"), [(0.3, 0.01), (2.5, 0.5), (40.0, 0.9)])
+def test_of_one_topic_it_is_negative_binomial(r, p):
+    topics = GammaPoissonTopics([[0.5, 1.2]], [r], [p])
+    n = np.arange(160)
+    expected = stats.nbinom.logpmf(n, r, (1 - p) / (1 - p + 1.7 * p))
+    assert_allclose(log_length_probability(topics, n), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_several_it_is_their_convolution(seed):
+    topics = model_of(seed, n_topics=3)
+    found = np.exp(log_length_probability(topics, np.arange(60)))
+    assert_allclose(found, length_probabilities(59, *arrays_of(topics)), rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("r", "p"), [([2.0, 1.5], 0.9995), ([1500.0, 700.0], 0.7), ([0.01, 0.02], 0.9999)]
+)
+def test_thousands_of_tokens(r, p):
+    """Topics with the same Q together make one negative binomial number."""
+    topics = GammaPoissonTopics([[0.5, 0.5], [0.2, 0.8]], r, [p, p])
+    n = np.array([5000, 0, 1, 4999, 2500])
+    found = log_length_probability(topics, n)
+    assert_allclose(found, stats.nbinom.logpmf(n, sum(r), 1 - p), rtol=1e-9)
+
+
+@pytest.mark.xfail(strict=True, reason="powers of a small Q underflow: log p is -infinity")
+def test_lengths_so_improbable_that_they_underflow():
+    topics = GammaPoissonTopics([[0.5, 1.2]], [0.3], [0.01])
+    n = np.arange(300)
+    expected = stats.nbinom.logpmf(n, 0.3, 0.99 / (0.99 + 0.017))
+    assert_allclose(log_length_probability(topics, n), expected, rtol=1e-11)
+
+
+def test_a_topic_without_words_has_no_part_in_it():
+    one = GammaPoissonTopics([[0.5, 1.2]], [0.7], [0.4])
+    two = GammaPoissonTopics([[0.5, 1.2], [0.0, 0.0]], [0.7, 5.0], [0.4, 0.9])
+    n = np.arange(20)
+    assert_allclose(log_length_probability(two, n), log_length_probability(one, n), rtol=1e-13)
+
+
+def test_lengths_of_drawn_documents():
+    topics = model_of(1, n_topics=3)
+    drawn = simulated_documents(*arrays_of(topics), 20_000, np.random.default_rng(0)).sum(axis=1)
+    observed = np.bincount(np.minimum(drawn, 12), minlength=13)
+    p = np.exp(log_length_probability(topics, np.arange(12)))
+    expected = 20_000 * np.append(p, 1 - p.sum())
+    assert stats.chisquare(observed, expected).pvalue > 1e-4
+    # Negative control: lengths of documents one token longer.
+    assert stats.chisquare(np.roll(observed, 1), expected).pvalue < 1e-4
+
+
+def test_shapes_and_refusals():
+    topics = model_of(0)
+    assert log_length_probability(topics, []).shape == (0,)
+    assert log_length_probability(topics, [0])[0] == pytest.approx(topics.tilted.log_empty)
+    with pytest.raises(ValueError, match="cannot have -1"):
+        log_length_probability(topics, [3, -1])

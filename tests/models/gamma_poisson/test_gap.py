@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse, stats
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from models.gamma_poisson import factor_updates
+from models.gamma_poisson.gap import GaP
+from models.gamma_poisson.topics import GammaPoissonTopics
+from tests.models.gamma_poisson.factorisations import (
+    assert_same_state,
+    block_counts,
+    carried,
+    match,
+    random_counts,
+)
+
+RATES = ["length", "common", "topic", 0.5]
+
+
+def fitted(counts, **settings):
+    return GaP(**{"n_topics": 3, "n_iter": 8, "random_state": 0, **settings}).fit(counts)
+
+
+def log_joint(counts, state, shape):
+    """log p(y, θ | φ, a, b) by scipy's densities."""
+    likelihood = stats.poisson.logpmf(counts.toarray(), state.doc_topic @ state.word_topic.T)
+    prior = stats.gamma.logpdf(state.doc_topic, shape, scale=1.0 / state.rate)
+    return likelihood.sum() + prior.sum()
+
+
+# --- the objective --------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 4),
+    st.sampled_from(RATES),
+    st.sampled_from([1.0, 1.1, 4.0]),
+    st.sampled_from([1.0, 1.8]),
+    st.integers(1, 3),
+)
+def test_the_log_joint_never_falls(seed, n_topics, rate, shape, relaxation, doc_updates):
+    counts = random_counts(seed)
+    model = GaP(
+        n_topics,
+        shape=shape,
+        rate=rate,
+        n_iter=25,
+        relaxation=relaxation,
+        doc_updates=doc_updates,
+        random_state=seed,
+    )
+    objectives = [step.objective for step in model.iterate(counts)]
+    assert (np.diff(objectives) >= 0).all()
+    assert_allclose(model.state_.word_topic.sum(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("rate", [*RATES, [0.1, 0.2, 3.0]])
+@pytest.mark.parametrize("shape", [1.0, 1.1, [1.0, 2.0, 1.5]])
+def test_the_objective_is_the_log_joint(rate, shape):
+    counts = random_counts()
+    for n_iter in (1, 8):
+        model = fitted(counts, rate=rate, shape=shape, n_iter=n_iter)
+        expected = log_joint(counts, model.state_, np.asarray(shape))
+        assert_allclose(model.state_.objective, expected, rtol=1e-10)
+
+
+def test_a_plain_sweep_is_the_papers_em_step():
+    counts = random_counts()
+    y, rng, shape = counts.toarray(), np.random.default_rng(1), np.array([1.1, 1.4, 3.0])
+    theta, phi = rng.gamma(2.0, size=(60, 3)), rng.dirichlet(np.ones(12), size=3)
+    model = GaP(3, shape=shape, rate="topic", n_iter=1, init=(theta, phi)).fit(counts)
+    rate = shape / theta.mean(axis=0)
+    theta = (shape - 1 + theta * ((y / (theta @ phi)) @ phi.T)) / (rate + 1)
+    phi = phi * (theta.T @ (y / (theta @ phi)))
+    phi /= phi.sum(axis=1, keepdims=True)
+    assert_allclose(model.state_.doc_topic, theta, rtol=1e-10)
+    assert_allclose(model.state_.word_topic.T, phi, rtol=1e-10)
+    assert_allclose(model.state_.rate, shape / theta.mean(axis=0), rtol=1e-10)
+
+
+def test_no_scores_nearby_are_more_probable():
+    """The log joint at the end has no slope in θ, whose prior keeps it from 0."""
+    counts = random_counts(n_docs=20)
+    model = fitted(counts, n_iter=5000, tolerance=0.0, shape=2.0, rate=0.5)
+    state = model.state_
+    best = log_joint(counts, state, 2.0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        step = np.exp(0.01 * rng.standard_normal(state.doc_topic.shape))
+        moved = carried(state)
+        moved.doc_topic = state.doc_topic * step
+        assert log_joint(counts, moved, 2.0) < best
+
+
+def test_a_rate_of_its_own_lets_a_rare_topic_fade():
+    """Which is why it is not the default: documents have 0.2 tokens of the second topic."""
+    rng = np.random.default_rng(0)
+    counts = np.hstack([rng.poisson(5.0, size=(200, 6)), rng.poisson(0.1, size=(200, 2))])
+    start = np.kron(np.eye(2), np.ones(6))[:, :8] / [[6.0], [2.0]] + 1e-3
+    init = (np.ones((200, 2)), start)
+    faded = GaP(2, rate="topic", n_iter=300, init=init).fit(counts)
+    assert faded.state_.rate[1] > 1e4
+    held = GaP(2, n_iter=300, init=init).fit(counts)
+    assert_allclose(held.state_.rate, 2 * 1.1 / (counts.sum() / 200))
+
+
+# --- what is learned ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", ["length", "common", "topic"])
+def test_planted_topics_are_found_again(rate):
+    counts, truth, tokens = block_counts(1)
+    model = fitted(counts, n_iter=400, tolerance=1e-9, rate=rate)
+    topics = model.topics_
+    assert isinstance(topics, GammaPoissonTopics)
+    matched = match(topics.topic_word, truth)
+    assert_allclose(topics.topic_word, truth[matched], atol=1e-4)
+    mode = (0.1 + tokens[:, matched]) / (1.0 + topics.rate)
+    assert_allclose(model.state_.doc_topic, mode, atol=0.02)
+    assert_allclose(topics.shape, 1.1)
+    assert_allclose(topics.rate, model.state_.rate)
+
+
+def test_lengths_are_expected_as_they_are():
+    counts = random_counts(rate=2.0)
+    topics = fitted(counts, shape=[1.1, 2.0, 1.3]).topics_
+    assert_allclose((topics.shape / topics.rate).sum(), counts.sum() / 60)
+
+
+def test_documents_and_words_without_tokens():
+    counts = random_counts().toarray()
+    counts[[0, 7]] = 0
+    counts[:, 3] = 0
+    model = fitted(sparse.csr_array(counts))
+    topics = model.topics_
+    assert_array_equal(topics.topic_word[:, 3], 0.0)
+    assert_allclose(model.state_.doc_topic[[0, 7]], 0.1 / (1.0 + model.state_.rate[0]))
+    mean = topics.shape / (topics.rate + 1.0)
+    assert_allclose(model.transform(counts)[[0, 7]], [mean, mean], rtol=1e-6)
+    for shape in (1.0, 1.1):
+        nothing = fitted(np.zeros((5, 4), dtype=np.int32), shape=shape, rate="topic").topics_
+        assert_allclose(nothing.topic_word.sum(axis=1), 1.0)
+
+
+# --- the same bits --------------------------------------------------------------------------------
+
+
+def test_threads_change_no_bit(monkeypatch):
+    monkeypatch.setattr(factor_updates, "ENTRIES_A_BLOCK", 20)
+    states = [fitted(random_counts(), rate="topic", n_jobs=n_jobs).state_ for n_jobs in (1, 2, 4)]
+    for other in states[1:]:
+        assert_same_state(states[0], other)
+
+
+@pytest.mark.parametrize("rate", ["length", "common"])
+def test_resumed_is_uninterrupted(rate):
+    settings = {"n_iter": 14, "tolerance": 0.0, "rate": rate}
+    whole = fitted(random_counts(), **settings)
+    first = GaP(3, random_state=0, **settings)
+    for step in first.iterate(random_counts()):
+        if step.n_sweeps == 5:
+            break
+    second = GaP(3, **settings)
+    steps = [s.n_sweeps for s in second.iterate(random_counts(), state=carried(first.state_))]
+    assert steps == list(range(6, 15))
+    assert_same_state(second.state_, whole.state_)
+    assert_array_equal(second.topics_.topic_word, whole.topics_.topic_word)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("shape", value) for value in (0.99, -1.0, np.nan, np.inf, "a", [1.1], [1.1, 0.5, 2.0], None)]
+    + [("rate", value) for value in (0.0, -1.0, np.nan, np.inf, "each", [1.0], [1.0, 1.0, 0.0])]
+    + [("rate", {}), ("n_topics", 0), ("relaxation", 2.5), ("init", "nndsvd")],
+)
+def test_a_bad_setting_is_named(name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        GaP(**{"n_topics": 3, "random_state": 0, name: value}).fit(random_counts())
+
+
+def test_shapes_below_1_are_refused_with_the_reason():
+    with pytest.raises(ValueError, match="has no mode"):
+        fitted(random_counts(), shape=0.5)
+
+
+def test_an_empty_topic_to_start_from_is_refused():
+    topics = np.ones((3, 12))
+    topics[2] = 0.0
+    with pytest.raises(ValueError, match="topic 2"):
+        fitted(random_counts(), init=(np.ones((60, 3)), topics))
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_bad_counts_are_refused(bad):
+    counts = random_counts().toarray().astype(float)
+    counts[3, 4] = bad
+    with pytest.raises(ValueError, match=r"Negative|NaN|inf"):
+        fitted(counts)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([GaP(3, n_iter=3, random_state=0), GaP(2, n_iter=20, rate="topic")])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)

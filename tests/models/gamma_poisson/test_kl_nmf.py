@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse, stats
+from sklearn.base import clone
+from sklearn.decomposition import NMF
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from models.gamma_poisson import factor_updates
+from models.gamma_poisson.gamma_fit import LEAST_SCORE
+from models.gamma_poisson.kl_nmf import KLNMF
+from models.gamma_poisson.topics import GammaPoissonTopics
+from tests.models.gamma_poisson.factorisations import (
+    assert_same_state,
+    block_counts,
+    carried,
+    match,
+    random_counts,
+)
+
+
+def fitted(counts, **settings):
+    return KLNMF(**{"n_topics": 3, "n_iter": 8, "random_state": 0, **settings}).fit(counts)
+
+
+def start_of(counts, n_topics, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.gamma(2.0, size=(counts.shape[0], n_topics)), rng.gamma(
+        2.0, size=(n_topics, counts.shape[1])
+    )
+
+
+def sklearn_divergences(counts, start, n_iter):
+    """After each iteration, by fits that are one longer each."""
+    found = []
+    for n in range(1, n_iter + 1):
+        model = NMF(
+            start[1].shape[0],
+            solver="mu",
+            beta_loss="kullback-leibler",
+            init="custom",
+            tol=0.0,
+            max_iter=n,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scores = model.fit_transform(counts, W=start[0].copy(), H=start[1].copy())
+        found.append((model.reconstruction_err_, scores, model.components_))
+    return found
+
+
+# --- the objective --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_topics", [1, 4])
+@pytest.mark.parametrize("fraction", [1.0, 0.7])
+def test_plain_updates_are_scikit_learns(n_topics, fraction):
+    counts = sparse.csr_array(fraction * random_counts().toarray())
+    start = start_of(counts, n_topics)
+    expected = sklearn_divergences(counts, start, 12)
+    model = KLNMF(n_topics, n_iter=12, tolerance=0.0, relaxation=1.0, init=start)
+    for step in model.iterate(counts):
+        error, scores, components = expected[step.n_sweeps - 1]
+        assert_allclose(step.objective, error**2 / 2, rtol=1e-10)
+        assert_allclose(model.reconstruction_err_, error, rtol=1e-10)
+        assert_allclose(model.state_.doc_topic, scores, rtol=1e-9)
+        assert_allclose(model.components_, components, rtol=1e-9)
+    assert model.n_iter_ == 12 or n_topics == 1  # which is there after a sweep
+
+
+def test_relaxed_updates_come_farther_than_scikit_learns():
+    counts, _, _ = block_counts(0)
+    start = start_of(counts, 5)
+    target = sklearn_divergences(counts, start, 40)[-1][0] ** 2 / 2
+    relaxed = KLNMF(5, n_iter=40, tolerance=0.0, init=start)
+    reached = [step.n_sweeps for step in relaxed.iterate(counts) if step.objective <= target]
+    assert reached[0] <= 30
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([1.0, 1.8, 1.99]), st.integers(1, 3)
+)
+def test_the_divergence_never_rises(seed, n_topics, relaxation, doc_updates):
+    counts = random_counts(seed, rate=0.5)
+    model = KLNMF(
+        n_topics, n_iter=40, relaxation=relaxation, doc_updates=doc_updates, random_state=seed
+    )
+    objectives = [step.objective for step in model.iterate(counts)]
+    assert (np.diff(objectives) <= 0).all()
+    mixed = model.state_.doc_topic @ model.components_
+    y = counts.toarray()
+    expected = stats.poisson.logpmf(y, y).sum() - stats.poisson.logpmf(y, mixed).sum()
+    assert_allclose(objectives[-1], expected, rtol=1e-9)
+
+
+def test_a_sweep_that_went_too_far_is_made_again(monkeypatch):
+    """With exponents up to 8, which no setting allows, some do, and the divergence still falls."""
+    monkeypatch.setattr(KLNMF, "check_settings", lambda self: None)
+    model = KLNMF(4, n_iter=60, tolerance=0.0, relaxation=8.0, random_state=0)
+    steps = list(model.iterate(random_counts()))
+    assert (np.diff([step.objective for step in steps]) <= 0).all()
+    assert (np.diff([step.relaxation for step in steps]) < 0).any()
+
+
+def test_training_ends_when_sweeps_gain_little():
+    model = fitted(random_counts(), n_iter=500, tolerance=1e-3)
+    assert 2 < model.n_iter_ < 100
+    assert model.state_.gain <= 1e-3 * model.state_.objective
+    longer = fitted(random_counts(), n_iter=500, tolerance=1e-5)
+    assert longer.n_iter_ > model.n_iter_
+    assert list(model.iterate(random_counts(), state=carried(model.state_))) == []
+
+
+# --- what is learned ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_planted_topics_are_found_again(seed):
+    counts, truth, tokens = block_counts(seed)
+    model = fitted(counts, n_iter=400, tolerance=1e-9, random_state=seed)
+    topics = model.topics_
+    assert isinstance(topics, GammaPoissonTopics)
+    matched = match(topics.topic_word, truth)
+    # Without a prior, some of the noise is explained too, but less than there is: a share of 0.2
+    # in about 4,000 tokens has a standard error of 0.006, and 0.006 of 80 tokens are 0.5.
+    assert_allclose(topics.topic_word, truth[matched], atol=0.006)
+    found = model.state_.doc_topic * model.state_.word_topic.sum(axis=0)
+    assert_allclose(found, tokens[:, matched], atol=0.5)
+
+
+def test_topics_have_the_prior_that_fits_their_scores():
+    counts, _, _ = block_counts(0)
+    model = fitted(counts, n_iter=100, relaxation=1.0)  # plain updates of φ keep the total
+    topics = model.topics_
+    assert_allclose(topics.topic_word.sum(axis=1), 1.0)
+    scores = model.state_.doc_topic * model.state_.word_topic.sum(axis=0)
+    assert_allclose(scores.sum(), counts.sum())
+    for k in range(3):
+        shape, _, scale = stats.gamma.fit(np.maximum(scores[:, k], LEAST_SCORE), floc=0.0)
+        assert_allclose(topics.shape[k], shape, rtol=1e-5)
+        assert_allclose(topics.rate[k], 1.0 / scale, rtol=1e-5)
+
+
+def test_documents_without_tokens_have_scores_of_the_prior():
+    counts = random_counts().toarray()
+    counts[[0, 7]] = 0
+    model = fitted(sparse.csr_array(counts))
+    topics = model.topics_
+    assert_array_equal(model.state_.doc_topic[[0, 7]], 0.0)
+    mean = topics.shape / (topics.rate + 1.0)  # what is left of the prior, as no word was seen
+    assert_allclose(model.transform(counts)[[0, 7]], [mean, mean], rtol=1e-6)
+
+
+def test_words_that_do_not_occur_have_no_weight():
+    counts = random_counts().toarray()
+    counts[:, [3, 11]] = 0
+    model = fitted(sparse.csr_array(counts))
+    assert_array_equal(model.components_[:, [3, 11]], 0.0)
+    assert (model.components_.sum(axis=0)[[0, 4]] > 0).all()
+
+
+def test_nothing_to_learn_from():
+    model = fitted(np.zeros((5, 4), dtype=np.int32))
+    assert model.state_.objective == 0.0
+    assert_allclose(model.topics_.topic_word.sum(axis=1), 1.0)
+    assert np.isfinite(model.transform(np.eye(2, 4))).all()
+
+
+def test_a_topic_of_which_nothing_is_left():
+    scores, topics = start_of(random_counts(), 3)
+    scores[:, 1] = 0.0
+    model = KLNMF(3, n_iter=3, init=(scores, topics)).fit(random_counts())
+    assert_array_equal(model.components_[1], 0.0)
+    found = model.topics_
+    assert_allclose(found.topic_word[1], 1 / 12)
+    assert_allclose(found.shape[1] / found.rate[1], LEAST_SCORE)
+    topics[1] = 0.0
+    other = KLNMF(3, n_iter=3, init=(start_of(random_counts(), 3)[0], topics)).fit(random_counts())
+    assert_array_equal(other.state_.doc_topic[:, 1], 0.0)
+    assert np.isfinite(other.topics_.topic_word).all()
+
+
+# --- the same bits --------------------------------------------------------------------------------
+
+
+def test_threads_change_no_bit(monkeypatch):
+    monkeypatch.setattr(factor_updates, "ENTRIES_A_BLOCK", 20)
+    states = [fitted(random_counts(), n_jobs=n_jobs).state_ for n_jobs in (1, 2, 4)]
+    for other in states[1:]:
+        assert_same_state(states[0], other)
+
+
+@pytest.mark.parametrize("stop", [1, 9])
+def test_resumed_is_uninterrupted(stop):
+    settings = {"n_iter": 14, "tolerance": 0.0}
+    whole = fitted(random_counts(), **settings)
+    first = KLNMF(3, random_state=0, **settings)
+    for step in first.iterate(random_counts()):
+        if step.n_sweeps == stop:
+            break
+    second = KLNMF(3, **settings)
+    steps = [s.n_sweeps for s in second.iterate(random_counts(), state=carried(first.state_))]
+    assert steps == list(range(stop + 1, 15))
+    assert_same_state(second.state_, whole.state_)
+    assert whole.state_.n_documents == 14 * 60
+    assert_array_equal(second.topics_.topic_word, whole.topics_.topic_word)
+    resumed = KLNMF(3, **settings).resume(random_counts(), whole.state_)
+    assert_array_equal(resumed.transform(random_counts()), whole.transform(random_counts()))
+
+
+def test_seeds():
+    counts = random_counts()
+    drawn = fitted(counts, random_state=None)
+    assert_same_state(drawn.state_, fitted(counts, random_state=drawn.seed_).state_)
+    assert (fitted(counts, random_state=1).state_.doc_topic != drawn.state_.doc_topic).any()
+    for kind in (np.float32, np.int64, np.uint8):
+        assert_same_state(fitted(counts.astype(kind)).state_, fitted(counts).state_)
+    assert_same_state(fitted(counts.toarray()).state_, fitted(counts).state_)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (name, value)
+        for name in ("n_topics", "n_iter", "doc_updates")
+        for value in (0, -1, 2.0, "3", True, None)
+    ]
+    + [("tolerance", value) for value in (-1e-9, np.nan, np.inf, "0", None, True)]
+    + [("relaxation", value) for value in (0.9, 2.0, np.nan, "1", None, True)]
+    + [("init", value) for value in ("nndsvd", None, 1, (1, 2, 3))]
+    + [("init", (np.ones((60, 2)), np.ones((3, 12)))), ("init", (np.ones((60, 3)), np.ones(12)))]
+    + [("init", (np.full((60, 3), bad), np.ones((3, 12)))) for bad in (-1.0, np.nan, np.inf)]
+    + [("n_jobs", value) for value in (0, 1.5, "2", True)]
+    + [("random_state", value) for value in ("0", 1.5, [1], True)],
+)
+def test_a_bad_setting_is_named(name, value):
+    model = KLNMF(**{"n_topics": 3, "random_state": 0, name: value})
+    with pytest.raises((ValueError, TypeError), match=name):
+        model.fit(random_counts())
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_bad_counts_are_refused(bad, as_sparse):
+    counts = random_counts().toarray().astype(float)
+    counts[3, 4] = bad
+    counts = sparse.csr_array(counts) if as_sparse else counts
+    model = fitted(random_counts())
+    for call in (clone(model).fit, model.transform):
+        with pytest.raises(ValueError, match=r"Negative|NaN|inf"):
+            call(counts)
+
+
+def test_a_state_of_other_data_is_refused():
+    state = fitted(random_counts()).state_
+    for counts, n_topics in ((random_counts(n_docs=59), 3), (random_counts(), 4)):
+        with pytest.raises(ValueError, match="the state is of"):
+            next(KLNMF(n_topics).iterate(counts, state=state))
+
+
+def test_not_fitted():
+    model = KLNMF(3)
+    for use in (
+        lambda: model.topics_,
+        lambda: model.components_,
+        lambda: model.reconstruction_err_,
+        lambda: model.n_iter_,
+        lambda: model.seed_,
+        lambda: model.transform(random_counts()),
+    ):
+        with pytest.raises(NotFittedError):
+            use()
+
+
+@pytest.mark.slow
+@parametrize_with_checks([KLNMF(3, n_iter=3, random_state=0), KLNMF(2, relaxation=1.0)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
