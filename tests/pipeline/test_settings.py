@@ -95,7 +95,10 @@ def test_dashes_will_do_in_the_file(tmp_path: Path) -> None:
         ("[train]\nno_above = [1]", "no_above must be a number, found [1]"),
         ("[train]\nseed = ''", "seed must be a whole number, found ''"),
         ("[train]\nalpha = [0.1]", "alpha must be a text"),
-        ("[train]\nmodel = 'offline'", "model must be one of online, gibbs; found 'offline'"),
+        (
+            "[train]\nmodel = 'offline'",
+            "model must be one of online, gibbs, gamma-poisson; found 'offline'",
+        ),
         ("[train]\nthreads = 0", "threads must not be 0"),
         ("[train\ntopics = 3", "not a TOML file"),
         ("[train]\nrun = '\xff'", "not a TOML file"),
