@@ -92,7 +92,7 @@ def main() -> None:
             start = random_start(counts, n_topics, seed)
             theirs, target = time_theirs(counts, start, arguments.iterations)
             line = f"K = {n_topics:4d} {target:10.0f} {arguments.iterations:6d} {theirs:9.2f}"
-            for relaxation in (1.8, 1.0):
+            for relaxation in (KLNMF().relaxation, 1.0):
                 seconds, sweeps = time_ours(counts, start, target, relaxation)
                 line += f"   {sweeps:4d} {seconds:8.2f} {seconds / theirs:8.4f}"
             print(line, flush=True)

@@ -1,12 +1,14 @@
 """How good a model is: held-out likelihood with standard errors, coherence, differences."""
 
 from evaluation.certificate import Certificate, certify
+from evaluation.checked_counts import ZeroProbabilityError
 from evaluation.coherence import Coherence, coherence
 from evaluation.comparison import Comparison, compare
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import ExactCostError
-from evaluation.log_likelihood import ZeroProbabilityError, log_likelihood
+from evaluation.log_likelihood import log_likelihood
 from evaluation.paired_difference import PairedDifference, paired_difference
+from evaluation.prediction import prediction
 from evaluation.running_text import RunningText
 from evaluation.topic_quality import diversity, exclusivity
 
@@ -26,4 +28,5 @@ __all__ = [
     "exclusivity",
     "log_likelihood",
     "paired_difference",
+    "prediction",
 ]

@@ -6,9 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from evaluation.checked_counts import check_possible, checked_counts
 from evaluation.completion import completion
 from evaluation.convention import CONVENTIONS, in_convention
 from evaluation.estimate import UNSURE_BELOW
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evaluation.estimate import Convention, LikelihoodEstimate
-    from models import Topics
 
 logger = logging.getLogger(__name__)
 
@@ -41,13 +40,6 @@ UNBIASED = {
 }
 """Methods that more samples bring to the truth, with a standard error that says how far."""
 NOT_SAMPLED = {"exact", "variational-bound"}
-MAX_COUNT = 2**53
-"""Up to here floating-point numbers hold every whole number."""
-
-
-class ZeroProbabilityError(ValueError):
-    """A document holds a word that has probability 0 in every topic: log p would be -infinity."""
-
 
 METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
     LDATopics: {
@@ -155,9 +147,9 @@ def log_likelihood(
         raise TypeError(f"smoothing must be a number, found {smoothing!r}")
     if convention is not None and convention not in CONVENTIONS:
         raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
-    documents = _check_counts(counts, topics.n_words)
+    documents = checked_counts(counts, topics.n_words)
     topics = topics.smoothed(smoothing) if smoothing else topics
-    _check_possible(topics, documents)
+    check_possible(topics, documents)
     settings: dict[str, Any] = {
         "n_samples": n_samples,
         "seed": seed_from(random_state),
@@ -206,53 +198,3 @@ def _warn_if_unsure(estimate: LikelihoodEstimate) -> None:
                 "is most likely too low, by more than its standard error says; take more samples",
                 *(f"{n_unsure:,}", f"{estimate.n_documents:,}", UNSURE_BELOW),
             )
-
-
-def _check_counts(counts: Any, n_words: int) -> sparse.csr_array:
-    try:
-        documents = sparse.csr_array(counts)
-    except (TypeError, ValueError) as error:
-        message = (
-            f"counts must be a matrix of whole numbers, found {type(counts).__name__}: {error}"
-        )
-        raise type(error)(message) from error
-    if documents.dtype.kind not in "iubf":
-        raise ValueError(f"counts must be whole numbers, found values of type {documents.dtype}")
-    if documents.ndim != 2:
-        raise ValueError(f"counts must be (n_docs, n_words), found shape {documents.shape}")
-    if documents.shape[1] != n_words:
-        raise ValueError(
-            f"counts has {documents.shape[1]} words, the model {n_words}: "
-            "count the documents against the model's vocabulary"
-        )
-    if not documents.has_canonical_format:
-        documents = documents.copy()  # the caller's arrays are left as they are
-        documents.sum_duplicates()
-    data = documents.data
-    if data.dtype.kind not in "iub" and not (np.isfinite(data) & (data == np.floor(data))).all():
-        raise ValueError("counts must be whole numbers: found NaN, infinity or a fraction")
-    if data.size and data.min() < 0:
-        raise ValueError("counts must not be negative")
-    if data.size and data.max() > MAX_COUNT:
-        raise ValueError(f"counts must not be above {MAX_COUNT}, found {data.max()}")
-    result = sparse.csr_array(
-        (data.astype(np.int64), documents.indices, documents.indptr), shape=documents.shape
-    )
-    if not data.all():  # 0 log 0 is not 0 everywhere
-        result = result.copy()
-        result.eliminate_zeros()
-    return result
-
-
-def _check_possible(topics: Topics, documents: sparse.csr_array) -> None:
-    """With alpha or r positive, a document is possible if each of its words is, in some topic."""
-    is_possible = topics.topic_word.max(axis=0) > 0
-    entries = np.flatnonzero(~is_possible[documents.indices])
-    if len(entries):
-        rows = np.searchsorted(documents.indptr, entries, side="right") - 1
-        n_others = len(np.unique(documents.indices[entries])) - 1
-        raise ZeroProbabilityError(
-            f"word {documents.indices[entries[0]]} of document {rows[0]} has probability 0 in "
-            f"every topic, and so have {n_others} other words, in {len(np.unique(rows))} "
-            "documents: leave such words out, or give smoothing, such as 1e-6"
-        )

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-RELAXATION_GROWTH = 1.1
+RELAXATION_GROWTH = 1.2
 """What the exponent is multiplied by after a sweep that made things better."""
 
-START_SHAPE = 1.0
-"""Shape of the Gamma noise, of mean 1, that a random start is multiplied by."""
+START_SHAPE = 2.0
+"""Shape of the Gamma noise, of mean 1, that a random start is multiplied by; the larger, the less
+noise."""
 
 
 class Counts(NamedTuple):
@@ -133,7 +134,7 @@ class FactorEstimator(TopicEstimator):
     def _begin(self, X: Any, state: Any) -> Counts:
         """Set `state_`, to `state` if there is one; returns the data as sweeps take them."""
         self.check_settings()
-        counts = self._check_counts(X, reset=True).astype(np.float64)
+        counts = self._check_counts(X, reset=True).astype(np.float64, copy=False)
         if state is not None:
             found = (*state.doc_topic.shape, len(state.word_topic))
             if found != (counts.shape[0], self.n_topics, counts.shape[1]):
@@ -142,7 +143,8 @@ class FactorEstimator(TopicEstimator):
                     f"topics, the data have {counts.shape[0]} documents and {counts.shape[1]} "
                     f"words, and n_topics = {self.n_topics}"
                 )
-        data = Counts(Rows.of(counts), Rows.of(counts.T.tocsr()), self._constant_of(counts.data))
+        constant = self._constant_of(counts.data)
+        data = Counts(Rows.of(counts), Rows.of(counts.T.tocsr()), constant)
         if state is None:
             seed = seed_from(self.random_state)
             state = self._starting_state(data, *self._starting_factors(counts, seed), seed)

@@ -18,9 +18,10 @@ Floats = NDArray[np.float64]
 MOST_SHAPE = 1e6
 """Of values that are all but equal, the shape would be infinite."""
 
-LEAST_SCORE = 1e-2
+LEAST_SCORE = 0.1
 """Scores, in tokens, count as at least this much: factorisations without a prior make many of them
-all but 0, whose logarithms say how long it was trained, not how they are distributed."""
+all but 0, whose logarithms say how long it was trained, not how they are distributed. Of
+0.0001, 0.001, 0.01, 0.1, 0.5 and 1, this completed held-out articles best (by 0.1 to 0.6 %)."""
 
 LEAST_RATE, MOST_RATE = 1e-12, 1e12
 """Rates stay in between, so that p = 1 / (1 + rate) is strictly between 0 and 1."""

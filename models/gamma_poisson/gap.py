@@ -32,11 +32,11 @@ class GaP(FactorEstimator):
 
     It can grow without end if b is learned. A topic with a rate of its own of which documents have
     less than a token on average fades, as ever smaller scores have ever higher densities; in
-    Wikipedia, of 25 topics 6 did within 60 sweeps. A rate that topics have in common does not let
+    Wikipedia, of 25 topics 8 did within 60 sweeps. A rate that topics have in common does not let
     them, as long as documents have more than K tokens on average, but then the model expects K
     fewer. The default holds it where the model expects documents of the length that they have.
 
-    Memory, in bytes: 24·(D + V)·K for factors, and 24 for each entry of `X`.
+    Memory, in bytes: 24·(D + 2V)·K for factors, and 24 for each entry of `X`.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class GaP(FactorEstimator):
         n_iter: int = 200,
         tolerance: float = 1e-5,
         doc_updates: int = 1,
-        relaxation: float = 1.8,
+        relaxation: float = 1.9,
         init: Any = "random",
         random_state: Any = None,
         n_jobs: int | None = None,

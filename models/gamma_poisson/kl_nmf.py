@@ -74,7 +74,7 @@ class KLNMF(FactorEstimator):
         n_iter: int = 200,
         tolerance: float = 1e-5,
         doc_updates: int = 1,
-        relaxation: float = 1.8,
+        relaxation: float = 1.9,
         init: Any = "random",
         random_state: Any = None,
         n_jobs: int | None = None,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evaluation import paired_difference
+from evaluation.completion import completion
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.experiments.buntine_estimators import ESTIMATORS, REFINED
 from evaluation.experiments.buntine_model_selection import (
@@ -20,7 +21,6 @@ from evaluation.experiments.buntine_model_selection import (
     problem,
     selection,
 )
-from evaluation.completion import completion
 from evaluation.lda.variational_bound import variational_bound
 from models import GibbsLDA
 

@@ -1,0 +1,201 @@
+"""Predicting what is left out of documents: by a plug-in estimate, or as it follows exactly.
+
+Two tasks, each of tokens in order given how many are left out:
+
+    completion        a random ⌊n/2⌋ of a document's n tokens are seen
+    word prediction   the vocabulary is cut at random into `FOLDS` parts; of each in turn it is told
+                      how many tokens a document has, and the words of the others are seen
+                      (Capdevila et al. 2018, Sec. 4, after Zhou et al. 2012)
+
+What a model says of the tokens b that are left out, given those that are seen, a, is
+
+    log p(b | a) = log E[∏_a π·q_w ∏_b π·q_w] - log E[∏_a π·q_w (π·Q)^m]
+
+over π ~ Dirichlet, where m is the number of tokens in b, and Q_k = Σ q_kw over all words that could
+have been in their places: the second term is a document with m tokens of one more word. In LDA q
+are the topics, in Gamma-Poisson models the tilted ones (see `TiltedTopics`). So whatever estimates
+the likelihood of documents says what a prediction is worth exactly, and how much a plug-in
+estimate, ∏_b s·φ_w / s·Φ with the posterior mean s of the scores, is off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from evaluation.checked_counts import check_possible, checked_counts
+from evaluation.completion import DEFAULT_SPLITS, split_tokens
+from evaluation.estimate import LikelihoodEstimate
+from evaluation.lda.exact import exact
+from evaluation.lda.left_to_right_sequential import left_to_right_sequential
+from models import GammaPoissonTopics, seed_from
+from models.gamma_poisson.tilted import TiltedTopics
+from models.lda.word_probability import log_word_probability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from models import Topics
+
+    Floats = NDArray[np.float64]
+
+FOLDS = 5
+TASKS = ("completion", "word-prediction")
+PLUG_IN = "plug-in"
+LIKELIHOODS = {"exact": exact, "left-to-right-sequential": left_to_right_sequential}
+
+
+class Part(NamedTuple):
+    """Documents with something left out."""
+
+    seen: sparse.csr_array
+    scored: sparse.csr_array
+    hidden: NDArray[np.bool_]
+    """(V,), words that tokens left out can be of."""
+
+
+def prediction(
+    model: Any,
+    counts: Any,
+    task: str = "completion",
+    method: str = PLUG_IN,
+    *,
+    n_samples: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """Log-probability of what is left out of documents, given the rest and how much it is.
+
+    The same `random_state` leaves the same tokens out, whatever the method.
+
+    Parameters
+    ----------
+    model : LDATopics or GammaPoissonTopics, or an estimator with fitted `topics_`
+    counts : sparse or dense (D, V)
+        Whole numbers, none negative.
+    task : {"completion", "word-prediction"}
+    method : {"plug-in", "exact", "left-to-right-sequential"}
+        "plug-in" is what everybody prints. "exact" is for short documents and few topics. The last
+        is the difference of two logarithms of unbiased estimates.
+    n_samples : int, optional
+        Particles of "left-to-right-sequential".
+    random_state : int, Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Returns
+    -------
+    LikelihoodEstimate
+        Of completion the mean over 4 splits, with its standard error over them; of word prediction
+        the sum over the parts of the vocabulary, so that each token is scored once. Its standard
+        error is not known, but 0 for "exact" and what is sampled for "left-to-right-sequential".
+
+    Raises
+    ------
+    ValueError
+        If there is no such task or method, or `counts` cannot be scored under the model.
+    """
+    topics: Topics = getattr(model, "topics_", model)
+    methods = (PLUG_IN, *LIKELIHOODS)
+    for name, value, allowed in (("task", task, TASKS), ("method", method, methods)):
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {allowed}, found {value!r}")
+    documents = checked_counts(counts, topics.n_words)
+    check_possible(topics, documents)
+    seed = seed_from(random_state)
+    values, variances = [], []
+    for number, part in enumerate(parts_of(documents, task, seed)):
+        if method == PLUG_IN:
+            values.append(plug_in(topics, part, task, n_jobs))
+            variances.append(np.full(documents.shape[0], np.nan))
+        else:
+            found, variance = by_likelihood(topics, part, method, n_samples, [seed, number], n_jobs)
+            values.append(found)
+            variances.append(variance)
+    n_tokens = np.asarray(documents.sum(axis=1), dtype=np.int64).ravel()
+    if task == "completion":
+        n_scored = n_tokens - n_tokens // 2
+        log_likelihood = np.mean(values, axis=0)
+        error = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+    else:
+        n_scored = n_tokens
+        log_likelihood, error = np.sum(values, axis=0), np.sqrt(np.sum(variances, axis=0))
+    directions = {PLUG_IN: "plug-in", "exact": "exact"}
+    return LikelihoodEstimate(
+        log_likelihood=log_likelihood,
+        standard_error=np.where(n_tokens > 0, error, 0.0),
+        n_tokens=n_scored,
+        method=f"{task}, {method}",
+        convention="sequence",
+        direction=directions.get(method, "biased"),  # type: ignore[arg-type]
+    )
+
+
+def parts_of(counts: sparse.csr_array, task: str, seed: int) -> Iterator[Part]:
+    """The documents `counts` (D, V) with one thing after the other left out."""
+    n_words = counts.shape[1]
+    if task == "completion":
+        for split in range(DEFAULT_SPLITS):
+            seen, scored = split_tokens(counts, np.random.default_rng([seed, split]))
+            yield Part(seen, scored, np.ones(n_words, dtype=np.bool_))
+        return
+    fold_of = np.random.default_rng([seed, 0]).permutation(n_words) % FOLDS
+    for fold in range(FOLDS):
+        hidden = fold_of == fold
+        yield Part(_columns(counts, ~hidden), _columns(counts, hidden), hidden)
+
+
+def plug_in(topics: Topics, part: Part, task: str, n_jobs: int | None) -> Floats:
+    """(D,), with the mean of the variational posterior in the place of scores or proportions."""
+    if isinstance(topics, GammaPoissonTopics):
+        if task == "completion":
+            seen_by = topics.thinned(0.5)
+        else:
+            visible = np.where(part.hidden, 0.0, topics.topic_word)
+            seen_by = GammaPoissonTopics(visible, topics.shape, topics.probability)
+        scores = seen_by.transform(part.seen, n_jobs=n_jobs)
+    else:
+        scores = topics.transform(part.seen, n_jobs=n_jobs)
+    of_all = scores @ topics.topic_word[:, part.hidden].sum(axis=1)
+    log_weight = log_word_probability(part.scored, scores, topics.word_topic, n_jobs)
+    n_scored = np.asarray(part.scored.sum(axis=1)).ravel()
+    result: Floats = np.where(n_scored > 0, log_weight - n_scored * np.log(of_all), 0.0)
+    return result
+
+
+def by_likelihood(
+    topics: Topics,
+    part: Part,
+    method: str,
+    n_samples: int | None,
+    seeds: list[int],
+    n_jobs: int | None,
+) -> tuple[Floats, Floats]:
+    """(D,), the difference of the two terms, and its variance; both are sampled independently."""
+    weighted = topics.tilted if isinstance(topics, GammaPoissonTopics) else topics
+    any_hidden = weighted.topic_word[:, part.hidden].sum(axis=1, keepdims=True)
+    wider = TiltedTopics(np.hstack([weighted.topic_word, any_hidden]), weighted.alpha, 0.0)
+    n_scored = np.asarray(part.scored.sum(axis=1), dtype=np.int64).reshape(-1, 1)
+    hiding = sparse.csr_array(sparse.hstack([part.seen, sparse.csr_array(n_scored)]))
+    whole = sparse.csr_array(part.seen + part.scored)
+    settings: dict[str, Any] = {"n_samples": n_samples, "n_jobs": n_jobs}
+    first, second = np.random.SeedSequence(seeds).generate_state(2).tolist()
+    both = LIKELIHOODS[method](weighted, whole, seed=first, **settings)
+    seen = LIKELIHOODS[method](wider, hiding, seed=second, **settings)
+    return (
+        both.log_likelihood - seen.log_likelihood,
+        both.standard_error**2 + seen.standard_error**2,
+    )
+
+
+def _columns(counts: sparse.csr_array, kept: NDArray[np.bool_]) -> sparse.csr_array:
+    """`counts` (D, V) of the words that are `kept` (V,), and zeros in other columns."""
+    result = counts.copy()
+    result.data = np.where(kept[result.indices], result.data, 0)
+    result.eliminate_zeros()
+    return result

@@ -1,0 +1,145 @@
+"""Predictions of both families: exact ones are distributions, plug-in ones only near them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from evaluation import ZeroProbabilityError, log_likelihood, prediction
+from evaluation.prediction import TASKS, Part, by_likelihood, parts_of, plug_in
+from models import GammaPoissonTopics, LDATopics
+
+
+def lda(n_topics=3, n_words=6, seed=0, alpha=0.5):
+    rng = np.random.default_rng(seed)
+    return LDATopics(rng.dirichlet(np.full(n_words, 0.4), n_topics), np.full(n_topics, alpha))
+
+
+def gamma_poisson(n_topics=3, n_words=6, seed=0):
+    rng = np.random.default_rng(seed)
+    topic_word = rng.dirichlet(np.full(n_words, 0.4), n_topics) * rng.gamma(3, 1, (n_topics, 1))
+    return GammaPoissonTopics(
+        topic_word, rng.uniform(0.2, 1.5, n_topics), rng.uniform(0.3, 0.9, n_topics)
+    )
+
+
+MODELS = pytest.mark.parametrize("topics", [lda(), gamma_poisson()], ids=["lda", "gamma-poisson"])
+
+
+def simulated(topics, n_docs, rng, length=12):
+    if isinstance(topics, LDATopics):
+        theta = rng.dirichlet(topics.alpha, n_docs) @ topics.topic_word
+        return np.array([rng.multinomial(length, each) for each in theta])
+    scores = rng.gamma(topics.shape, 1 / topics.rate, (n_docs, topics.n_topics))
+    return rng.poisson(scores @ topics.topic_word)
+
+
+@MODELS
+@pytest.mark.parametrize("hidden", [[1, 4], [0, 1, 2, 3, 4, 5]])
+def test_an_exact_prediction_sums_to_one(topics, hidden):
+    """Over all that two tokens, of the words that can be hidden, can be in order."""
+    mask = np.isin(np.arange(6), hidden)
+    seen = np.array([2, 0, 1, 3, 0, 1])
+    if not mask.all():
+        seen[mask] = 0
+    sequences = list(itertools.product(hidden, repeat=2))
+    scored = np.array([np.bincount(each, minlength=6) for each in sequences])
+    part = Part(sparse.csr_array(np.tile(seen, (len(scored), 1))), sparse.csr_array(scored), mask)
+    exact, variance = by_likelihood(topics, part, "exact", None, [0], None)
+    assert np.exp(exact).sum() == pytest.approx(1.0, abs=1e-12)
+    assert not variance.any()
+    task = "completion" if mask.all() else "word-prediction"
+    assert np.exp(plug_in(topics, part, task, None)).sum() == pytest.approx(1.0, abs=1e-9)
+
+
+@MODELS
+@pytest.mark.parametrize("task", TASKS)
+def test_parts_add_up_to_the_documents(topics, task):
+    counts = sparse.csr_array(simulated(topics, 20, np.random.default_rng(1)))
+    parts = list(parts_of(counts, task, 3))
+    for part in parts:
+        assert_array_equal((part.seen + part.scored).toarray(), counts.toarray())
+        assert not part.scored.toarray()[:, ~part.hidden].any()
+    if task == "word-prediction":
+        assert_array_equal(sum(part.scored for part in parts).toarray(), counts.toarray())
+        assert not any(part.seen.toarray()[:, part.hidden].any() for part in parts)
+
+
+@MODELS
+@pytest.mark.parametrize("task", TASKS)
+def test_under_one_topic_nothing_is_plugged_in(topics, task):
+    if isinstance(topics, LDATopics):
+        one = LDATopics(topics.topic_word[:1], topics.alpha[:1])
+    else:
+        one = GammaPoissonTopics(topics.topic_word[:1], topics.shape[:1], topics.probability[:1])
+    counts = simulated(topics, 10, np.random.default_rng(2))
+    counts[0] = 0
+    plugged, exact = (
+        prediction(one, counts, task, method, random_state=0) for method in ("plug-in", "exact")
+    )
+    assert_allclose(plugged.log_likelihood, exact.log_likelihood, atol=1e-10)
+    assert exact.log_likelihood[0] == 0.0
+
+
+@MODELS
+@pytest.mark.parametrize("task", TASKS)
+def test_what_a_model_says_exactly_is_the_best_it_can_say(topics, task):
+    """Of documents of its own: by 4 standard errors at least, as a proper score tells."""
+    counts = simulated(topics, 2000, np.random.default_rng(3))
+    exact, plugged = (
+        prediction(topics, counts, task, method, random_state=0) for method in ("exact", "plug-in")
+    )
+    gain = exact.log_likelihood - plugged.log_likelihood
+    assert gain.mean() > 4 * gain.std() / np.sqrt(len(gain))
+    assert (exact.direction, plugged.direction) == ("exact", "plug-in")
+    assert exact.convention == "sequence"
+
+
+@pytest.mark.slow
+@MODELS
+@pytest.mark.parametrize("task", TASKS)
+def test_sampled_predictions_are_near_the_exact_ones(topics, task):
+    counts = simulated(topics, 100, np.random.default_rng(4))
+    exact, sampled = (
+        prediction(topics, counts, task, method, n_samples=300, random_state=0)
+        for method in ("exact", "left-to-right-sequential")
+    )
+    off = sampled.log_likelihood - exact.log_likelihood
+    assert abs(off.mean()) < 4 * off.std() / np.sqrt(len(off)) + 1e-3
+    if task == "word-prediction":  # its standard error is all that is sampled
+        sampled_at_all = sampled.standard_error > 0
+        z = off[sampled_at_all] / sampled.standard_error[sampled_at_all]
+        assert 0.6 < z.std() < 1.4
+    again = prediction(
+        topics, counts, task, "left-to-right-sequential", n_samples=300, random_state=0, n_jobs=2
+    )
+    assert_array_equal(again.log_likelihood, sampled.log_likelihood)
+
+
+@MODELS
+def test_plug_in_completion_is_the_method_of_that_name(topics):
+    counts = simulated(topics, 30, np.random.default_rng(5))
+    found = prediction(topics, counts, "completion", random_state=7)
+    expected = log_likelihood(topics, counts, "completion", random_state=7)
+    assert_allclose(found.log_likelihood, expected.log_likelihood, atol=1e-9)
+    assert_allclose(found.standard_error, expected.standard_error, atol=1e-9)
+    assert_array_equal(found.n_tokens, expected.n_tokens)
+
+
+def test_what_cannot_be_predicted():
+    counts = np.ones((2, 6), dtype=int)
+    with pytest.raises(ValueError, match="task must be one of"):
+        prediction(lda(), counts, "guess")
+    with pytest.raises(ValueError, match="method must be one of"):
+        prediction(lda(), counts, method="harmonic-mean")
+    with pytest.raises(ValueError, match="counts has 5 words, the model 6"):
+        prediction(lda(), counts[:, :5])
+    topic_word = gamma_poisson().topic_word.copy()
+    topic_word[:, 2] = 0
+    impossible = GammaPoissonTopics(topic_word, np.ones(3), np.full(3, 0.5))
+    with pytest.raises(ZeroProbabilityError, match="word 2 of document 0"):
+        prediction(impossible, counts)
