@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
+from scipy import sparse
 from scipy.special import gammaln
 
 from evaluation.estimate import Convention, LikelihoodEstimate
@@ -21,7 +22,6 @@ from models import GammaPoissonTopics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
     from models import Topics
 
@@ -69,5 +69,5 @@ def in_convention(
 
 def log_factorials(counts: sparse.csr_array) -> NDArray[np.float64]:
     """Σ_w log y_dw! of each document (D,)."""
-    total = np.concatenate(([0.0], np.cumsum(gammaln(counts.data + 1.0))))
-    return np.asarray(total[counts.indptr[1:]] - total[counts.indptr[:-1]])
+    arrays = (gammaln(counts.data + 1.0), counts.indices, counts.indptr)
+    return np.asarray(sparse.csr_array(arrays, shape=counts.shape).sum(axis=1)).ravel()

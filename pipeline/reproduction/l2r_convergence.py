@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evaluation.experiments.buntine_estimators import REFINED
 from evaluation.experiments.l2r_convergence import (
     Convergence,
@@ -19,6 +17,7 @@ from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduction.l2r_cells import cells_directory, kept_scores, kept_topics
 from pipeline.reproduction.l2r_counts import corpora_of
+from pipeline.reproduction.l2r_panels import finite, panels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,18 +95,13 @@ def _rows(found: Convergence) -> list[dict[str, Any]]:
             "estimator": estimator,
             "samples": size,
             "log_likelihood": float(totals[estimator][s]),
-            "standard_error": _number(errors[estimator][s]),
+            "standard_error": finite(errors[estimator][s]),
             "above_reference": float(totals[estimator][s] - found.reference) / found.split.n_tokens,
             "seconds": float(found.seconds[estimator][s]),
         }
         for estimator, sizes in found.settings.sizes.items()
         for s, size in enumerate(sizes)
     ]
-
-
-def _number(value: Any) -> float | None:
-    """As JSON can hold it."""
-    return float(value) if np.isfinite(value) else None
 
 
 def print_result(result: dict[str, Any]) -> None:
@@ -152,15 +146,10 @@ def pictures(found: list[Convergence]) -> dict[str, Callable[[Any], None]]:
 def _panels(
     figure: Any, found: list[Convergence], x: Callable[[Convergence, str], Any], title: str
 ) -> None:
-    n_columns = min(3, len(found))
-    n_rows = -(-len(found) // n_columns)
-    panels = figure.subplots(n_rows, n_columns, squeeze=False)
-    for axes, each in zip(panels.flat, found, strict=False):
+    drawn = panels(figure, len(found), "log-likelihood, nats")
+    for axes, each in zip(drawn, found, strict=True):
         for name, total in each.total.items():
             axes.semilogx(x(each, name), total, marker=".", label=name)
         axes.set_title(each.name)
         axes.set_xlabel(title)
-    for axes in panels.flat[len(found) :]:
-        axes.set_axis_off()
-    panels[0, 0].set_ylabel("log-likelihood, nats")
-    panels[0, 0].legend()
+    drawn[0].legend()

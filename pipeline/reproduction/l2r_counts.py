@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +14,7 @@ from corpora import ArticleStore, CorpusFormatError, Pruning, build_corpus, read
 from corpora.formats.registry import UnknownFormatError, format_of
 from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of
 from models.parallel import effective_n_jobs
+from models.saved import DAMAGE
 from pipeline.commands.download import download
 from pipeline.documents import decide_documents, text_settings, tokens_of
 from pipeline.errors import UsageError
@@ -113,7 +113,7 @@ def _read_npz(path: str) -> sparse.csr_array:
     try:
         counts = sparse.csr_array(sparse.load_npz(path))
         counts.check_format(full_check=True)
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise CorpusFormatError(
             f"{path}: no sparse matrix as scipy.sparse.save_npz writes it, or damaged: {error}"
         ) from error

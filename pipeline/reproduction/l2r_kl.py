@@ -20,6 +20,7 @@ from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduction.l2r_cells import cells_directory, kept_scores, kept_topics
 from pipeline.reproduction.l2r_counts import corpora_of
+from pipeline.reproduction.l2r_panels import finite, panels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,24 +124,19 @@ def _rows(found: KLComparison) -> list[dict[str, Any]]:
             "corpus": found.name,
             "estimator": estimator,
             "samples": size,
-            "kl": _number(kl[m, s]),
-            "kl_standard_error": _number(kl_error[m, s]),
-            "ratio_error": _number(ratio[m, s]),
-            "ratio_standard_error": _number(ratio_error[m, s]),
-            "t": _number(t[m, s]),
-            "log_error": _number(log_error[m, s]),
-            "log_standard_error": _number(log_error_error[m, s]),
-            "root_mean_square_log_error": _number(mean_square[m, s]),
+            "kl": finite(kl[m, s]),
+            "kl_standard_error": finite(kl_error[m, s]),
+            "ratio_error": finite(ratio[m, s]),
+            "ratio_standard_error": finite(ratio_error[m, s]),
+            "t": finite(t[m, s]),
+            "log_error": finite(log_error[m, s]),
+            "log_standard_error": finite(log_error_error[m, s]),
+            "root_mean_square_log_error": finite(mean_square[m, s]),
             "seconds": float(found.seconds[m, s].mean()),
         }
         for m, estimator in enumerate(found.estimators)
         for s, size in enumerate(found.settings.sizes)
     ]
-
-
-def _number(value: Any) -> float | None:
-    """As JSON can hold it."""
-    return float(value) if np.isfinite(value) else None
 
 
 def _findings(found: list[KLComparison]) -> list[dict[str, Any]]:
@@ -265,10 +261,8 @@ def _panels(
     errors: Callable[[KLComparison], Any] | None,
     title: str,
 ) -> None:
-    n_columns = min(3, len(found))
-    n_rows = -(-len(found) // n_columns)
-    panels = figure.subplots(n_rows, n_columns, sharex=True, squeeze=False)
-    for axes, each in zip(panels.flat, found, strict=False):
+    drawn = panels(figure, len(found), title)
+    for axes, each in zip(drawn, found, strict=True):
         for m, estimator in enumerate(each.estimators):
             bars = None if errors is None else errors(each)[m]
             axes.errorbar(
@@ -276,12 +270,9 @@ def _panels(
             )
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_title(f"{each.name}: {each.selected.mean_length:.1f} tokens a document")
+        axes.set_title(f"{each.name}\n{each.selected.mean_length:.1f} tokens a document")
         axes.set_xlabel("samples")
-    for axes in panels.flat[len(found) :]:
-        axes.set_axis_off()
-    panels[0, 0].set_ylabel(title)
-    panels[0, 0].legend()
+    drawn[0].legend()
 
 
 def _by_length(figure: Any, found: list[KLComparison]) -> None:

@@ -7,40 +7,58 @@ from sklearn.exceptions import NotFittedError
 
 from evaluation import ZeroProbabilityError, log_likelihood
 from evaluation.log_likelihood import METHODS
-from models import LDATopics, OnlineLDA
+from models import KLNMF, GammaPoissonTopics, LDATopics, OnlineLDA
 
-LDA_METHODS = pytest.mark.parametrize("method", sorted(METHODS[LDATopics]))
+EVERY_METHOD = pytest.mark.parametrize(
+    ("kind", "method"),
+    [(kind, method) for kind in METHODS for method in sorted(METHODS[kind])],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+FEW = 20
+"""Samples, where all that matters is what becomes of them."""
 
 
-def topics(n_topics=3, n_words=6, seed=0):
+def model_of(kind, topic_word, shape):
+    """LDA with alpha `shape`, or a Gamma-Poisson model with r, its topics of unequal weight."""
+    if kind is LDATopics:
+        return LDATopics(topic_word, shape)
+    rng = np.random.default_rng(7)
+    scaled = np.asarray(topic_word) * rng.uniform(1.0, 9.0, (len(shape), 1))
+    return GammaPoissonTopics(scaled, shape, rng.uniform(0.2, 0.8, len(shape)))
+
+
+def topics(kind=LDATopics, n_topics=3, n_words=6, seed=0):
     rng = np.random.default_rng(seed)
-    return LDATopics(rng.dirichlet(np.ones(n_words), n_topics), rng.gamma(1, 1, n_topics) + 0.1)
+    topic_word = rng.dirichlet(np.ones(n_words), n_topics)
+    return model_of(kind, topic_word, rng.gamma(1, 1, n_topics) + 0.1)
 
 
 def documents(n_docs=9, n_words=6, seed=1):
     return np.random.default_rng(seed).poisson(1.5, size=(n_docs, n_words))
 
 
-@LDA_METHODS
-def test_what_every_estimator_promises(method):
+@EVERY_METHOD
+def test_what_every_estimator_promises(kind, method):
     counts = documents()
     counts[4] = 0
-    found = log_likelihood(topics(), counts, method, random_state=0)
+    found = log_likelihood(topics(kind), counts, method, n_samples=FEW, random_state=0)
     assert found.method == method
     assert found.log_likelihood.shape == found.standard_error.shape == found.n_tokens.shape == (9,)
     assert (found.log_likelihood <= 0).all()
-    assert found.log_likelihood[4] == 0.0
     assert found.n_tokens[4] == 0
-    assert found.n_documents == 8
+    is_empty_scored = found.convention == "bag-and-length"
+    expected = topics(kind).tilted.log_empty if is_empty_scored else 0.0
+    assert found.log_likelihood[4] == pytest.approx(expected, rel=1e-12)
+    assert found.n_documents == 8 + is_empty_scored
     assert (found.n_tokens <= counts.sum(axis=1)).all()
 
 
-@LDA_METHODS
-def test_the_same_bits_for_a_seed_whatever_the_threads(method):
-    model, counts = topics(4, 30), documents(150, 30)
-    first = log_likelihood(model, counts, method, random_state=5)
+@EVERY_METHOD
+def test_the_same_bits_for_a_seed_whatever_the_threads(kind, method):
+    model, counts = topics(kind, 4, 30), documents(150, 30)
+    first = log_likelihood(model, counts, method, n_samples=FEW, random_state=5)
     for n_jobs in (1, 2, 4):
-        again = log_likelihood(model, counts, method, random_state=5, n_jobs=n_jobs)
+        again = log_likelihood(model, counts, method, n_samples=FEW, random_state=5, n_jobs=n_jobs)
         assert (again.log_likelihood == first.log_likelihood).all()
         assert (again.standard_error == first.standard_error).all()
 
@@ -58,38 +76,43 @@ def test_seeds_of_a_random_method():
     assert (values(rng) != values(rng)).any()
 
 
-@LDA_METHODS
-def test_an_estimator_is_scored_by_its_topics(method):
-    model = OnlineLDA(3, random_state=0).fit(documents(40))
-    expected = log_likelihood(model.topics_, documents(), method, random_state=0)
-    found = log_likelihood(model, documents(), method, random_state=0)
+@EVERY_METHOD
+def test_an_estimator_is_scored_by_its_topics(kind, method):
+    trainer = OnlineLDA if kind is LDATopics else KLNMF
+    model = trainer(3, random_state=0).fit(documents(40))
+    expected = log_likelihood(model.topics_, documents(), method, n_samples=FEW, random_state=0)
+    found = log_likelihood(model, documents(), method, n_samples=FEW, random_state=0)
     assert (found.log_likelihood == expected.log_likelihood).all()
 
 
-@LDA_METHODS
+@EVERY_METHOD
 @pytest.mark.parametrize(
     "container",
     [sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.csr_matrix, np.ndarray.tolist]
     + [lambda counts, t=t: counts.astype(t) for t in (np.uint8, np.float32, np.float64, np.uint64)],
 )
-def test_any_matrix_of_whole_numbers(method, container):
-    expected = log_likelihood(topics(), documents(), method, random_state=0)
-    found = log_likelihood(topics(), container(documents()), method, random_state=0)
+def test_any_matrix_of_whole_numbers(kind, method, container):
+    expected = log_likelihood(topics(kind), documents(), method, n_samples=FEW, random_state=0)
+    found = log_likelihood(
+        topics(kind), container(documents()), method, n_samples=FEW, random_state=0
+    )
     assert (found.log_likelihood == expected.log_likelihood).all()
 
 
-@LDA_METHODS
-def test_booleans(method):
+@EVERY_METHOD
+def test_booleans(kind, method):
     counts = documents() > 0
-    expected = log_likelihood(topics(), counts.astype(int), method, random_state=0)
-    found = log_likelihood(topics(), counts, method, random_state=0)
+    expected = log_likelihood(
+        topics(kind), counts.astype(int), method, n_samples=FEW, random_state=0
+    )
+    found = log_likelihood(topics(kind), counts, method, n_samples=FEW, random_state=0)
     assert (found.log_likelihood == expected.log_likelihood).all()
 
 
-@LDA_METHODS
+@EVERY_METHOD
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, float])
 @pytest.mark.parametrize("read_only", [False, True])
-def test_the_callers_matrix_is_left_alone(method, dtype, read_only):
+def test_the_callers_matrix_is_left_alone(kind, method, dtype, read_only):
     """Unsorted, with a duplicate and an explicit zero."""
     data, indices = np.array([1, 2, 3, 4, 0, 5], dtype=dtype), np.array([3, 0, 2, 2, 1, 0])
     counts = sparse.csr_array((data, indices, np.array([0, 2, 5, 6])), shape=(3, 6))
@@ -97,61 +120,71 @@ def test_the_callers_matrix_is_left_alone(method, dtype, read_only):
     kept = [array.tolist() for array in arrays]
     for array in arrays:
         array.setflags(write=not read_only)
-    found = log_likelihood(topics(), counts, method, random_state=0)
+    found = log_likelihood(topics(kind), counts, method, n_samples=FEW, random_state=0)
     assert [a.tolist() for a in (counts.data, counts.indices, counts.indptr)] == kept
     dense = [[2, 0, 0, 1, 0, 0], [0, 0, 7, 0, 0, 0], [5, 0, 0, 0, 0, 0]]
-    expected = log_likelihood(topics(), dense, method, random_state=0)
+    expected = log_likelihood(topics(kind), dense, method, n_samples=FEW, random_state=0)
     assert (found.n_tokens == expected.n_tokens).all()
     assert (found.log_likelihood == expected.log_likelihood).all()
 
 
-IMPOSSIBLE = LDATopics([[0.5, 0.5, 0.0, 0.0], [0.1, 0.9, 0.0, 0.0]], [1.0, 0.5])
+def impossible(kind):
+    """Of four words no topic has the last two."""
+    return model_of(kind, [[0.5, 0.5, 0.0, 0.0], [0.1, 0.9, 0.0, 0.0]], np.array([1.0, 0.5]))
 
 
-@LDA_METHODS
-def test_an_impossible_word_is_an_error_that_names_it(method):
+@EVERY_METHOD
+def test_an_impossible_word_is_an_error_that_names_it(kind, method):
     message = r"word 2 of document 1 .* 1 other words, in 2 documents.*smoothing"
     with pytest.raises(ZeroProbabilityError, match=message):
-        log_likelihood(IMPOSSIBLE, [[1, 2, 0, 0], [2, 2, 1, 0], [0, 0, 3, 1]], method)
+        log_likelihood(
+            impossible(kind), [[1, 2, 0, 0], [2, 2, 1, 0], [0, 0, 3, 1]], method, n_samples=FEW
+        )
     with pytest.raises(ZeroProbabilityError, match="word 3 of document 0"):
-        log_likelihood(IMPOSSIBLE, [[1, 2, 0, 1]], method)
+        log_likelihood(impossible(kind), [[1, 2, 0, 1]], method, n_samples=FEW)
 
 
-@LDA_METHODS
-def test_a_count_of_zero_is_no_word(method):
+@EVERY_METHOD
+def test_a_count_of_zero_is_no_word(kind, method):
     counts = sparse.csr_array(([1, 0, 2], [0, 2, 1], [0, 2, 3]), shape=(2, 4))
-    assert np.isfinite(log_likelihood(IMPOSSIBLE, counts, method).total)
+    assert np.isfinite(log_likelihood(impossible(kind), counts, method, n_samples=FEW).total)
 
 
-@LDA_METHODS
-def test_a_word_that_one_topic_has_is_possible(method):
-    model = LDATopics([[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]], [1.0, 0.5])
-    found = log_likelihood(model, [[3, 2, 4], [0, 3, 3], [0, 0, 5]], method, random_state=0)
+@EVERY_METHOD
+def test_a_word_that_one_topic_has_is_possible(kind, method):
+    model = model_of(kind, [[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]], np.array([1.0, 0.5]))
+    found = log_likelihood(
+        model, [[3, 2, 4], [0, 3, 3], [0, 0, 5]], method, n_samples=FEW, random_state=0
+    )
     assert np.isfinite(found.log_likelihood).all()
 
 
-@LDA_METHODS
-def test_smoothing_on_request(method):
+@EVERY_METHOD
+def test_smoothing_on_request(kind, method):
     counts = [[1, 2, 0, 0], [2, 2, 1, 0], [0, 0, 3, 1]]
-    found = log_likelihood(IMPOSSIBLE, counts, method, smoothing=0.01, random_state=0)
-    expected = log_likelihood(IMPOSSIBLE.smoothed(0.01), counts, method, random_state=0)
+    found = log_likelihood(
+        impossible(kind), counts, method, n_samples=FEW, smoothing=0.01, random_state=0
+    )
+    expected = log_likelihood(
+        impossible(kind).smoothed(0.01), counts, method, n_samples=FEW, random_state=0
+    )
     assert np.isfinite(found.log_likelihood).all()
     assert (found.log_likelihood == expected.log_likelihood).all()
     for bad in (-0.1, 1.0, np.nan, "a", True):
         with pytest.raises((ValueError, TypeError), match="smoothing"):
-            log_likelihood(IMPOSSIBLE, counts, method, smoothing=bad)
+            log_likelihood(impossible(kind), counts, method, n_samples=FEW, smoothing=bad)
 
 
-@LDA_METHODS
-def test_no_documents(method):
-    found = log_likelihood(topics(), np.zeros((0, 6), dtype=int), method)
+@EVERY_METHOD
+def test_no_documents(kind, method):
+    found = log_likelihood(topics(kind), np.zeros((0, 6), dtype=int), method)
     assert found.n_documents == 0
     assert np.isnan(found.perplexity)
 
 
-@LDA_METHODS
-def test_one_document(method):
-    found = log_likelihood(topics(), documents(1), method)
+@EVERY_METHOD
+def test_one_document(kind, method):
+    found = log_likelihood(topics(kind), documents(1), method, n_samples=FEW)
     assert np.isfinite(found.perplexity)
     assert np.isnan(found.nats_per_word_standard_error)
 
@@ -208,10 +241,10 @@ def test_an_unknown_method_lists_the_known():
         ([[1, 2, 3, 4, 5, 6j]], "whole numbers"),
     ],
 )
-@LDA_METHODS
-def test_what_are_no_counts(method, counts, message):
+@EVERY_METHOD
+def test_what_are_no_counts(kind, method, counts, message):
     with pytest.raises(ValueError, match=message):
-        log_likelihood(topics(), counts, method)
+        log_likelihood(topics(kind), counts, method, n_samples=FEW)
 
 
 @pytest.mark.parametrize("counts", [None, "counts", {}])

@@ -17,7 +17,9 @@ def sampled(topics, counts, **settings):
     return log_likelihood(topics, counts, "direct-sampling", **settings)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
+)
 def test_unbiased(seed):
     """On each of a few documents, many times. (Over documents of the model a wrong law passes:
     if y ~ p, the mean of q(y) / p(y) is 1 for every q.)

@@ -58,7 +58,7 @@ def test_the_oracles_agree_on_one_topic(document):
 # --- the exact estimator --------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(models_and_documents())
 def test_all_partitions_and_quadrature(case):
     *arrays, document = case

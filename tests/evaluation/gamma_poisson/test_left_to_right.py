@@ -135,7 +135,7 @@ def test_the_product_of_one_chains_factors_is_unbiased(document, n_proposals):
 
 
 @METHODS
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_close_to_the_truth_on_many_documents(method, seed):
     """The mean of p̂ / p is 1, within its standard error."""
     topics = model_of(seed, 2, 5)
@@ -156,6 +156,7 @@ def errors_of(method, n_samples, seed):
     return found.log_likelihood - truth, found.standard_error
 
 
+@pytest.mark.slow
 @METHODS
 def test_more_samples_bring_it_closer(method):
     """By about √10 for 10 times as many."""
@@ -171,10 +172,11 @@ def test_the_standard_error_is_about_the_error(method):
     assert 0.6 < ratio < 1.6
 
 
+@pytest.mark.slow
 def test_exact_conditionals_are_less_noisy():
     """On words that occur often, of which one proposal says little."""
     topics = model_of(4, 3, 6)
-    counts = np.random.default_rng(0).poisson(5, size=(40, 6))
+    counts = np.random.default_rng(0).poisson(5, size=(200, 6))
     truth = log_likelihood(topics, counts, "exact").log_likelihood
     spread = [
         np.std(
@@ -183,18 +185,19 @@ def test_exact_conditionals_are_less_noisy():
         )
         for method in ("left-to-right", "left-to-right-exact")
     ]
-    assert spread[0] > 1.2 * spread[1]
+    assert spread[0] > 1.1 * spread[1]
 
 
+@pytest.mark.slow
 def test_more_proposals_are_less_noisy():
     topics = model_of(4, 3, 6)
-    counts = sparse.csr_array(np.random.default_rng(0).poisson(5, size=(40, 6)))
+    counts = sparse.csr_array(np.random.default_rng(0).poisson(5, size=(200, 6)))
     truth = log_likelihood(topics, counts, "exact").log_likelihood
     spread = [
-        np.std(left_to_right(topics, counts, n_samples=100, n_proposals=n).log_likelihood - truth)
-        for n in (1, 30)
+        np.std(left_to_right(topics, counts, n_samples=50, n_proposals=n).log_likelihood - truth)
+        for n in (1, 100)
     ]
-    assert spread[0] > 1.2 * spread[1]
+    assert spread[0] > 1.1 * spread[1]
 
 
 # --- the edges ------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ P = np.array([0.2, 0.0, 0.5, 0.1, 0.15, 0.05, 0.0, 0.0]) * 3.0
 def test_tokens_are_spread_multinomially(n):
     """Means and covariances, by one token at a time and by binomial numbers."""
     rng = np.random.default_rng(n)
-    total, n_draws = P.sum(), 20_000
+    total, n_draws = P.sum(), 10_000
     drawn = np.zeros((n_draws, 8))
     for counts in drawn:
         spread(P, total, n, counts, rng)
