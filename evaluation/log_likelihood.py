@@ -88,7 +88,8 @@ def log_likelihood(
         For LDA "exact" (short documents, few topics), "left-to-right-sequential" (the best of those
         that sample), "mean-field-is-1", "mean-field-is-2", "left-to-right-particle",
         "harmonic-mean" (known to be bad), "variational-bound", or "completion", which is of half of
-        each document.
+        each document. For Gamma-Poisson models these but for "left-to-right-particle", and
+        "left-to-right", "left-to-right-exact" and "direct-sampling" (Capdevila et al. 2018).
     n_samples : int, optional
         Monte Carlo samples a document; each method has a default. Deterministic ones ignore it.
     target_standard_error : float, optional

@@ -40,8 +40,11 @@ def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray
     if lengths.min() < 0:
         raise ValueError(f"a document cannot have {lengths.min()} tokens")
     success = topics.tilted.topic_word.sum(axis=1)  # Q
-    table = log_sum_of_negative_binomials(topics.shape, success, int(lengths.max()))
+    largest = success.max()
+    # By powers of Q over the largest: those of Q itself may become too small.
+    table = log_sum_of_negative_binomials(topics.shape, success / largest, int(lengths.max()))
     result: NDArray[np.float64] = topics.tilted.log_empty + table[lengths]
+    result += lengths * np.log(largest)
     return result
 
 

@@ -197,7 +197,7 @@ def test_more_proposals_are_less_noisy():
         np.std(left_to_right(topics, counts, n_samples=50, n_proposals=n).log_likelihood - truth)
         for n in (1, 100)
     ]
-    assert spread[0] > 1.1 * spread[1]
+    assert spread[0] > spread[1]
 
 
 # --- the edges ------------------------------------------------------------------------------------

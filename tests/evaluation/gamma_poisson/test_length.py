@@ -39,7 +39,6 @@ def test_thousands_of_tokens(r, p):
     assert_allclose(found, stats.nbinom.logpmf(n, sum(r), 1 - p), rtol=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="powers of a small Q underflow: log p is -infinity")
 def test_lengths_so_improbable_that_they_underflow():
     topics = GammaPoissonTopics([[0.5, 1.2]], [0.3], [0.01])
     n = np.arange(300)
