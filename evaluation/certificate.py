@@ -9,13 +9,15 @@ that bracket is wrong; and the bracket's width says how much of an error it woul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
+from evaluation.gamma_poisson.by_lda import log_sequence_factor
+from evaluation.gamma_poisson.simulate import simulated_documents as gamma_poisson_documents
 from evaluation.lda.annealed_bounds import (
     DEFAULT_CHAINS,
     DEFAULT_TEMPERATURES,
@@ -24,7 +26,7 @@ from evaluation.lda.annealed_bounds import (
 )
 from evaluation.lda.simulate import checked_lengths, simulated_documents
 from evaluation.log_likelihood import log_likelihood
-from models import LDATopics, seed_from
+from models import GammaPoissonTopics, LDATopics, seed_from
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,6 +95,7 @@ def certify(
     n_documents: int = DEFAULT_DOCUMENTS,
     n_samples: int | None = None,
     target_standard_error: float | None = None,
+    max_memory: int | None = None,
     n_chains: int = DEFAULT_CHAINS,
     n_temperatures: int = DEFAULT_TEMPERATURES,
     random_state: Any = None,
@@ -102,14 +105,15 @@ def certify(
 
     Parameters
     ----------
-    model : LDATopics, or an estimator with a fitted `topics_` of that kind
+    model : LDATopics or GammaPoissonTopics, or an estimator with fitted `topics_`
     lengths_or_counts : (D,) or sparse or dense (D, V)
-        Documents as long as these are simulated: their numbers of tokens, or counts.
+        Documents as long as these are simulated: their numbers of tokens, or counts. Of
+        Gamma-Poisson models as many, but of lengths of their own, those without tokens left out.
     method : str
         A method of `evaluation.log_likelihood` that scores whole documents.
     n_documents : int
         Of the documents that have a token at most so many, drawn at random; at least 2.
-    n_samples, target_standard_error : optional
+    n_samples, target_standard_error, max_memory : optional
         As for `log_likelihood`: what the method is to take, or to reach.
     n_chains, n_temperatures : int
         Of annealed importance sampling, in each direction; the more, the narrower the bracket.
@@ -124,15 +128,15 @@ def certify(
         If the method scores something else than whole documents in order, such as completion, or
         fewer than two documents have a token, or whatever `log_likelihood` refuses.
     TypeError
-        If the model is no LDA.
+        If the model is of no known family.
     sklearn.exceptions.NotFittedError
         If the model is an estimator that has not been fitted.
     """
     if hasattr(model, "fit"):
         check_is_fitted(model)
     topics: Any = getattr(model, "topics_", model)
-    if not isinstance(topics, LDATopics):
-        raise TypeError(f"only LDA can be certified, found a {type(model).__name__}")
+    if not isinstance(topics, (LDATopics, GammaPoissonTopics)):
+        raise TypeError(f"no documents can be simulated from a {type(model).__name__}")
     for name, value, least in (("n_chains", n_chains, 1), ("n_temperatures", n_temperatures, 2)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise TypeError(f"{name} must be an integer, found {value!r}")
@@ -142,13 +146,16 @@ def certify(
     choosing, simulating, scoring, annealing = np.random.SeedSequence(seed).generate_state(4)
     lengths = _lengths_of(lengths_or_counts, topics.n_words)
     lengths = _chosen(lengths, n_documents, np.random.default_rng(choosing))
-    counts, assignments = simulated_documents(topics, lengths, np.random.default_rng(simulating))
+    counts, assignments = _simulated(topics, lengths, np.random.default_rng(simulating))
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
     estimate = log_likelihood(
         topics,
         counts,
         method,
         n_samples=n_samples,
         target_standard_error=target_standard_error,
+        max_memory=max_memory,
+        convention="sequence",
         random_state=int(scoring),
         n_jobs=n_jobs,
     )
@@ -158,10 +165,9 @@ def certify(
             f"direction {estimate.direction!r}: only log-probabilities of whole documents can be "
             "certified, such as those of a left-to-right method"
         )
-    if estimate.convention != "sequence":
-        raise ValueError(f"method = {method!r} scores bags of words: bounds are of sequences")
+    weighted = topics if isinstance(topics, LDATopics) else topics.tilted
     bounds = annealed_bounds(
-        topics,
+        weighted,
         counts,
         assignments,
         n_samples=n_chains,
@@ -169,7 +175,23 @@ def certify(
         seed=int(annealing),
         n_jobs=n_jobs,
     )
+    if isinstance(topics, GammaPoissonTopics):
+        constant = log_sequence_factor(topics, counts)
+        bounds = replace(bounds, lower=bounds.lower + constant, upper=bounds.upper + constant)
     return _certificate(estimate, bounds, n_samples, seed)
+
+
+def _simulated(
+    topics: LDATopics | GammaPoissonTopics, lengths: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[sparse.csr_array, NDArray[np.int32]]:
+    """Documents that are not empty, and their tokens' topics."""
+    if isinstance(topics, LDATopics):
+        return simulated_documents(topics, lengths, rng)
+    counts, assignments = gamma_poisson_documents(topics, len(lengths), rng)
+    filled = np.diff(counts.indptr) > 0
+    if filled.sum() < 2:
+        raise ValueError("the model expects documents without tokens: too few others came out")
+    return counts[filled], assignments
 
 
 def _lengths_of(lengths_or_counts: Any, n_words: int) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from evaluation.lda.weights import log_mean_of
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from models import LDATopics
+    from evaluation.lda.weighted_topics import WeightedTopics
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def temperatures_for(n_temperatures: int, n_tokens: int, alpha: Floats) -> Float
 
 
 def annealed_bounds(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     assignments: NDArray[np.integer] | None = None,
     *,
@@ -138,7 +138,7 @@ def annealed_bounds(
 
 
 def _check(
-    topics: LDATopics,
+    topics: WeightedTopics,
     counts: sparse.csr_array,
     assignments: NDArray[np.integer] | None,
     n_samples: int,

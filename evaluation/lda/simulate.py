@@ -39,19 +39,31 @@ def simulated_documents(
         If `lengths` are not whole numbers in one dimension, none negative.
     """
     n_tokens = checked_lengths(lengths)
-    n_docs, n_words = len(n_tokens), topics.n_words
     topic_of = np.empty(n_tokens.sum(), dtype=np.int32)
     word_of = np.empty(len(topic_of), dtype=np.int32)
-    _draw_tokens(
+    draw_tokens(
         n_tokens,
         float(topics.alpha.sum()),
-        _cumulative(topics.alpha[None, :])[0],
-        _cumulative(topics.topic_word),
+        cumulative_shares(topics.alpha[None, :])[0],
+        cumulative_shares(topics.topic_word),
         topic_of,
         word_of,
         rng,
     )
-    # The order depends on the words alone (it is stable), so the topics stay a draw given them.
+    return counted(n_tokens, word_of, topic_of, topics.n_words)
+
+
+def counted(
+    n_tokens: NDArray[np.int64],
+    word_of: NDArray[np.int32],
+    topic_of: NDArray[np.int32],
+    n_words: int,
+) -> tuple[sparse.csr_array, NDArray[np.int32]]:
+    """Counts (D, V), and topics in their order, of tokens by document, `n_tokens` (D,) of each.
+
+    The order depends on the words alone (it is stable), so topics stay a draw given them.
+    """
+    n_docs = len(n_tokens)
     doc_of = np.repeat(np.arange(n_docs), n_tokens)
     cell = doc_of * n_words + word_of
     order = np.argsort(cell, kind="stable")
@@ -84,7 +96,7 @@ def checked_lengths(lengths: Any) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _cumulative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def cumulative_shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Cumulative sums of each row over its last: 1.0 from the last positive weight on."""
     sums = np.cumsum(weights, axis=1)
     result: NDArray[np.float64] = sums / sums[:, -1:]
@@ -92,7 +104,7 @@ def _cumulative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @kernel
-def _draw_tokens(
+def draw_tokens(
     n_tokens: NDArray[np.int64],
     alpha_sum: float,
     cumulative_alpha: NDArray[np.float64],

@@ -147,8 +147,6 @@ def _check_families(settings: EvaluateSettings, models: Sequence[Named]) -> None
                 f"--convention bag-and-length: {each.name} is LDA, which does not say how long "
                 "documents are; give sequence or bag"
             )
-        if settings.certify and family != "lda":
-            raise UsageError(f"--certify is for LDA, and {each.name} is of family {family}")
 
 
 def _check_sampling(settings: EvaluateSettings) -> None:
@@ -273,6 +271,7 @@ def _certificate(
         settings.method,
         n_samples=settings.samples,
         target_standard_error=settings.target_se,
+        max_memory=int(settings.max_memory * 2**30),
         n_temperatures=settings.temperatures,
         random_state=settings.seed,
         n_jobs=n_threads,
