@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pipeline.errors import DONE, Interrupted, UsageError, exit_code_of, message_of
 from pipeline.interrupts import raise_interrupted, signals_handled_by
 from pipeline.progress import ProgressSafeHandler
+from pipeline.setting_sources import ENVIRONMENT_PREFIX, asked_for, resolve
 from pipeline.settings import (
-    ENVIRONMENT_PREFIX,
     EXPERIMENTS,
     NOT_SHARED,
     DownloadSettings,
@@ -25,8 +25,6 @@ from pipeline.settings import (
     SelectSettings,
     TopicsSettings,
     TrainSettings,
-    asked_for,
-    resolve,
 )
 from pipeline.version import software_version
 

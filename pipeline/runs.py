@@ -31,7 +31,8 @@ from corpora.files import atomic_write_text, sha256_of
 from corpora.tokens.store import describe
 from pipeline.documents import text_settings
 from pipeline.errors import UsageError
-from pipeline.settings import TrainSettings, as_table, from_table, read_table
+from pipeline.setting_sources import as_table, from_table, read_table
+from pipeline.settings import TrainSettings
 from pipeline.version import software_version
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from corpora.lock import lock_holder
 from models import seed_from
 from pipeline.errors import UsageError
 from pipeline.runs import NOT_IDENTITY, SAMPLE_STORE, RunDirectory
-from pipeline.settings import TrainSettings, as_table, from_table, read_table
+from pipeline.setting_sources import as_table, from_table, read_table
+from pipeline.settings import TrainSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,29 +1,16 @@
-"""Settings: command line over environment over `pipeline.toml` over the defaults below."""
+"""Settings of each command, with their defaults and what the command line says of them."""
 
 from __future__ import annotations
 
-import os
 import re
-import tomllib
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 from corpora.worker_pool import available_cores
-from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-SETTINGS_FILE = "pipeline.toml"
-SECTIONS = ("download", "train", "evaluate", "topics", "infer", "select", "reproduce")
-ENVIRONMENT_PREFIX = "WIKITOPICS_"
 
 LDA_MODELS = ("online", "gibbs")
 SAMPLED = ("gibbs", "gamma-poisson")
 """Models that have a setting."""
-
-S = TypeVar("S")
 
 
 def is_address(text: str) -> bool:
@@ -377,126 +364,3 @@ NOT_SHARED = ("topics", "run", "follow", "follow_after")
 @dataclass(frozen=True)
 class NoSettings:
     """Of a command whose arguments say all: environment and file set nothing."""
-
-
-def resolve(
-    kind: type[S],
-    section: str,
-    given: Mapping[str, Any],
-    environment: Mapping[str, str] | None = None,
-    settings_file: Path | None = None,
-) -> S:
-    """Settings of one command: what was asked for, and the defaults for the rest."""
-    return kind(**asked_for(kind, section, given, environment, settings_file))
-
-
-def asked_for(
-    kind: type[Any],
-    section: str,
-    given: Mapping[str, Any],
-    environment: Mapping[str, str] | None = None,
-    settings_file: Path | None = None,
-) -> dict[str, Any]:
-    """The settings that some source names, each from the first of its sources that does.
-
-    Parameters
-    ----------
-    kind : a settings dataclass
-    section : str
-        The table of the file that belongs to the command.
-    given : mapping
-        What the command line said, by field name; text is converted.
-    environment : mapping, optional
-        By default `os.environ`; `WIKITOPICS_NO_BELOW` sets `no_below`.
-    settings_file : Path, optional
-        By default `pipeline.toml` of the working directory, if there is one.
-
-    Raises
-    ------
-    UsageError
-        If a source names a setting that there is not, or gives it a value it cannot have.
-    """
-    values: dict[str, Any] = {}
-    known = {each.name: each for each in fields(kind)}
-    path = Path(SETTINGS_FILE) if settings_file is None else settings_file
-    for name, value in read_table(path, section).items():
-        key = name.replace("-", "_")
-        if key not in known:
-            raise UsageError(f"{path}: [{section}] has no setting {name!r}")
-        values[key] = _checked(known[key], value, f"{path}: {name}")
-    for name, each in known.items():
-        variable = ENVIRONMENT_PREFIX + name.upper()
-        text = (os.environ if environment is None else environment).get(variable)
-        if text is not None:
-            values[name] = _checked(each, text, variable)
-    for name, value in given.items():
-        if name in known:
-            values[name] = _checked(known[name], value, "--" + name.replace("_", "-"))
-    return values
-
-
-def read_table(path: Path, section: str) -> dict[str, Any]:
-    """One table of a TOML file; empty if there is no such file or table."""
-    try:
-        tables = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
-    unknown = sorted(set(tables) - set(SECTIONS))
-    if unknown:
-        raise UsageError(
-            f"{path}: there is no section [{unknown[0]}], only "
-            + ", ".join(f"[{each}]" for each in SECTIONS)
-        )
-    table = tables.get(section, {})
-    if not isinstance(table, dict):
-        raise UsageError(f"{path}: {section} must be a table, [{section}]")
-    return table
-
-
-def as_table(settings: Any) -> dict[str, Any]:
-    """The settings as TOML can hold them: None is left out."""
-    return {name: value for name, value in asdict(settings).items() if value is not None}
-
-
-def from_table(kind: type[S], table: Mapping[str, Any], where: str) -> S:
-    """Settings that `as_table` wrote."""
-    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
-    unknown = sorted(set(table) - set(known))
-    if unknown:
-        raise UsageError(f"{where}: unknown setting {unknown[0]!r}")
-    return kind(**{n: _checked(known[n], v, f"{where}: {n}") for n, v in table.items()})
-
-
-def value_type(each: Field[Any]) -> type:
-    """int, float, bool or str: what a setting's text is converted to."""
-    kinds = {"int": int, "float": float, "bool": bool, "str": str}
-    return kinds[str(each.type).removesuffix(" | None")]
-
-
-def _checked(each: Field[Any], value: Any, where: str) -> Any:
-    kind = value_type(each)
-    if value is None and each.default is None:
-        return None
-    if kind is bool:
-        if str(value).lower() not in ("true", "false"):
-            raise UsageError(f"{where} must be true or false, found {value!r}")
-        return str(value).lower() == "true"
-    accepted = (int,) if kind is int else (int, float)  # TOML may say alpha = 0.1
-    if isinstance(value, bool) or not isinstance(value, (*accepted, str)):
-        raise UsageError(f"{where} must be {_A[kind]}, found {value!r}")
-    try:
-        converted = kind(value)
-    except ValueError:
-        raise UsageError(f"{where} must be {_A[kind]}, found {value!r}") from None
-    choices = each.metadata["choices"]
-    if choices and converted not in choices:
-        raise UsageError(f"{where} must be one of {', '.join(choices)}; found {converted!r}")
-    if each.name == "threads" and converted == 0:
-        raise UsageError(f"{where} must not be 0: give a number, or -1 for one a core")
-    assert each.default is not MISSING
-    return converted
-
-
-_A = {int: "a whole number", float: "a number", str: "a text"}

@@ -37,7 +37,8 @@ from pipeline.learning import (
 )
 from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
-from pipeline.settings import SAMPLED, DownloadSettings, TrainSettings, as_table
+from pipeline.setting_sources import as_table
+from pipeline.settings import SAMPLED, DownloadSettings, TrainSettings
 from pipeline.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ import pytest
 from corpora import ArticleStore, writer_lock
 from pipeline import download_job
 from pipeline.download_job import DownloadJob, Status, as_options
-from pipeline.settings import DownloadSettings, resolve
+from pipeline.setting_sources import resolve
+from pipeline.settings import DownloadSettings
 from tests.pipeline.support import call, command, finish, session_of, spawn, wait_until, write_jsonl
 
 if TYPE_CHECKING:

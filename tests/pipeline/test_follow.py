@@ -19,7 +19,8 @@ import pipeline.commands.follow as following
 from corpora import Article, ArticleStore, Corpus, part_of, writer_lock
 from models import OnlineLDA
 from pipeline.errors import UsageError
-from pipeline.settings import TrainSettings, as_table, from_table, resolve
+from pipeline.setting_sources import as_table, from_table, resolve
+from pipeline.settings import TrainSettings
 from tests.pipeline.conftest import fill_store
 from tests.pipeline.support import (
     TINY,
@@ -68,7 +69,8 @@ import pipeline.commands.follow as following
 import pipeline.commands.train as training
 from models import OnlineLDA
 from pipeline.errors import UsageError
-from pipeline.settings import TrainSettings, as_table, from_table, resolve
+from pipeline.setting_sources import as_table, from_table, resolve
+from pipeline.settings import TrainSettings
 from pipeline.cli import main
 
 if __name__ == "__main__":

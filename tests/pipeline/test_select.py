@@ -25,7 +25,8 @@ from models import OnlineLDA, load_model
 from pipeline.commands.select import topic_numbers
 from pipeline.errors import UsageError
 from pipeline.select_score import RunScore, recommend, rows_of
-from pipeline.settings import SelectSettings, resolve, value_type
+from pipeline.setting_sources import resolve, value_type
+from pipeline.settings import SelectSettings
 from tests.pipeline.support import (
     TINY,
     Outcome,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import UsageError
+from pipeline.setting_sources import SECTIONS, as_table, from_table, resolve, value_type
 from pipeline.settings import (
-    SECTIONS,
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
@@ -17,10 +17,6 @@ from pipeline.settings import (
     SelectSettings,
     TopicsSettings,
     TrainSettings,
-    as_table,
-    from_table,
-    resolve,
-    value_type,
 )
 from tests.pipeline.support import call
 
