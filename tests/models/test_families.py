@@ -1,0 +1,103 @@
+"""Models of every family on disk, and that they answer to the same names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from models import (
+    GammaPoissonTopics,
+    LDATopics,
+    ModelFormatError,
+    SavedModel,
+    load_model,
+    save_model,
+)
+from models.families import FAMILIES, arrays_of, family_of, topics_of_arrays
+from models.saved import read_arrays, write_arrays
+
+WORDS = ("a", "b", "c", "d", "e")
+
+
+def model_of(family):
+    rng = np.random.default_rng(3)
+    topic_word = rng.dirichlet(np.full(5, 0.4), 3)
+    if family == "lda":
+        return LDATopics(topic_word, rng.gamma(1, 1, 3) + 0.1)
+    return GammaPoissonTopics(
+        topic_word * [[1.0], [2.5], [0.2]], rng.gamma(1, 1, 3) + 0.1, rng.uniform(0.1, 0.9, 3)
+    )
+
+
+EVERY_FAMILY = pytest.mark.parametrize("family", FAMILIES)
+
+
+@EVERY_FAMILY
+def test_saved_and_loaded_to_the_bit(family, tmp_path):
+    model = model_of(family)
+    save_model(tmp_path / "model.npz", SavedModel(model, WORDS))
+    loaded = load_model(tmp_path / "model.npz")
+    assert (family_of(loaded.topics), loaded.header["family"]) == (family, family)
+    for name, array in arrays_of(model).items():
+        assert_array_equal(getattr(loaded.topics, name), array)
+    save_model(tmp_path / "again.npz", loaded)
+    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "model.npz").read_bytes()
+
+
+@EVERY_FAMILY
+def test_taken_apart_and_put_together(family):
+    arrays = arrays_of(model_of(family), "best_")
+    again = topics_of_arrays(family, {**arrays, "other": np.ones(2)}, "best_")
+    for name, array in arrays.items():
+        assert_array_equal(getattr(again, name.removeprefix("best_")), array)
+    with pytest.raises(KeyError):
+        topics_of_arrays(family, arrays)
+
+
+def test_a_model_without_a_family_is_lda(tmp_path):
+    """As versions wrote it that knew no other."""
+    path = tmp_path / "model.npz"
+    save_model(path, SavedModel(model_of("lda"), WORDS))
+    header, arrays = read_arrays(path, "wikitopics model")
+    del header["family"]
+    write_arrays(path, "wikitopics model", header, arrays)
+    assert isinstance(load_model(path).topics, LDATopics)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"family": "hdp"}, "models of family 'hdp' are not known, only lda, gamma-poisson"),
+        ({"family": "lda"}, "not a usable model: 'alpha'"),
+    ],
+)
+def test_a_family_that_it_is_not_of(tmp_path, changed, message):
+    path = tmp_path / "model.npz"
+    save_model(path, SavedModel(model_of("gamma-poisson"), WORDS))
+    header, arrays = read_arrays(path, "wikitopics model")
+    write_arrays(path, "wikitopics model", header | changed, arrays)
+    with pytest.raises(ModelFormatError, match=message):
+        load_model(path)
+
+
+@EVERY_FAMILY
+def test_what_all_families_answer_to(family):
+    model = model_of(family)
+    assert (model.n_topics, model.n_words) == (3, 5)
+    assert model.word_share.sum() == pytest.approx(1.0)
+    assert_array_equal(model.word_topic, model.topic_word.T)
+    assert_array_equal(model.top_words(2)[:, 0], model.topic_word.argmax(axis=1))
+    counts = np.random.default_rng(0).poisson(2.0, size=(6, 5))
+    counts[2] = 0
+    shares = model.proportions(counts)
+    assert_allclose(shares.sum(axis=1), 1.0)
+    order = np.array([4, 0, 3, 1, 2])
+    assert_allclose(model.with_words(order).proportions(counts[:, order]), shares, rtol=1e-9)
+    smoothed = model.smoothed(0.25)
+    assert_allclose(smoothed.topic_word.sum(axis=1), model.topic_word.sum(axis=1))
+    assert (smoothed.topic_word > 0).all()
+    with pytest.raises(ValueError, match="smoothing must be from 0 to below 1"):
+        model.smoothed(1.0)
+    with pytest.raises(ValueError, match=r"counts must be \(n_docs, 5\)"):
+        model.proportions(counts[:, :4])
