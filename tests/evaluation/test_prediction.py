@@ -86,7 +86,9 @@ def test_under_one_topic_nothing_is_plugged_in(topics, task):
 
 
 @MODELS
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "task", ["completion", pytest.param("word-prediction", marks=pytest.mark.slow)]
+)
 def test_what_a_model_says_exactly_is_the_best_it_can_say(topics, task):
     """Of documents of its own: by 4 standard errors at least, as a proper score tells."""
     counts = simulated(topics, 2000, np.random.default_rng(3))
