@@ -22,8 +22,6 @@ from models.gamma_poisson.beta_gamma_state import LEAST, BetaGammaPFAState, mean
 from models.gamma_poisson.count_priors import CountPriors, sample_probability, sample_shape
 from models.lda.collapsed_gibbs import CollapsedGibbs
 from models.lda.dirichlet_prior import prior_vector
-from models.lda.frozen_words import frozen_words
-from models.seed import seed_from
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -152,20 +150,9 @@ class BetaGammaPFA(CollapsedGibbs):
 
     def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> BetaGammaPFAState:
         shape = prior_vector(self.shape, self.n_topics, "shape")
-        eta = prior_vector(self.eta, counts.shape[1], "eta")
-        seed, none = seed_from(self.random_state), (0, self.n_topics)
+        fields = self._first_fields(counts, tokens, shape)
         return BetaGammaPFAState(
-            topic_of=self._first_topics(counts, tokens, shape, eta, seed),
-            n_kw_before=np.zeros(none, np.int32),
-            topic_word_sum=np.zeros(none, np.float32),
-            n_samples=0,
-            alpha=shape.copy(),
-            eta=eta.copy(),
-            frozen=frozen_words(counts, self.word_budget),
-            n_sweeps=0,
-            n_documents=0,
-            n_batches=0,
-            seed=seed,
+            **fields,
             probability=np.full(self.n_topics, 0.5),
             shape_sum=np.zeros(self.n_topics),
             scale_sum=np.zeros(self.n_topics),

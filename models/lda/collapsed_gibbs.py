@@ -10,11 +10,14 @@ from scipy import sparse
 
 from models.estimator import TopicEstimator
 from models.kernel import kernel
+from models.lda.dirichlet_prior import prior_vector
+from models.lda.frozen_words import frozen_words
 from models.lda.gibbs_start import online_start, random_start
 from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep, check_state
 from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
 from models.lda.gibbs_tokens import Tokens, tokens_of
 from models.parallel import effective_n_jobs, for_blocks
+from models.seed import seed_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,6 +113,26 @@ class CollapsedGibbs(TopicEstimator):
     def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> GibbsLDAState:
         """Where training of documents `counts` (D, V) begins."""
         raise NotImplementedError
+
+    def _first_fields(
+        self, counts: sparse.csr_array, tokens: Tokens, alpha: Floats
+    ) -> dict[str, Any]:
+        """What every first state holds, `alpha` (K,) being the prior of a document's topics."""
+        eta = prior_vector(self.eta, counts.shape[1], "eta")
+        seed, none = seed_from(self.random_state), (0, self.n_topics)
+        return {
+            "topic_of": self._first_topics(counts, tokens, alpha, eta, seed),
+            "n_kw_before": np.zeros(none, np.int32),
+            "topic_word_sum": np.zeros(none, np.float32),
+            "n_samples": 0,
+            "alpha": alpha.copy(),
+            "eta": eta.copy(),
+            "frozen": frozen_words(counts, self.word_budget),
+            "n_sweeps": 0,
+            "n_documents": 0,
+            "n_batches": 0,
+            "seed": seed,
+        }
 
     def _learn_priors(self) -> None:
         """Put the priors of the state right after a sweep."""

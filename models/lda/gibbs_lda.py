@@ -10,12 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.lda.collapsed_gibbs import CollapsedGibbs, whole_numbers
 from models.lda.dirichlet_prior import check_priors, prior_vector
-from models.lda.frozen_words import frozen_words
 from models.lda.gibbs_start import random_start
 from models.lda.gibbs_state import GibbsLDAState, mean_topics
 from models.lda.gibbs_tokens import Tokens, tokens_of
 from models.lda.minka import asymmetric_prior, symmetric_prior
-from models.seed import seed_from
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -169,21 +167,7 @@ class GibbsLDA(CollapsedGibbs):
 
     def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> GibbsLDAState:
         alpha = prior_vector(self.alpha, self.n_topics, "alpha")
-        eta = prior_vector(self.eta, counts.shape[1], "eta")
-        seed, none = seed_from(self.random_state), (0, self.n_topics)
-        return GibbsLDAState(
-            topic_of=self._first_topics(counts, tokens, alpha, eta, seed),
-            n_kw_before=np.zeros(none, np.int32),
-            topic_word_sum=np.zeros(none, np.float32),
-            n_samples=0,
-            alpha=alpha.copy(),
-            eta=eta.copy(),
-            frozen=frozen_words(counts, self.word_budget),
-            n_sweeps=0,
-            n_documents=0,
-            n_batches=0,
-            seed=seed,
-        )
+        return GibbsLDAState(**self._first_fields(counts, tokens, alpha))
 
     def _learn_first_priors(self) -> None:
         if self.start == "online":
