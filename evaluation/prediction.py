@@ -153,18 +153,21 @@ def parts_of(counts: sparse.csr_array, task: str, seed: int) -> Iterator[Part]:
 def plug_in(topics: Topics, part: Part, task: str, n_jobs: int | None) -> Floats:
     """(D,), with the mean of the variational posterior in the place of scores or proportions."""
     if isinstance(topics, GammaPoissonTopics):
+        visible = np.where(part.hidden, 0.0, topics.topic_word)
         if task == "completion":
-            seen_by = topics.thinned(0.5)
-        else:
-            visible = np.where(part.hidden, 0.0, topics.topic_word)
+            scores = topics.thinned(0.5).transform(part.seen, n_jobs=n_jobs)
+        elif visible.any():
             seen_by = GammaPoissonTopics(visible, topics.shape, topics.probability)
-        scores = seen_by.transform(part.seen, n_jobs=n_jobs)
+            scores = seen_by.transform(part.seen, n_jobs=n_jobs)
+        else:  # nothing is ever seen
+            scores = np.tile(topics.shape / topics.rate, (part.seen.shape[0], 1))
     else:
         scores = topics.transform(part.seen, n_jobs=n_jobs)
     of_all = scores @ topics.topic_word[:, part.hidden].sum(axis=1)
     log_weight = log_word_probability(part.scored, scores, topics.word_topic, n_jobs)
     n_scored = np.asarray(part.scored.sum(axis=1)).ravel()
-    result: Floats = np.where(n_scored > 0, log_weight - n_scored * np.log(of_all), 0.0)
+    of_all[n_scored == 0] = 1.0  # a part that hides nothing, or nothing that there is
+    result: Floats = log_weight - n_scored * np.log(of_all)
     return result
 
 

@@ -35,13 +35,20 @@ def counts_of(corpus: Corpus, words: Sequence[str], n_columns: int) -> sparse.cs
     return found
 
 
-def topics_of(model: SavedModel, words: Sequence[str]) -> Topics:
-    """The model with `words` as its first columns, and the rest of its words after them."""
+def topics_of(model: SavedModel, words: Sequence[str], convention: str = "sequence") -> Topics:
+    """The model with `words` as its first columns, and the rest of its words after them.
+
+    By the convention "bag-and-length", where a word that is not scored is one that nobody looked
+    at, there is no rest: leaving out columns is what integrates over Poisson counts. By the others
+    the rest are words that tokens could have been of, and were not, at the model's cost.
+    """
     if tuple(words) == model.vocabulary:
         return model.topics
     first = set(words)
     place_of = {word: w for w, word in enumerate(model.vocabulary)}
-    rest = (w for w, word in enumerate(model.vocabulary) if word not in first)
+    rest = [w for w, word in enumerate(model.vocabulary) if word not in first]
+    if convention == "bag-and-length":
+        rest = []
     order = np.array([*(place_of[word] for word in words), *rest])
     return model.topics.with_words(order)
 

@@ -66,7 +66,10 @@ def left_to_right(
     next is recorded. That is of order 1 / S, and of either sign: "biased", but right in the end.
 
     The standard error is that of batch means of each factor's records, √S batches, added over
-    factors in quadrature. It ignores that neighbouring factors come from one chain.
+    factors in quadrature. It ignores that neighbouring factors come from one chain, and what the
+    chain has not seen: where r is small, a topic without tokens has a score near 0 and hardly ever
+    gets any; and where p is near 1, what a count most likely is may be proposed once in a billion
+    times. Then the estimate is too low by many of its standard errors.
     """
     return _estimate("left-to-right", topics, counts, n_samples, n_proposals, seed, n_jobs)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from models.kernel import kernel
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from models import GammaPoissonTopics
 
+MOST_TOKENS = 300_000
+ROUNDING = 1e-14
 LARGEST = 1e250
 """Above it numbers are scaled down."""
 
@@ -32,7 +35,8 @@ def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray
     Raises
     ------
     ValueError
-        If a number is negative.
+        If a number is negative, or a document so long that it would take minutes: above
+        `MOST_TOKENS`, unless all topics have one Q and the law is a negative binomial.
     """
     lengths = np.asarray(n_tokens, dtype=np.int64)
     if not lengths.size:
@@ -41,6 +45,16 @@ def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray
         raise ValueError(f"a document cannot have {lengths.min()} tokens")
     success = topics.tilted.topic_word.sum(axis=1)  # Q
     largest = success.max()
+    if success.min() >= largest * (1.0 - ROUNDING):
+        total = topics.shape.sum()
+        log_p = gammaln(total + lengths) - gammaln(total) - gammaln(lengths + 1.0)
+        return np.asarray(topics.tilted.log_empty + log_p + lengths * np.log(largest))
+    if lengths.max() > MOST_TOKENS:
+        raise ValueError(
+            f"a document has {lengths.max():,} tokens: how probable that length is takes time in "
+            f"proportion to its square, and the limit is {MOST_TOKENS:,}; cut the document, or "
+            'score it by the convention "bag-and-length", which needs no length law'
+        )
     # By powers of Q over the largest: those of Q itself may become too small.
     table = log_sum_of_negative_binomials(topics.shape, success / largest, int(lengths.max()))
     result: NDArray[np.float64] = topics.tilted.log_empty + table[lengths]

@@ -45,7 +45,7 @@ class BetaGammaPFA(CollapsedGibbs):
     ----------
     n_topics : int
         K, the most topics that there can be, at most 65,535.
-    eta : float or array (V,)
+    eta : float, array (V,) or "symmetric"
         Dirichlet prior of a topic's words.
     shape : float or array (K,)
         r of the scores, or where learning it starts from.
@@ -56,7 +56,7 @@ class BetaGammaPFA(CollapsedGibbs):
     concentration : float
         c of the beta process.
     base_mass : float, optional
-        ε, from 0 to 1; by default 1 / K.
+        ε, between 0 and 1; by default 1 / K, and 1 / 2 for one topic.
     n_iter : int
         Sweeps over the corpus that `fit` makes.
     sampler : str
@@ -93,7 +93,7 @@ class BetaGammaPFA(CollapsedGibbs):
         self,
         n_topics: int = 20,
         *,
-        eta: float | ArrayLike = 0.1,
+        eta: float | str | ArrayLike = 0.1,
         shape: float | ArrayLike = 1.0,
         learn_shape: bool = True,
         concentration: float = 1.0,
@@ -135,17 +135,25 @@ class BetaGammaPFA(CollapsedGibbs):
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         super().check_settings()
-        for name, size in (("shape", self.n_topics), ("eta", 1)):
-            setting = getattr(self, name)
-            if isinstance(setting, str):
-                raise TypeError(f"{name} must be a number or an array, found {setting!r}")
-            if name == "shape" or np.ndim(setting) == 0:
-                prior_vector(setting, size, name)
+        if isinstance(self.shape, str):
+            raise TypeError(f"shape must be a number or {self.n_topics}, found {self.shape!r}")
+        prior_vector(self.shape, self.n_topics, "shape")
+        if isinstance(self.eta, str) and self.eta != "symmetric":
+            raise TypeError(
+                'eta must be a number, one for each word, or "symmetric" for 1 / V, '
+                f"found {self.eta!r}"
+            )
+        if isinstance(self.eta, str) or np.ndim(self.eta) == 0:
+            prior_vector(self.eta, 1, "eta")
         if not isinstance(self.learn_shape, (bool, np.bool_)):
             raise TypeError(f"learn_shape must be True or False, found {self.learn_shape!r}")
         for name, most in (("concentration", np.inf), ("base_mass", 1.0)):
             value = getattr(self, name)
-            if value is not None and not 0 < value < most:
+            if name == "base_mass" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+                raise TypeError(f"{name} must be a number, found {value!r}")
+            if not 0 < value < most:
                 raise ValueError(f"{name} must be above 0 and below {most:g}, found {value}")
 
     def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> BetaGammaPFAState:
@@ -155,7 +163,7 @@ class BetaGammaPFA(CollapsedGibbs):
             **fields,
             probability=np.full(self.n_topics, 0.5),
             shape_sum=np.zeros(self.n_topics),
-            scale_sum=np.zeros(self.n_topics),
+            mean_count_sum=np.zeros(self.n_topics),
             weight_sum=0.0,
         )
 
@@ -164,8 +172,8 @@ class BetaGammaPFA(CollapsedGibbs):
 
     def _learn_priors(self, n_steps: int = STEPS) -> None:
         state, n_k, n_docs = self.state_, self._sweeps.n_k, len(self._n_tokens)
-        mass = 1.0 / self.n_topics if self.base_mass is None else self.base_mass
-        priors = CountPriors(self.concentration, min(mass, 1.0 - LEAST))
+        mass = 1.0 / max(2, self.n_topics) if self.base_mass is None else self.base_mass
+        priors = CountPriors(self.concentration, mass)
         rng = np.random.default_rng([state.seed, 5, state.n_sweeps])
         above = self._sweeps.doc_topic_exceedances() if self.learn_shape else None
         for _ in range(n_steps if self.learn_shape else 1):
@@ -179,4 +187,4 @@ class BetaGammaPFA(CollapsedGibbs):
 
     def _add_sample(self, weight: float) -> None:
         super()._add_sample(weight)
-        self.state_.add_priors(weight)
+        self.state_.add_priors(weight, self._sweeps.n_k / max(1, len(self._n_tokens)))

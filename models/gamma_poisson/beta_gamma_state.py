@@ -24,8 +24,8 @@ class BetaGammaPFAState(GibbsLDAState):
     """(K,). In the literature this is p."""
     shape_sum: Floats
     """(K,), weighted sum of r over samples."""
-    scale_sum: Floats
-    """(K,), weighted sum over samples of r_k p_k / (1 - p_k), a document's mean count."""
+    mean_count_sum: Floats
+    """(K,), weighted sum over samples of Σ_d n_dk / D, a document's mean count of the topic."""
     weight_sum: float
     """Of the samples."""
 
@@ -35,10 +35,10 @@ class BetaGammaPFAState(GibbsLDAState):
         weight: Floats = self.probability / self.probability.max()
         return weight
 
-    def add_priors(self, weight: float) -> None:
-        """Add the present r and p to the sums."""
+    def add_priors(self, weight: float, mean_count: Floats) -> None:
+        """Add the present r, and the mean counts (K,) that p follows from, to the sums."""
         self.shape_sum += weight * self.alpha
-        self.scale_sum += weight * self.alpha * self.probability / (1.0 - self.probability)
+        self.mean_count_sum += weight * mean_count
         self.weight_sum += weight
 
 
@@ -48,7 +48,8 @@ def mean_gamma_poisson(
     """Topics, r and mean counts averaged over the samples; before the first, the present ones.
 
     `tokens_by_word` (V, K) is n_kw of the present assignment. p is what makes a document's mean
-    count of a topic, r p / (1 - p), that of the samples.
+    count of a topic, r p / (1 - p), that of the samples. (Their own r p / (1 - p) cannot be
+    averaged: given a topic of few documents its mean is infinite.)
     """
     if not state.n_samples:
         weight = (tokens_by_word + state.eta[:, None]).T
@@ -56,6 +57,6 @@ def mean_gamma_poisson(
     else:
         weight = state.topic_word_sum.T.astype(np.float64)
         shape = state.shape_sum / state.weight_sum
-        probability = state.scale_sum / (state.scale_sum + state.shape_sum)
+        probability = state.mean_count_sum / (state.mean_count_sum + state.shape_sum)
     topic_word = weight / weight.sum(axis=1, keepdims=True)
     return GammaPoissonTopics(topic_word, shape, np.clip(probability, LEAST, 1.0 - LEAST))

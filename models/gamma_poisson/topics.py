@@ -75,7 +75,7 @@ class GammaPoissonTopics(TopicWords):
         return share
 
     def with_words(self, order: NDArray[np.intp]) -> Self:
-        """The same model over its words in another order (V,)."""
+        """The model of some of its words or all, by number; others are integrated over."""
         return type(self)(self.topic_word[:, order], self.shape, self.probability)
 
     def smoothed(self, share: float) -> Self:

@@ -240,7 +240,7 @@ def _score(
     n_threads: int,
 ) -> LikelihoodEstimate:
     """Columns of `words` come first for every model, so that random halves are the same."""
-    topics = topics_of(named.model, words)
+    topics = topics_of(named.model, words, settings.convention)
     counts = counts_of(documents.corpus, words, topics.n_words)
     if not settings.smoothing:
         _check_possible(named.name, topics, counts, words)
@@ -306,6 +306,8 @@ def _row(
     n_unknown = n_all - n_tokens_of(corpus, named.model.vocabulary)
     is_scored = np.isin(np.array(named.model.vocabulary), np.array(words))
     mass = topics.word_share[is_scored].sum()
+    if estimate.convention == "bag-and-length":  # the other words are integrated over
+        mass = 1.0
     sampling = estimate.monte_carlo_standard_error / max(1, estimate.total_tokens)
     sizes = estimate.effective_sample_size[estimate.n_tokens > 0]
     known_sizes = sizes[~np.isnan(sizes)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from evaluation import ZeroProbabilityError, log_likelihood, prediction
+from evaluation import LikelihoodEstimate, ZeroProbabilityError, log_likelihood, prediction
 from evaluation.prediction import TASKS, Part, by_likelihood, parts_of, plug_in
 from models import GammaPoissonTopics, LDATopics
+
+predictions = importlib.import_module("evaluation.prediction")  # the function hides the module
 
 
 def lda(n_topics=3, n_words=6, seed=0, alpha=0.5):
@@ -130,6 +133,47 @@ def test_plug_in_completion_is_the_method_of_that_name(topics):
     assert_allclose(found.log_likelihood, expected.log_likelihood, atol=1e-9)
     assert_allclose(found.standard_error, expected.standard_error, atol=1e-9)
     assert_array_equal(found.n_tokens, expected.n_tokens)
+
+
+def test_hidden_words_say_nothing_of_scores():
+    """With nothing seen, scores are those of the prior given that visible words did not come."""
+    topics = gamma_poisson()
+    hidden = np.array([True, False, True, False, False, True])
+    scored = np.array([[2, 0, 1, 0, 0, 0]])
+    part = Part(sparse.csr_array(np.zeros((1, 6), dtype=int)), sparse.csr_array(scored), hidden)
+    scores = topics.shape / (topics.rate + topics.topic_word[:, ~hidden].sum(axis=1))
+    share = scores @ topics.topic_word[:, hidden] / (scores @ topics.topic_word)[hidden].sum()
+    found = plug_in(topics, part, "word-prediction", None)
+    assert found[0] == pytest.approx(2 * np.log(share[0]) + np.log(share[1]), abs=1e-9)
+
+
+def test_the_variance_is_that_of_both_terms(monkeypatch):
+    def unsure(topics, counts, **settings):
+        n_docs, n_tokens = counts.shape[0], np.asarray(counts.sum(axis=1)).ravel()
+        method = ("fake", "sequence", "unbiased")
+        return LikelihoodEstimate(np.zeros(n_docs), np.full(n_docs, 3.0), n_tokens, *method)
+
+    monkeypatch.setitem(predictions.LIKELIHOODS, "exact", unsure)
+    part = next(parts_of(sparse.csr_array(np.ones((2, 6), dtype=int)), "completion", 0))
+    _, variance = by_likelihood(lda(), part, "exact", None, [0], None)
+    assert_allclose(variance, 18.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_words", [1, 2, 4])
+@pytest.mark.parametrize("method", ["plug-in", "exact"])
+def test_vocabularies_with_fewer_words_than_parts(n_words, method):
+    rng = np.random.default_rng(0)
+    topic_word = rng.dirichlet(np.ones(n_words), 2)
+    for topics in (
+        LDATopics(topic_word, [0.5, 1.0]),
+        GammaPoissonTopics(topic_word, [0.5, 1.0], [0.3, 0.8]),
+    ):
+        counts = np.array([[5] * n_words, [0] * n_words, [1] + [0] * (n_words - 1)])
+        found = prediction(topics, counts, "word-prediction", method, random_state=0)
+        assert np.isfinite(found.log_likelihood).all()
+        if n_words == 1:
+            assert_allclose(found.log_likelihood, 0.0, atol=1e-12)
 
 
 def test_what_cannot_be_predicted():

@@ -55,6 +55,14 @@ def test_taken_apart_and_put_together(family):
         topics_of_arrays(family, arrays)
 
 
+def test_proportions_are_of_tokens_not_of_scores():
+    """Topics that share no word, one of which brings five times as many tokens a score."""
+    topic_word = np.array([[0.4, 0.6, 0.0, 0.0], [0.0, 0.0, 2.0, 3.0]])
+    model = GammaPoissonTopics(topic_word, [0.1, 0.1], [0.999, 0.999])
+    assert_allclose(model.proportions([[10, 20, 5, 5]]), [[0.75, 0.25]], atol=0.01)
+    assert_allclose(model.transform([[10, 20, 5, 5]]), [[30.1, 2.02]], rtol=0.01)
+
+
 def test_a_model_without_a_family_is_lda(tmp_path):
     """As versions wrote it that knew no other."""
     path = tmp_path / "model.npz"

@@ -116,7 +116,7 @@ def test_settings_reach_the_trainers() -> None:
         (("--trainer", "kl-nmf", "--shape", "2"), "--shape has no meaning for --trainer kl-nmf"),
         (("--shape", "0"), "shape must be positive"),
         (("--trainer", "gap", "--shape", "0.5"), "shape"),
-        (("--eta", "learned"), "eta must be a number"),
+        (("--eta", "learned"), 'eta must be a number, one for each word, or "symmetric"'),
         (("--model", "gibbs", "--shape", "1"), "--shape is for --model gamma-poisson, not gibbs"),
         (("--burn-in", "100"), "--burn-in must be less than the 100 of --max-passes"),
     ],
@@ -163,6 +163,21 @@ def test_families_compare_given_the_length(small: Path, convention: str) -> None
     assert other["log_likelihood"] < lda["log_likelihood"]
     assert result["convention"] == convention
     assert result["documents"] == 19
+
+
+def test_a_model_and_what_it_says_of_some_words_are_a_tie(small: Path) -> None:
+    """Words that the other does not know are left out, not taken for words without tokens."""
+    saved = load_model(small / "other.npz")
+    kept = np.array([7, 1, 3, 4, 10])
+    words = tuple(saved.vocabulary[w] for w in kept)
+    save_model(small / "some.npz", SavedModel(saved.topics.with_words(kept), words))
+    argv = ("other.npz", "some.npz", "--method", "exact", "--convention", "bag-and-length")
+    whole, some = evaluated(small, *argv)["models"]
+    assert whole["log_likelihood"] == pytest.approx(some["log_likelihood"], abs=1e-9)
+    assert whole["probability_of_scored_words"] == some["probability_of_scored_words"] == 1.0
+    whole, some = evaluated(small, *argv[:-1], "sequence")["models"]
+    assert whole["log_likelihood"] < some["log_likelihood"] - 10
+    assert whole["probability_of_scored_words"] < 0.9
 
 
 def test_lengths_are_scored_where_asked_for(small: Path) -> None:

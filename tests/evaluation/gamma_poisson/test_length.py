@@ -46,6 +46,15 @@ def test_lengths_so_improbable_that_they_underflow():
     assert_allclose(log_length_probability(topics, n), expected, rtol=1e-11)
 
 
+def test_documents_of_any_length_if_topics_agree():
+    one = GammaPoissonTopics.from_lda(np.full((2, 3), 1 / 3), [0.3, 0.4], 0.999)
+    n = np.array([0, 7, 10**6, 10**9])
+    assert_allclose(log_length_probability(one, n), stats.nbinom.logpmf(n, 0.7, 1e-3), rtol=1e-9)
+    other = GammaPoissonTopics([[1.0], [1.0]], [0.3, 0.4], [0.999, 0.9])
+    with pytest.raises(ValueError, match=r"1,000,000 tokens: .*bag-and-length"):
+        log_length_probability(other, n[:3])
+
+
 def test_a_topic_without_words_has_no_part_in_it():
     one = GammaPoissonTopics([[0.5, 1.2]], [0.7], [0.4])
     two = GammaPoissonTopics([[0.5, 1.2], [0.0, 0.0]], [0.7, 5.0], [0.4, 0.9])

@@ -163,11 +163,43 @@ def test_topics_before_the_first_sample_and_after():
     assert estimator.state_.n_samples == 4
 
 
-def test_what_is_expected_of_lengths_is_what_they_are():
-    counts = random_counts(n_docs=500, rate=2.0)
-    found = fitted(counts, n_iter=60, burn_in=20).topics_
+@pytest.mark.parametrize(
+    ("counts", "n_topics"),
+    [
+        (random_counts(n_docs=500, rate=2.0), 3),
+        (np.array([[100_000, 3], [0, 0]]), 1),
+        (np.array([[2, 1, 4, 0, 4]]), 1),
+        (np.array([[2, 1, 4, 0, 4]]), 3),
+    ],
+)
+def test_what_is_expected_of_lengths_is_what_they_are(counts, n_topics):
+    """With few documents, too, where r p / (1 - p) has no mean."""
+    found = fitted(counts, n_topics=n_topics, n_iter=30, burn_in=10).topics_
     expected = (found.shape / found.rate).sum()
-    assert expected == pytest.approx(counts.sum() / 500, rel=0.05)
+    assert expected == pytest.approx(counts.sum() / counts.shape[0], rel=1e-6)
+
+
+def test_a_symmetric_prior_of_words():
+    named, given = (fitted(random_counts(), eta=eta) for eta in ("symmetric", 1 / 12))
+    assert_same_state(named.state_, given.state_)
+
+
+def test_the_first_sweep_has_probabilities_that_fit_the_start():
+    counts = random_counts(n_docs=300, rate=3.0)
+    estimator = BetaGammaPFA(3, random_state=0).resume(counts, None)
+    state = estimator.state_
+    expected = state.alpha * state.probability / (1 - state.probability)
+    assert_allclose(expected, estimator._sweeps.n_k / 300, rtol=0.3)
+
+
+def test_priors_are_drawn_anew_after_each_sweep():
+    estimator = BetaGammaPFA(3, random_state=0, learn_shape=False).resume(random_counts(), None)
+    state, drawn = estimator.state_, []
+    for state.n_sweeps in (1, 2, 1):
+        estimator._learn_priors()
+        drawn.append(state.probability)
+    assert (drawn[0] != drawn[1]).all()
+    assert_array_equal(drawn[0], drawn[2])
 
 
 def test_fixed_shapes_stay():
@@ -192,7 +224,10 @@ def test_empty_documents_and_words_that_do_not_occur():
     [
         ({"shape": 0.0}, ValueError, "shape must be positive"),
         ({"shape": [1.0, 2.0]}, ValueError, r"shape must be a number or have shape \(3,\)"),
-        ({"shape": "learned"}, TypeError, "shape must be a number"),
+        ({"shape": "learned"}, TypeError, "shape must be a number or 3"),
+        ({"eta": "learned"}, TypeError, 'eta must be a number, one for each word, or "symmetric"'),
+        ({"concentration": "a"}, TypeError, "concentration must be a number"),
+        ({"base_mass": True}, TypeError, "base_mass must be a number"),
         ({"eta": -1.0}, ValueError, "eta must be positive"),
         ({"concentration": 0.0}, ValueError, "concentration must be above 0"),
         ({"base_mass": 1.0}, ValueError, "base_mass must be above 0 and below 1"),
