@@ -334,7 +334,7 @@ def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
     defaults: dict[str, Any] = {
         each.name: each.default
         for each in fields(TrainSettings)
-        if model not in each.metadata["models"] and begun.model in each.metadata["models"]
+        if model not in each.metadata["of"] and begun.model in each.metadata["of"]
     }
     return replace(begun, **defaults | asked)
 

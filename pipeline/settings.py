@@ -24,17 +24,18 @@ def setting(
     *,
     choices: tuple[str, ...] | None = None,
     metavar: str = "",
-    models: tuple[str, ...] = (),
+    of: tuple[str, ...] = (),
 ) -> Any:
     """A field of a settings class, with what the command line says of it.
 
-    `models` are those that have this setting, if not all have; the help then begins with them.
+    `of` is what has this setting, if not all have: models of `train`, experiments of `reproduce`.
+    The help then begins with them.
     """
-    if models:
-        help_text = f"{', '.join(models)}: {help_text}"
+    if of:
+        help_text = f"{', '.join(of)}: {help_text}"
     return field(
         default=default,
-        metadata={"help": help_text, "choices": choices, "metavar": metavar, "models": models},
+        metadata={"help": help_text, "choices": choices, "metavar": metavar, "of": of},
     )
 
 
@@ -102,13 +103,13 @@ class TrainSettings:
     seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
     threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
     follow: bool = setting(
-        False, "learn while a download fills the store, until it has ended", models=("online",)
+        False, "learn while a download fills the store, until it has ended", of=("online",)
     )
     follow_after: int = setting(
         1000,
         "articles that bigrams and words are learned from when following",
         metavar="N",
-        models=("online",),
+        of=("online",),
     )
 
     documents: str = setting(
@@ -152,58 +153,58 @@ class TrainSettings:
     alpha: str = setting(
         "0.1",
         "prior of topics in a document: number, symmetric, asymmetric; online: or learned",
-        models=LDA_MODELS,
+        of=LDA_MODELS,
     )
     eta: str = setting("0.1", "prior of words in a topic: number or symmetric; online: or learned")
     learn_priors: str = setting(
         "alpha",
         "which priors to learn, from where --alpha and --eta start",
         choices=("alpha", "eta", "both", "none"),
-        models=("gibbs",),
+        of=("gibbs",),
     )
     batch_size: int | None = setting(
         None,
         "documents a step; by default 1,000, fewer for a small corpus",
         metavar="N",
-        models=("online",),
+        of=("online",),
     )
-    max_e_iterations: int = setting(20, "the cap of the E-step", metavar="N", models=("online",))
-    e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X", models=("online",))
-    learning_decay: float = setting(0.7, "kappa of the step size", metavar="X", models=("online",))
-    learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X", models=("online",))
+    max_e_iterations: int = setting(20, "the cap of the E-step", metavar="N", of=("online",))
+    e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X", of=("online",))
+    learning_decay: float = setting(0.7, "kappa of the step size", metavar="X", of=("online",))
+    learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X", of=("online",))
     sampler: str = setting(
         "auto",
         "how topics are drawn; auto: by topics and tokens",
         choices=("auto", "exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse"),
-        models=SAMPLED,
+        of=SAMPLED,
     )
     start: str = setting(
         "online",
         "topics of the first sweep: those of a pass of online, or drawn evenly",
         choices=("online", "random"),
-        models=SAMPLED,
+        of=SAMPLED,
     )
     burn_in: int = setting(
-        0, "sweeps before the first that topics average", metavar="N", models=SAMPLED
+        0, "sweeps before the first that topics average", metavar="N", of=SAMPLED
     )
     word_budget: int | None = setting(
         None,
         "words with parameters; the more frequent ones are frozen",
         metavar="N",
-        models=LDA_MODELS,
+        of=LDA_MODELS,
     )
     trainer: str = setting(
         "beta-gamma-pfa",
         "Gibbs sampling with a beta process, EM with a Gamma prior, or KL-NMF, whose prior is "
         "fitted afterwards",
         choices=("beta-gamma-pfa", "gap", "kl-nmf"),
-        models=("gamma-poisson",),
+        of=("gamma-poisson",),
     )
     shape: float | None = setting(
         None,
         "r of the scores' Gamma prior; by default learned, by gap 1.1",
         metavar="X",
-        models=("gamma-poisson",),
+        of=("gamma-poisson",),
     )
     max_passes: int = setting(100, "most passes over the corpus, or sweeps", metavar="N")
     early_stopping: str = setting(
@@ -308,6 +309,8 @@ EXPERIMENTS = (
     *("l2r-kl", "l2r-convergence"),
 )
 """What `reproduce` can do again."""
+L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
+"""Those of Gamma-Poisson models, on counts."""
 
 
 @dataclass(frozen=True)
@@ -318,37 +321,47 @@ class ReproduceSettings:
         "quick", "some minutes at most, or all that was published", choices=("quick", "full")
     )
     pairs: int | None = setting(
-        None, "buntine-table-1: pairs of model and document; by default 100 or 1,000", metavar="N"
+        None,
+        "pairs of model and document; by default 100 or 1,000",
+        metavar="N",
+        of=("buntine-table-1",),
     )
     dataset: str = setting(
         "s10s",
-        "buntine-model-selection: model that documents are drawn from, of so many topics and words",
+        "model that documents are drawn from, of so many topics and words",
         choices=("s10s", "s10", "s40"),
+        of=("buntine-model-selection",),
     )
     held_out: int | None = setting(
-        None, "buntine-model-selection: held-out documents; by default 300 or 10,000", metavar="N"
+        None,
+        "held-out documents; by default 300 or 10,000",
+        metavar="N",
+        of=("buntine-model-selection",),
     )
     counts: str = setting(
         "",
-        "l2r-kl, l2r-convergence: bags of words, in any format that convert reads or .npz as SciPy "
-        "writes it; commas between several; by default sections of the built-in sample",
+        "bags of words, in any format that convert reads or .npz as SciPy writes it; commas "
+        "between several; by default sections of the built-in sample",
         metavar="FILES",
+        of=L2R_EXPERIMENTS,
     )
     topics: int | None = setting(
         None,
-        "l2r-kl, l2r-convergence: number of topics; by default 5, and 20 or 100",
+        "number of topics; by default 5, and 20 or 100",
         metavar="K",
+        of=L2R_EXPERIMENTS,
     )
     scored: int | None = setting(
         None,
-        "l2r-kl, l2r-convergence: most documents to score; by default 100 or 1,000, and 30 or "
-        "1,000 (full takes hours)",
+        "most documents to score; by default 100 or 1,000, and 30 or 1,000 (full takes hours)",
         metavar="N",
+        of=L2R_EXPERIMENTS,
     )
     max_tokens: int | None = setting(
         None,
-        "l2r-kl: longest document to score, in tokens; by default 60 or 100",
+        "longest document to score, in tokens; by default 60 or 100",
         metavar="N",
+        of=("l2r-kl",),
     )
     output: str = setting(
         "", "where tables and pictures are written; by default reproduce/EXPERIMENT", metavar="DIR"

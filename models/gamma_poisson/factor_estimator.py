@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from models.estimator import TopicEstimator
 from models.gamma_poisson.factor_state import FactorStep, KLNMFState
 from models.gamma_poisson.factor_updates import Rows
+from models.lda.fixed_point import TINY
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
 
@@ -28,6 +29,9 @@ RELAXATION_GROWTH = 1.2
 START_SHAPE = 2.0
 """Shape of the Gamma noise, of mean 1, that a random start is multiplied by; the larger, the less
 noise."""
+
+NUMBERS_A_CHUNK = 1 << 20
+"""Entries times topics that a given start is checked for at a time."""
 
 
 class Counts(NamedTuple):
@@ -47,8 +51,8 @@ class FactorEstimator(TopicEstimator):
     Updates go farther than the ones that are sure to make the objective better: what an entry is
     multiplied by is raised to a power, the relaxation, that grows from sweep to sweep up to a
     setting (as in Salakhutdinov & Roweis 2003, adaptive overrelaxation). If that made the objective
-    worse, the sweep is made again with exponent 1, and the next one tries half of what was too
-    much.
+    worse, or no number, the sweep is made again with exponent 1, and the next one tries half of
+    what was too much.
     """
 
     n_iter: int
@@ -68,7 +72,9 @@ class FactorEstimator(TopicEstimator):
         Raises
         ------
         ValueError
-            If a setting is out of its range, or `X` holds a negative count, NaN or infinity.
+            If a setting is out of its range, `X` holds a negative count, NaN or infinity, `init`
+            expects nothing where there is a count, or numbers are so large that the objective is
+            none.
         """
         for _ in self.iterate(X, y):
             pass
@@ -147,8 +153,12 @@ class FactorEstimator(TopicEstimator):
         data = Counts(Rows.of(counts), Rows.of(counts.T.tocsr()), constant)
         if state is None:
             seed = seed_from(self.random_state)
-            state = self._starting_state(data, *self._starting_factors(counts, seed), seed)
-            state.objective = self._objective_of(data, state)
+            with np.errstate(over="ignore", invalid="ignore"):  # the objective is checked
+                state = self._starting_state(data, *self._starting_factors(counts, seed), seed)
+                if not isinstance(self.init, str):
+                    _check_start(data.rows, state.doc_topic, state.word_topic)
+                state.objective = self._objective_of(data, state)
+        _check_finite(state.objective)
         self.state_ = state
         return data
 
@@ -172,12 +182,14 @@ class FactorEstimator(TopicEstimator):
     def _sweep(self, data: Counts) -> None:
         state, relaxation = self.state_, min(self.state_.relaxation, float(self.relaxation))
         updated = self._updated(data, relaxation)
-        if relaxation > 1.0 and self._gain(updated) < 0.0:
-            state.relaxation = 1.0 + (relaxation - 1.0) / 2.0
+        if relaxation > 1.0 and not 0.0 <= self._gain(updated) < np.inf:
+            following = 1.0 + (relaxation - 1.0) / 2.0
             updated = self._updated(data, 1.0)
         else:
-            state.relaxation = min(float(self.relaxation), relaxation * RELAXATION_GROWTH)
-        state.gain = max(0.0, self._gain(updated))
+            following = min(float(self.relaxation), relaxation * RELAXATION_GROWTH)
+        gain = self._gain(updated)
+        _check_finite(updated.objective, gain)
+        state.gain, state.relaxation = max(0.0, gain), following
         if state.gain > 0.0:  # if not, there is nothing left but rounding
             kept = ("gain", "relaxation", "n_sweeps", "n_documents", "seed")
             for name, value in vars(updated).items():
@@ -191,8 +203,9 @@ class FactorEstimator(TopicEstimator):
         copied = replace(
             state, doc_topic=state.doc_topic.copy(), word_topic=state.word_topic.copy()
         )
-        self._update(data, copied, relaxation)
-        copied.objective = self._objective_of(data, copied)
+        with np.errstate(over="ignore", invalid="ignore"):  # the objective is checked
+            self._update(data, copied, relaxation)
+            copied.objective = self._objective_of(data, copied)
         return copied
 
     def _gain(self, updated: Any) -> float:
@@ -226,3 +239,30 @@ def _given(name: str, values: Any, shape: tuple[int, int]) -> Floats:
     if not np.isfinite(array).all() or (array < 0).any():
         raise ValueError(f"the {name} of init must be finite and not negative")
     return array
+
+
+def _check_start(rows: Rows, doc_topic: Floats, word_topic: Floats) -> None:
+    """Refuse factors that mix to nothing where there is a count: no update would mend that."""
+    size = max(1, NUMBERS_A_CHUNK // doc_topic.shape[1])
+    for first in range(0, len(rows.counts), size):
+        entries = np.arange(first, min(first + size, len(rows.counts)))
+        document, word = np.searchsorted(rows.start, entries, "right") - 1, rows.column_of[entries]
+        mixed = np.einsum("ek,ek->e", doc_topic[document], word_topic[word])
+        missing = np.flatnonzero((mixed < TINY) & (rows.counts[entries] > 0))
+        if len(missing):
+            d, w = document[missing[0]], word[missing[0]]
+            raise ValueError(
+                f"init must expect at least {TINY:g} of each word that a document has, scores @ "
+                f"topics is {mixed[missing[0]]:g} for document {d} and word {w}, whose count is "
+                f"{rows.counts[first + missing[0]]:g}: what is 0 stays 0, so add a small number "
+                "to the scores and the topics"
+            )
+
+
+def _check_finite(*objective: float) -> None:
+    """Refuse an objective, and what it gained, that are no numbers any more."""
+    if not np.isfinite(objective).all():
+        raise ValueError(
+            f"the objective must stay finite, found {objective[0]}: the counts in X, or the "
+            "numbers in init, are too large or too small to go on from; divide them by a constant"
+        )

@@ -42,7 +42,8 @@ class KLNMF(FactorEstimator):
     relaxation : float
         Largest exponent of updates, from 1, plain updates, to below 2.
     init : "random" or a pair of arrays
-        Where to start: scores Θ (D, K) and topics φ (K, V). What is 0 stays 0.
+        Where to start: scores Θ (D, K) and topics φ (K, V). What is 0 stays 0, so their product
+        must be above 0 wherever a count is.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
@@ -104,8 +105,8 @@ class KLNMF(FactorEstimator):
     def topics_(self) -> GammaPoissonTopics:
         """Topics, and the prior that fits the scores best; made anew at each call.
 
-        A topic of which nothing is left is even over all words, and next to nothing is expected of
-        it.
+        A topic of which nothing is left is even over all words, and a millionth of a token is
+        expected of it; of one that is faint in every document, as much as documents have.
         """
         check_is_fitted(self, "state_")
         weight = self.state_.word_topic

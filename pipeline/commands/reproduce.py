@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,9 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        If a setting makes no sense.
+        If a setting makes no sense, or is one of other experiments.
     """
-    _check(settings)
+    _check(settings, experiment)
     module = MODULES[experiment]
     directory = Path(settings.output or Path("reproduce") / experiment)
     directory.mkdir(parents=True, exist_ok=True)
@@ -69,8 +70,15 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     return result
 
 
-def _check(settings: ReproduceSettings) -> None:
-    """Refuse what makes no sense, whichever experiment it is of."""
+def _check(settings: ReproduceSettings, experiment: str) -> None:
+    """Refuse settings of other experiments, and what makes no sense."""
+    for each in fields(settings):
+        experiments, value = each.metadata["of"], getattr(settings, each.name)
+        if experiments and experiment not in experiments and value != each.default:
+            raise UsageError(
+                f"--{each.name.replace('_', '-')} is for {' or '.join(experiments)}, not "
+                f"{experiment}: leave it out"
+            )
     if not 0 <= settings.seed < 2**63:
         raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
     for name, number, least in (

@@ -167,7 +167,7 @@ def _check(settings: TrainSettings) -> None:
 def _check_model(settings: TrainSettings) -> None:
     """Find settings of the other model."""
     for each in fields(settings):
-        models, value = each.metadata["models"], getattr(settings, each.name)
+        models, value = each.metadata["of"], getattr(settings, each.name)
         if models and settings.model not in models and value != each.default:
             raise UsageError(
                 f"--{each.name.replace('_', '-')} is for --model {' or '.join(models)}, not "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -176,7 +176,7 @@ def test_without_matplotlib(tmp_path: Path) -> None:
         ("buntine-table-1 --pairs 1", "--pairs must be at least 2, found 1"),
         ("buntine-table-1 --pairs x", "--pairs must be a whole number"),
         ("buntine-table-1 --seed -1", "--seed must be from 0"),
-        ("buntine-convergence --pairs 1", "--pairs must be at least 2, found 1"),
+        ("buntine-convergence --pairs 1", "--pairs is for buntine-table-1, not buntine-conv"),
         ("buntine-convergence --seed -1", "--seed must be from 0"),
         ("buntine-convergence --scale huge", "--scale must be one of quick, full"),
         ("buntine-model-selection --held-out 1", "--held-out must be at least 2, found 1"),
@@ -191,6 +191,50 @@ def test_usage_errors(argv: str, complaint: str, tmp_path: Path) -> None:
     assert outcome.out == ""
     assert complaint in outcome.err
     assert not list(tmp_path.iterdir())
+
+
+SETTINGS_OF = {
+    "buntine-table-1": {"--pairs"},
+    "buntine-convergence": set(),
+    "buntine-model-selection": {"--dataset", "--held-out"},
+    "l2r-kl": {"--counts", "--topics", "--scored", "--max-tokens"},
+    "l2r-convergence": {"--counts", "--topics", "--scored"},
+}
+GIVEN = {
+    "--pairs": "2",
+    "--dataset": "s10",
+    "--held-out": "2",
+    "--counts": "x.npz",
+    "--topics": "2",
+    "--scored": "2",
+    "--max-tokens": "10",
+}
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_settings_of_other_experiments_are_refused(
+    experiment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(command.MODULES, experiment, mock.Mock())
+    for option, value in GIVEN.items():
+        if option in SETTINGS_OF[experiment]:
+            command._check(resolve_with(**{option[2:].replace("-", "_"): value}), experiment)
+            continue
+        outcome = call("reproduce", experiment, option, value, cwd=tmp_path)
+        assert outcome.code == 2
+        owners = " or ".join(name for name in EXPERIMENTS if option in SETTINGS_OF[name])
+        assert f"{option} is for {owners}, not {experiment}: leave it out" in outcome.error
+        assert not list(tmp_path.iterdir())
+
+
+def test_help_says_which_experiment_a_setting_is_of() -> None:
+    of_some = {
+        each.name: each.metadata for each in fields(ReproduceSettings) if each.metadata["of"]
+    }
+    assert {"--" + name.replace("_", "-") for name in of_some} == set(GIVEN)
+    for metadata in of_some.values():
+        assert metadata["help"].startswith(", ".join(metadata["of"]) + ": ")
+        assert metadata["help"].count("l2r-kl") + metadata["help"].count("buntine-") == 1
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:

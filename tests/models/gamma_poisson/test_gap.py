@@ -200,6 +200,22 @@ def test_an_empty_topic_to_start_from_is_refused():
         fitted(random_counts(), init=(np.ones((60, 3)), topics))
 
 
+def test_a_start_that_expects_nothing_of_a_count_is_refused():
+    scores, topics = np.ones((60, 3)), np.ones((3, 12))
+    topics[:, 4] = 0.0
+    with pytest.raises(ValueError, match=r"init .* and word 4, .* add a small number"):
+        fitted(random_counts(), init=(scores, topics))
+    topics[1, 4] = 1.0
+    scores[:, 1] = 0.0  # scores start above 0 whatever was given
+    assert np.isfinite(fitted(random_counts(), init=(scores, topics)).state_.objective)
+
+
+def test_a_start_that_overflows_is_refused():
+    init = (np.full((60, 3), 1e300), np.full((3, 12), 1e300))
+    with pytest.raises(ValueError, match=r"objective must stay finite, .* init"):
+        fitted(random_counts(), init=init)
+
+
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 def test_bad_counts_are_refused(bad):
     counts = random_counts().toarray().astype(float)

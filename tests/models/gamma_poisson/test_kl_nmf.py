@@ -14,8 +14,8 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from models.gamma_poisson import factor_updates
-from models.gamma_poisson.gamma_fit import LEAST_SCORE
+from models.gamma_poisson import factor_estimator, factor_updates
+from models.gamma_poisson.gamma_fit import LEAST_MEAN, LEAST_SCORE
 from models.gamma_poisson.kl_nmf import KLNMF
 from models.gamma_poisson.topics import GammaPoissonTopics
 from tests.models.gamma_poisson.factorisations import (
@@ -108,7 +108,29 @@ def test_a_sweep_that_went_too_far_is_made_again(monkeypatch):
     model = KLNMF(4, n_iter=60, tolerance=0.0, relaxation=8.0, random_state=0)
     steps = list(model.iterate(random_counts()))
     assert (np.diff([step.objective for step in steps]) <= 0).all()
-    assert (np.diff([step.relaxation for step in steps]) < 0).any()
+    relaxation = np.array([1.0, *(step.relaxation for step in steps)])
+    tried, following = relaxation[:-1], relaxation[1:]
+    failed = following < tried
+    assert failed.any()
+    assert_allclose(following[failed] - 1.0, (tried[failed] - 1.0) / 2.0)
+    assert_allclose(following[~failed], np.minimum(8.0, 1.2 * tried[~failed]))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_sweep_that_led_to_no_number_is_made_again(bad, monkeypatch):
+    """So that training is that of plain updates if every relaxed one does."""
+    plain = fitted(random_counts(), relaxation=1.0)
+    update = KLNMF._update
+
+    def no_number_if_relaxed(self, data, state, relaxation):
+        update(self, data, state, relaxation)
+        if relaxation > 1.0:
+            state.doc_topic[3] = bad
+
+    monkeypatch.setattr(KLNMF, "_update", no_number_if_relaxed)
+    model = fitted(random_counts())
+    assert_array_equal(model.components_, plain.components_)
+    assert model.state_.objective == plain.state_.objective
 
 
 def test_training_ends_when_sweeps_gain_little():
@@ -185,11 +207,22 @@ def test_a_topic_of_which_nothing_is_left():
     assert_array_equal(model.components_[1], 0.0)
     found = model.topics_
     assert_allclose(found.topic_word[1], 1 / 12)
-    assert_allclose(found.shape[1] / found.rate[1], LEAST_SCORE)
+    assert_allclose(found.shape[1] / found.rate[1], LEAST_MEAN)
     topics[1] = 0.0
     other = KLNMF(3, n_iter=3, init=(start_of(random_counts(), 3)[0], topics)).fit(random_counts())
     assert_array_equal(other.state_.doc_topic[:, 1], 0.0)
     assert np.isfinite(other.topics_.topic_word).all()
+
+
+def test_unused_topics_do_not_make_documents_longer():
+    """50 of them, of `LEAST_SCORE` tokens each, would add 5 to the 9.6 that documents have."""
+    scores, topics = start_of(random_counts(), 53)
+    scores[:, 3:] = 0.0
+    model = KLNMF(53, n_iter=30, init=(scores, topics)).fit(random_counts())
+    used = KLNMF(3, n_iter=30, init=(scores[:, :3], topics[:3])).fit(random_counts())
+    length, alone = ((t.shape / t.rate).sum() for t in (model.topics_, used.topics_))
+    assert_allclose(length, alone + 50 * LEAST_MEAN, rtol=1e-9)
+    assert_allclose(alone, random_counts().sum() / 60, rtol=0.02)  # faint scores are raised
 
 
 # --- the same bits --------------------------------------------------------------------------------
@@ -264,6 +297,61 @@ def test_bad_counts_are_refused(bad, as_sparse):
     for call in (clone(model).fit, model.transform):
         with pytest.raises(ValueError, match=r"Negative|NaN|inf"):
             call(counts)
+
+
+@pytest.mark.parametrize("numbers", [factor_estimator.NUMBERS_A_CHUNK, 30, 1])
+@pytest.mark.parametrize("product", [0.0, 1e-110])
+def test_a_start_that_expects_nothing_of_a_count_is_refused(numbers, product, monkeypatch):
+    """Updates would divide by 0: what is 0 stays 0."""
+    monkeypatch.setattr(factor_estimator, "NUMBERS_A_CHUNK", numbers)
+    counts = random_counts().toarray()
+    counts[41] = 0
+    counts[41, 7] = 2
+    scores, topics = start_of(counts, 3)
+    scores[41] = product
+    with pytest.raises(ValueError, match=r"init .* document 41 and word 7, whose count is 2.* add"):
+        fitted(counts, init=(scores, topics))
+    counts[41, 7] = 0
+    fitted(counts, init=(scores, topics))  # nothing is there to be expected
+    stored = sparse.csr_array((np.zeros(1), ([41], [7])), shape=counts.shape)
+    factor_estimator._check_start(factor_updates.Rows.of(stored), scores, topics.T)
+    counts[41, 7] = 2
+    scores[41] = 1.0
+    topics[:, 7] = 0.0
+    with pytest.raises(ValueError, match=r"init .* document \d+ and word 7"):
+        fitted(counts, init=(scores, topics))
+
+
+@pytest.mark.parametrize("size", [1e300, 1e154])
+def test_a_start_that_overflows_is_refused(size):
+    init = (np.full((60, 3), size), np.full((3, 12), size))
+    model = KLNMF(3, init=init)
+    with pytest.raises(ValueError, match=r"objective must stay finite, .* init"):
+        model.fit(random_counts())
+    assert not hasattr(model, "state_")
+    with pytest.raises(ValueError, match=r"objective must stay finite, .* counts in X"):
+        fitted(np.full((4, 5), 1e308))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("relaxation", [1.0, 1.9])
+def test_a_sweep_that_overflows_has_not_converged(bad, relaxation, monkeypatch):
+    model = KLNMF(3, relaxation=relaxation, random_state=0)
+    steps = model.iterate(random_counts())
+    next(steps)
+    state = carried(model.state_)
+
+    def overflowing(self, data, state, relaxation):
+        del self, data, relaxation
+        state.word_topic[2] = bad
+
+    monkeypatch.setattr(KLNMF, "_update", overflowing)
+    with pytest.raises(ValueError, match="objective must stay finite"):
+        next(steps)
+    assert_same_state(model.state_, state)
+    state.objective = bad
+    with pytest.raises(ValueError, match="objective must stay finite"):
+        model.resume(random_counts(), state)
 
 
 def test_a_state_of_other_data_is_refused():
