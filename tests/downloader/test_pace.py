@@ -461,6 +461,7 @@ def is_gone(sock: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_two_processes_take_turns_and_kills_change_nothing(tmp_path: Path) -> None:
     """Measured at the server: never two in flight, never above the limits, nobody starves."""
     per_second, rng = 8, random.Random(5)

@@ -242,7 +242,14 @@ def with_every_fault(seed: int) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize(("name", "seed"), [("random", 1), ("titles", 2), ("category", 3)])
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        pytest.param("random", 1, marks=pytest.mark.slow),
+        pytest.param("titles", 2, marks=pytest.mark.slow),
+        ("category", 3),
+    ],
+)
 def test_no_fault_costs_an_article_or_the_manners(
     wiki: MediaWiki,
     tmp_path: Path,
@@ -393,6 +400,7 @@ def kill_and_check(
     check_manners(requests, contact=CONTACT, per_second=100, per_minute=6000, one_in_flight=False)
 
 
+@pytest.mark.slow
 def test_eight_kills_lose_nothing(
     wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str]
 ) -> None:

@@ -94,7 +94,10 @@ if __name__ == "__main__":
     "end",
     [
         "assert len(list(read_source('sample', '', limit=2, n_processes=2))) == 2",
-        "articles = read_source('sample', '', n_processes=2); next(articles); del articles",
+        pytest.param(
+            "articles = read_source('sample', '', n_processes=2); next(articles); del articles",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_early_end_leaves_no_workers_and_does_not_hang(tmp_path: Path, end: str) -> None:

@@ -162,6 +162,7 @@ def test_a_server_that_is_away_is_tried_again_later(tmp_path: Path) -> None:
     assert done(call("download", "--status", "--json", cwd=tmp_path))["state"] == "failed"
 
 
+@pytest.mark.slow
 def test_faults_do_not_lose_an_article(wiki: str, tmp_path: Path) -> None:
     faults = tuple(fault for fault in FAULTS if fault not in ("stall", "latency"))
     with FaultProxy(wiki, Settings(rate=0.3, seed=3, faults=faults)) as proxy:
@@ -173,7 +174,7 @@ def test_faults_do_not_lose_an_article(wiki: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kills", "rate"), [(4, 0.0), pytest.param(100, 0.3, marks=pytest.mark.slow)]
+    ("kills", "rate"), [(2, 0.0), pytest.param(100, 0.3, marks=pytest.mark.slow)]
 )
 def test_killed_in_the_background_and_started_again(
     tmp_path: Path, kills: int, rate: float

@@ -192,7 +192,10 @@ def test_truncated_xml_loses_nothing(write):
     assert "incomplete" in message
 
 
-@pytest.mark.parametrize("compress", [bz2.compress, gzip.compress, lzma.compress])
+@pytest.mark.parametrize(
+    "compress",
+    [bz2.compress, gzip.compress, pytest.param(lzma.compress, marks=pytest.mark.slow)],
+)
 def test_truncated_compression_loses_nothing(write, compress):
     pages = [page(str(n), revisions=revision(noise(n))) for n in range(3000)]
     data = compress(export(*pages).encode())

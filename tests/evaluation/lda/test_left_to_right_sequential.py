@@ -67,6 +67,7 @@ def test_unbiased_with_few_particles(name, n_particles):
     assert abs(score_of(ratios(model, document, n_particles, 3000))) < 4
 
 
+@pytest.mark.slow
 def test_unbiased_would_notice_sweeps_that_depend_on_the_particles():
     """What a scout does, as many samplers do: it decides by its own weights when to sweep."""
     model, document = CASES["tiny alpha"]
@@ -166,6 +167,7 @@ def test_copies_of_a_topic_are_one_topic(n_groups, copies, alpha, length):
     assert np.abs(z.mean()) < 4 / np.sqrt(10)
 
 
+@pytest.mark.slow
 def test_phantoms_are_left_out_where_they_harm():
     rng = np.random.default_rng(0)
     base = rng.dirichlet(np.full(60, 0.1), 2)

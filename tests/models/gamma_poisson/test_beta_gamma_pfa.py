@@ -114,7 +114,7 @@ def test_topics_shapes_and_probabilities_are_found_again():
     assert_allclose(found.probability[order], probability, atol=0.03)
 
 
-@pytest.mark.parametrize("learn_shape", [False, True])
+@pytest.mark.parametrize("learn_shape", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_surplus_topics_are_switched_off(learn_shape):
     rng = np.random.default_rng(1)
     topic_word = 0.95 * block_topics(3, 6) + 0.05 / 18
