@@ -32,6 +32,7 @@ def run_of(spill: SpillFile, counts: dict[Any, int], *, of_strings: bool) -> Spi
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [1, 3, 8192])
 @pytest.mark.parametrize("of_strings", [True, False])
 @settings(max_examples=60, deadline=None)

@@ -269,6 +269,7 @@ def test_links_in_whatever_form(site, base, client, tag):
     assert list(map(unquote, remote_shards(client, base + FOLDER))) == [base + FOLDER + name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
@@ -622,6 +623,7 @@ def run_with_kills(site, base, tmp_path, n_kills, seed):
     return sorted(article.page_id for article in store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_kills", "seed"), [(2, 1), pytest.param(30, 2, marks=pytest.mark.slow)])
 def test_kills_lose_nothing_and_double_nothing(site, base, tmp_path, n_kills, seed):
     for number in range(3):

@@ -337,6 +337,7 @@ def test_what_waits_to_be_stored_counts_as_used(
     assert 7 <= len(ids_in(store)) <= 14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

@@ -304,6 +304,7 @@ def test_a_malformed_answer_is_asked_for_again(client: PoliteClient, name: str) 
     assert [batch.pages for batch in batches] == [[PAGE]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_answers_for_ever_are_a_named_error(client: PoliteClient, name: str) -> None:
     with pytest.raises(UnusableAnswerError):

@@ -242,6 +242,7 @@ def with_every_fault(seed: int) -> list[str]:
     return faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seed"),
     [

@@ -173,6 +173,7 @@ def test_faults_do_not_lose_an_article(wiki: str, tmp_path: Path) -> None:
     assert ids(tmp_path) == list(range(1, N_PAGES + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kills", "rate"), [(2, 0.0), pytest.param(100, 0.3, marks=pytest.mark.slow)]
 )

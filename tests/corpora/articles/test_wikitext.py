@@ -228,6 +228,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_is_linear(unit):
     text = unit * (200_000 // len(unit))
