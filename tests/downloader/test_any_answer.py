@@ -140,6 +140,7 @@ class NoJitter(random.Random):
         return 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SAID)
 def test_no_member_of_an_answer_breaks_anything(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str

@@ -140,6 +140,7 @@ class Stopped(BaseException):
     """An interrupt."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["before", "after"])
 @pytest.mark.parametrize("what", ["save", "commit", "add"])
 def test_an_interrupt_anywhere_loses_and_repeats_nothing(

@@ -104,6 +104,7 @@ PASSING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
 def test_a_fault_that_passes_is_got_over(client: PoliteClient, fault: object) -> None:
     with serving(fault, GOOD) as server, at_most(10):

@@ -108,6 +108,7 @@ def test_it_goes_on_from_any_cursor(
     assert n_rendered <= (N_PAGES + n_batches if text == "html" else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "category"])
 @pytest.mark.parametrize(
     "cursor",

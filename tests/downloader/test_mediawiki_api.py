@@ -324,6 +324,7 @@ def without(*path: str, value: object = None) -> dict[str, Any]:
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [

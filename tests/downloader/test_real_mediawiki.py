@@ -287,6 +287,7 @@ def ask_for_single_pages(wiki: MediaWiki, pace: Pace, n_requests: int) -> list[R
         return proxy.requests
 
 
+@pytest.mark.slow
 def test_the_rate_holds_in_any_second(wiki: MediaWiki, tmp_path: Path) -> None:
     """Four seconds of as many requests as may be; for a minute there is room for more."""
     requests = ask_for_single_pages(wiki, Pace(tmp_path / "pace", per_minute=6000), 15)

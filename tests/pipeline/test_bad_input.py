@@ -54,6 +54,7 @@ def test_a_directory_in_place_of_a_file(tmp_path: Path, source: str) -> None:
     assert "there" in failed(3, "download", "--source", source, "--input", "there", cwd=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2", "dump.xml.gz"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_truncated_dump_keeps_what_came_before(tmp_path: Path, name: str, threads: int) -> None:

@@ -70,6 +70,7 @@ def test_full_while_downloading(small_disk: Path, tmp_path: Path, left: int) -> 
     store.verify()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 8192, 16384])
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_full_in_the_text_stage(

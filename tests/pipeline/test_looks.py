@@ -148,6 +148,7 @@ def test_where_validation_worsens_the_best_is_kept(tiny: Path, model: str) -> No
     assert validation["log_likelihood"] == -300.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_before", range(1, 6))
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_the_best_outlives_an_interruption(tiny: Path, model: str, n_before: int) -> None:

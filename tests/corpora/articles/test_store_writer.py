@@ -366,6 +366,7 @@ def test_killed_many_times(tmp_path: Path) -> None:
     killed_again_and_again(tmp_path, 60, seed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "number"),
     [

@@ -72,6 +72,7 @@ def test_deadly_articles_are_passed_over_and_all_others_annotated(
     assert tokens.missing() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["pieces_of", "sections"])
 def test_an_article_that_kills_while_it_is_cut_is_passed_over_too(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: LogCaptureFixture
