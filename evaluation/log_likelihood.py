@@ -146,8 +146,7 @@ def log_likelihood(
         _check_target(target_standard_error, method)
     if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float, np.number)):
         raise TypeError(f"smoothing must be a number, found {smoothing!r}")
-    if convention is not None and convention not in CONVENTIONS:
-        raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
+    _check_convention(convention)
     documents = checked_counts(counts, topics.n_words)
     topics = topics.smoothed(smoothing) if smoothing else topics
     check_possible(topics, documents)
@@ -164,10 +163,10 @@ def log_likelihood(
         estimate = reach_standard_error(
             methods[method], topics, documents, target_standard_error, **settings
         )
+    if convention is not None:
+        estimate = in_convention(estimate, topics, documents, convention)
     _warn_if_unsure(estimate)
-    return (
-        estimate if convention is None else in_convention(estimate, topics, documents, convention)
-    )
+    return estimate
 
 
 def _check_n_samples(n_samples: Any) -> None:
@@ -175,6 +174,11 @@ def _check_n_samples(n_samples: Any) -> None:
         raise TypeError(f"n_samples must be an integer, found {n_samples!r}")
     if n_samples < 1:
         raise ValueError(f"n_samples must be at least 1, found {n_samples}")
+
+
+def _check_convention(convention: Any) -> None:
+    if convention is not None and convention not in CONVENTIONS:
+        raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
 
 
 def _check_target(target: Any, method: str) -> None:
