@@ -16,7 +16,8 @@ import numpy as np
 from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
-from evaluation.gamma_poisson.by_lda import log_sequence_factor
+from evaluation.convention import log_change
+from evaluation.gamma_poisson.by_lda import log_factor
 from evaluation.gamma_poisson.simulate import simulated_documents as gamma_poisson_documents
 from evaluation.lda.annealed_bounds import (
     DEFAULT_CHAINS,
@@ -176,7 +177,8 @@ def certify(
         n_jobs=n_jobs,
     )
     if isinstance(topics, GammaPoissonTopics):
-        constant = log_sequence_factor(topics, counts)
+        constant = log_factor(topics, counts)
+        constant += log_change(topics, counts, "bag-and-length", "sequence")
         bounds = replace(bounds, lower=bounds.lower + constant, upper=bounds.upper + constant)
     return _certificate(estimate, bounds, n_samples, seed)
 

@@ -50,21 +50,32 @@ def in_convention(
             f"{estimate.method} scores a part of each document given the rest: it knows no other "
             f"convention than {estimate.convention!r}"
         )
+    change = log_change(topics, counts, estimate.convention, convention)
+    return replace(estimate, log_likelihood=estimate.log_likelihood + change, convention=convention)
+
+
+def log_change(
+    topics: Topics, counts: sparse.csr_array, before: Convention, after: Convention
+) -> NDArray[np.float64]:
+    """(D,), what is added to log-probabilities of documents for another convention.
+
+    Raises
+    ------
+    ValueError
+        If the model is none of lengths, and one of the conventions is of them.
+    """
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     log_orders = gammaln(n_tokens + 1) - log_factorials(counts)
-    to_bag: dict[str, NDArray[np.float64] | float] = {
-        "sequence": log_orders,
-        "bag": 0.0,
-        "bag-and-length": 0.0,
-    }
-    if "bag-and-length" in (convention, estimate.convention):
+    nothing = np.zeros(len(n_tokens))
+    to_bag = {"sequence": log_orders, "bag": nothing, "bag-and-length": nothing}
+    if "bag-and-length" in (before, after):
         if not isinstance(topics, GammaPoissonTopics):
             raise ValueError(
                 f"{type(topics).__name__} are no model of how long documents are: "
                 'the convention can be "sequence" or "bag"'
             )
         to_bag["bag-and-length"] = -log_length_probability(topics, n_tokens)
-    change = to_bag[estimate.convention] - to_bag[convention]
-    return replace(estimate, log_likelihood=estimate.log_likelihood + change, convention=convention)
+    return to_bag[before] - to_bag[after]
 
 
 def log_factorials(counts: sparse.csr_array) -> NDArray[np.float64]:

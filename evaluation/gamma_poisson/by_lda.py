@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import gammaln
 
 from evaluation.convention import log_factorials
-from evaluation.gamma_poisson.length import log_length_probability
 from evaluation.lda.exact import exact
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
@@ -58,18 +57,6 @@ def log_factor(topics: GammaPoissonTopics, counts: sparse.csr_array) -> NDArray[
     rising = gammaln(total + n_tokens) - gammaln(total)
     result: NDArray[np.float64] = topics.tilted.log_empty + rising - log_factorials(counts)
     return result
-
-
-def log_sequence_factor(
-    topics: GammaPoissonTopics, counts: sparse.csr_array
-) -> NDArray[np.float64]:
-    """(D,), the same for tokens in order, given how many there are.
-
-    Σ_k r_k log(1 - Q_k) + log Γ(R + N) - log Γ(R) - log N! - log p(N)
-    """
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    log_orders = gammaln(n_tokens + 1.0) - log_factorials(counts)
-    return log_factor(topics, counts) - log_orders - log_length_probability(topics, n_tokens)
 
 
 BY_LDA = {
