@@ -1,0 +1,1 @@
+"""The marginal likelihood of count tensors under allocation models."""

@@ -1,0 +1,124 @@
+"""Observed counts as a list of cells: what a token tells, and how many tokens told it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from models.allocation.model import AllocationModel
+
+Ints = NDArray[np.int64]
+MISSING = -1
+"""In a cell: the index was not observed of these tokens."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Cells of a count tensor with the tokens in each: positive, distinct, in lexicographic order.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or no whole number, or a cell is outside of the tensor.
+    """
+
+    cells: Ints
+    """(n_cells, n_axes), the value of each axis; `MISSING` (-1) where it was not observed."""
+    counts: Ints
+    """(n_cells,), positive."""
+    shape: tuple[int, ...]
+    """Of the tensor."""
+
+    def __post_init__(self) -> None:
+        shape = tuple(int(size) for size in self.shape)
+        cells = _whole("cells", self.cells).reshape(-1, len(shape))
+        counts = _whole("counts", self.counts).ravel()
+        if len(cells) != len(counts):
+            raise ValueError(f"{len(cells)} cells must have as many counts, found {len(counts)}")
+        if (counts < 0).any():
+            raise ValueError(f"counts must not be negative, found {counts.min()}")
+        for axis, size in enumerate(shape):
+            outside = (cells[:, axis] < MISSING) | (cells[:, axis] >= size)
+            if outside.any():
+                raise ValueError(
+                    f"cell {cells[outside][0].tolist()} is outside of the tensor: axis {axis} has "
+                    f"values 0 to {size - 1}, or {MISSING} where it was not observed"
+                )
+        kept, cell_of = np.unique(cells[counts > 0], axis=0, return_inverse=True)
+        summed = np.zeros(len(kept), dtype=np.int64)
+        np.add.at(summed, cell_of.ravel(), counts[counts > 0])
+        for name, value in (("cells", kept), ("counts", summed), ("shape", shape)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_tokens(self) -> int:
+        """S₊, all tokens."""
+        return int(self.counts.sum())
+
+    @classmethod
+    def of(cls, X: Any, model: AllocationModel) -> Self:
+        """The counts that `X` holds: an array, a sparse matrix or array, or such a list already.
+
+        Raises
+        ------
+        ValueError
+            If its shape is not that of the model's visible indices, or a value is no count.
+        """
+        if isinstance(X, CellCounts):
+            found: Any = X
+        elif sparse.issparse(X):
+            coordinates: Any = sparse.coo_array(X)  # type: ignore[call-overload]
+            cells = np.stack(coordinates.coords, axis=1)
+            found = cls(cells, _whole("X", coordinates.data), coordinates.shape)
+        else:
+            array = np.asarray(X)
+            if array.dtype.kind not in "biuf":
+                raise ValueError(f"X must be an array of counts, found one of {array.dtype}")
+            whole = _whole("X", array)
+            if (whole < 0).any():
+                raise ValueError(f"X must not be negative, found {whole.min()}")
+            cells = np.argwhere(whole)
+            found = cls(cells, whole[tuple(cells.T)], array.shape)
+        if found.shape != model.shape:
+            raise ValueError(
+                f"X must have the shape {model.shape} of the visible indices "
+                f"{', '.join(model.visible)}, found {found.shape}"
+            )
+        made: Self = found
+        return made
+
+    def dense(self) -> Ints:
+        """The tensor as an array, of `shape`.
+
+        Raises
+        ------
+        ValueError
+            If an index was not observed of some tokens.
+        """
+        if (self.cells == MISSING).any():
+            raise ValueError("some tokens were not wholly observed: they have no place in an array")
+        X = np.zeros(self.shape, dtype=np.int64)
+        X[tuple(self.cells.T)] = self.counts
+        return X
+
+
+def _whole(name: str, values: Any) -> Ints:
+    array = np.asarray(values)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must be whole numbers, found {array[~np.isfinite(array)][0]}")
+        if (array != np.floor(array)).any():
+            raise ValueError(
+                f"{name} must be whole numbers, found {array[array != np.floor(array)][0]}: "
+                "counts are of tokens"
+            )
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be whole numbers, found {array.dtype}")
+    return array.astype(np.int64)

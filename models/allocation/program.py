@@ -1,0 +1,344 @@
+"""How the hidden indices of a token are summed over and drawn, given its visible ones.
+
+Among the indices that are unknown of a token, those that share a table are joined by an edge; the
+graph's junction tree says in which order to sum. Each clique holds a product over all values of its
+indices, the separator to its parent the slow ones: a message to the parent is a sum over runs of
+neighbours, and to draw a clique's values is to choose within one run.
+
+All is laid down in flat arrays once, for each pattern of unknown indices, and kernels walk along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from models.allocation.cell_counts import MISSING
+from models.allocation.tables import Table, mixed_radix, tables_of
+
+if TYPE_CHECKING:
+    from models.allocation.cell_counts import CellCounts
+    from models.allocation.model import AllocationModel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+
+
+class Steps(NamedTuple):
+    """The program as arrays. A factor is one use of a table that depends on hidden indices.
+
+    Cliques of a pattern stand one after the other, children before their parents.
+    """
+
+    clique_start: Ints
+    """(n_patterns + 1,), the cliques of pattern p are `clique_start[p]` to the next one."""
+    n_separator: Ints
+    """(n_cliques,), combinations of values of the indices shared with the parent."""
+    n_rest: Ints
+    """(n_cliques,), of those not shared: combination s·n_rest + r of the clique has s and r."""
+    parent: Ints
+    """(n_cliques,), -1 for a root."""
+    product_at: Ints
+    """(n_cliques,), where the clique's products start in a particle's scratch."""
+    message_at: Ints
+    """(n_cliques,), where its message to the parent does."""
+    parent_map_at: Ints
+    """(n_cliques,), where in `maps` the separator of each combination of the parent is."""
+    joint_at: Ints
+    """(n_cliques,), where in `maps` the joint code of each of its combinations is: what the
+    indices that are not shared add to it."""
+    factor_start: Ints
+    """(n_cliques + 1,), entries of `factor`, `map_at` and `product_factor`."""
+    factor: Ints
+    """Each clique's factors."""
+    map_at: Ints
+    """Where in `maps` the column that each combination of the clique reads starts."""
+    maps: Ints32
+
+    table_of: Ints
+    """(n_factors,)."""
+    first_use: Ints
+    """(n_factors,), the first factor that uses the same table."""
+    power: Ints
+    """(n_factors,), of α + S."""
+    n_columns: Ints
+    """(n_factors,), of the table."""
+    row_of: Ints
+    """(n_cells, n_factors), row of the table counted over all dynamic tables."""
+    offset_of: Ints
+    """(n_cells, n_factors), first column."""
+    pattern_of: Ints
+    """(n_cells,)."""
+    alpha: Floats
+    """Pseudo-counts of all dynamic tables, flat."""
+    alpha_at: Ints
+    """(n_rows of all,), where a row's begin."""
+    alpha_step: Ints
+    """(n_rows of all,), 1, or 0 where one number is all columns'."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What is to be done for each token of some data under a model."""
+
+    model: AllocationModel
+    observed: CellCounts
+    dynamic: tuple[Table, ...]
+    """Tables that depend on what is hidden."""
+    constant: tuple[Table, ...]
+    """Those that do not."""
+    row_start: Ints
+    """(n_dynamic + 1,), the rows of each dynamic table among all."""
+    steps: Steps
+    unknown: tuple[tuple[str, ...], ...]
+    """(n_patterns,), indices that are summed over in each pattern."""
+    scratch_size: int
+    """Numbers that a particle's products and messages take."""
+
+    @property
+    def n_factors(self) -> int:
+        """Uses of dynamic tables."""
+        return len(self.steps.table_of)
+
+    @property
+    def unknown_sizes(self) -> list[tuple[int, ...]]:
+        """For each pattern the cardinalities of its unknown indices: the radices of joint codes."""
+        sizes = self.model.cardinalities
+        return [tuple(sizes[name] for name in names) for names in self.unknown]
+
+    @property
+    def n_state(self) -> int:
+        """Counts that one particle holds: rows times columns of all dynamic tables."""
+        return sum(table.n_rows * table.n_columns for table in self.dynamic)
+
+    def constant_log_probability(self) -> float:
+        """Log-probability that the constant tables contribute to the sequence of all tokens."""
+        return sum(table.log_rising(self.counts_of(table)) for table in self.constant)
+
+    def counts_of(self, table: Table) -> Ints:
+        """The counts (n_rows, 1) of a constant table."""
+        counts = np.zeros((table.n_rows, 1), dtype=np.int64)
+        for rows in table.row_of:
+            np.add.at(counts[:, 0], rows, self.observed.counts)
+        return counts
+
+    def joint_values(self, pattern: int, codes: Ints) -> Ints:
+        """The values (…, n_unknown) of the unknown indices that joint codes stand for."""
+        values = np.unravel_index(codes, self.unknown_sizes[pattern] or (1,))
+        n_unknown = len(self.unknown[pattern])
+        return np.stack(values[:n_unknown], axis=-1) if n_unknown else np.zeros((*codes.shape, 0))
+
+
+def program_of(model: AllocationModel, observed: CellCounts) -> Program:
+    """Lay down what is to be done for each token."""
+    tables = tables_of(model, observed)
+    dynamic = tuple(table for table in tables if not table.is_constant)
+    missing = observed.cells == MISSING
+    patterns, pattern_of = np.unique(missing, axis=0, return_inverse=True)
+    if not len(patterns):
+        patterns = np.zeros((1, len(model.visible)), dtype=bool)
+    unknown = []
+    for pattern in patterns:
+        absent = {
+            name for name, is_missing in zip(model.visible, pattern, strict=True) if is_missing
+        }
+        unknown.append(
+            tuple(name for name in model.indices if name in absent or name in model.hidden)
+        )
+    layout = _Layout(model, dynamic)
+    for names in unknown:
+        layout.add_pattern(names)
+    row_start = np.cumsum([0, *(table.n_rows for table in dynamic)])
+    return Program(
+        model=model,
+        observed=observed,
+        dynamic=dynamic,
+        constant=tuple(table for table in tables if table.is_constant),
+        row_start=row_start,
+        steps=layout.steps(observed, pattern_of.ravel(), row_start),
+        unknown=tuple(unknown),
+        scratch_size=layout.scratch_size,
+    )
+
+
+class _Layout:
+    """Appends cliques pattern by pattern."""
+
+    def __init__(self, model: AllocationModel, dynamic: tuple[Table, ...]) -> None:
+        self.model, self.dynamic = model, dynamic
+        self.uses = [(t, u) for t, table in enumerate(dynamic) for u in range(table.n_uses)]
+        self.maps: list[NDArray[np.int64]] = []
+        self.maps_length = 0
+        self.scratch_size = 0
+        self.clique_start = [0]
+        self.factor_start = [0]
+        self.factors: list[int] = []
+        self.map_at: list[int] = []
+        columns = ("n_separator", "n_rest", "parent", "product_at", "message_at")
+        self.columns: dict[str, list[int]] = {
+            name: [] for name in (*columns, "parent_map_at", "joint_at")
+        }
+
+    def add_pattern(self, unknown: tuple[str, ...]) -> None:
+        cliques = _rooted_cliques(unknown, [table.marginal.uses for table in self.dynamic])
+        sizes = {name: self.model.cardinalities[name] for name in unknown}
+        joint_stride = dict(zip(unknown, mixed_radix(list(sizes.values()))[0], strict=True))
+        first = self.clique_start[-1]
+        homes = self._homes(cliques, set(unknown))
+        at = 0
+        for n, (separator, rest, parent) in enumerate(cliques):
+            names = separator + rest
+            values = _values([sizes[name] for name in names])
+            of = dict(zip(names, values.T, strict=True))
+            add = self.columns
+            add["n_separator"].append(int(np.prod([sizes[name] for name in separator], dtype=int)))
+            add["n_rest"].append(int(np.prod([sizes[name] for name in rest], dtype=int)))
+            add["parent"].append(first + parent if parent >= 0 else -1)
+            add["product_at"].append(at)
+            at += len(values)
+            add["message_at"].append(at)
+            at += add["n_separator"][-1]
+            add["joint_at"].append(self._add_map(_codes(of, rest, joint_stride, len(values))))
+            if parent >= 0:
+                above = cliques[parent][0] + cliques[parent][1]
+                parent_values = _values([sizes[name] for name in above])
+                parent_of = dict(zip(above, parent_values.T, strict=True))
+                strides, _ = mixed_radix([sizes[name] for name in separator])
+                stride = dict(zip(separator, strides, strict=True))
+                codes = _codes(parent_of, separator, stride, len(parent_values))
+                add["parent_map_at"].append(self._add_map(codes))
+            else:
+                add["parent_map_at"].append(0)
+            for f, home in enumerate(homes):
+                if home == n:
+                    t, u = self.uses[f]
+                    table = self.dynamic[t]
+                    use = table.marginal.uses[u]
+                    pairs = zip(table.inner_axes, table.strides, strict=True)
+                    stride = {use[axis]: each for axis, each in pairs if use[axis] in sizes}
+                    self.factors.append(f)
+                    self.map_at.append(self._add_map(_codes(of, stride, stride, len(values))))
+            self.factor_start.append(len(self.factors))
+        self.clique_start.append(first + len(cliques))
+        self.scratch_size = max(self.scratch_size, at)
+
+    def _homes(
+        self, cliques: list[tuple[tuple[str, ...], tuple[str, ...], int]], unknown: set[str]
+    ) -> list[int]:
+        """For each factor the clique it is multiplied into; uses of one table share theirs."""
+        homes = []
+        for t, _ in self.uses:
+            names = {name for use in self.dynamic[t].marginal.uses for name in use} & unknown
+            homes.append(
+                next(n for n, (above, rest, _) in enumerate(cliques) if names <= {*above, *rest})
+            )
+        return homes
+
+    def _add_map(self, codes: Ints) -> int:
+        self.maps.append(codes)
+        self.maps_length += len(codes)
+        return self.maps_length - len(codes)
+
+    def steps(self, observed: CellCounts, pattern_of: Ints, row_start: Ints) -> Steps:
+        tables = [self.dynamic[t] for t, _ in self.uses]
+        n_cells = len(observed.cells)
+        row_of = np.zeros((n_cells, len(self.uses)), dtype=np.int64)
+        offset_of = np.zeros_like(row_of)
+        for f, (t, u) in enumerate(self.uses):
+            row_of[:, f] = row_start[t] + self.dynamic[t].row_of[u]
+            offset_of[:, f] = self.dynamic[t].offset_of[u]
+        alpha, alpha_at, alpha_step = _flat_alpha(self.dynamic)
+        whole = {name: np.array(values, dtype=np.int64) for name, values in self.columns.items()}
+        maps = np.concatenate(self.maps) if self.maps else np.zeros(0, dtype=np.int64)
+        return Steps(
+            clique_start=np.array(self.clique_start),
+            **whole,
+            factor_start=np.array(self.factor_start),
+            factor=np.array(self.factors, dtype=np.int64),
+            map_at=np.array(self.map_at, dtype=np.int64),
+            maps=maps.astype(np.int32),
+            table_of=np.array([t for t, _ in self.uses], dtype=np.int64),
+            first_use=np.array([f - u for f, (_, u) in enumerate(self.uses)], dtype=np.int64),
+            power=np.array([table.power for table in tables], dtype=np.int64),
+            n_columns=np.array([table.n_columns for table in tables], dtype=np.int64),
+            row_of=row_of,
+            offset_of=offset_of,
+            pattern_of=pattern_of.astype(np.int64),
+            alpha=alpha,
+            alpha_at=alpha_at,
+            alpha_step=alpha_step,
+        )
+
+
+def _rooted_cliques(
+    unknown: tuple[str, ...], uses: list[tuple[tuple[str, ...], ...]]
+) -> list[tuple[tuple[str, ...], tuple[str, ...], int]]:
+    """Cliques of the unknown indices, children first: (separator, rest, number of the parent).
+
+    Indices are numbered, since a set of names has another order in each process.
+    """
+    if not unknown:
+        return [((), (), -1)]
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(range(len(unknown)))
+    for group in uses:
+        joined = {unknown.index(name) for use in group for name in use if name in unknown}
+        graph.add_edges_from(combinations(sorted(joined), 2))
+    chordal, _ = nx.complete_to_chordal_graph(graph)
+    cliques = sorted(tuple(sorted(clique)) for clique in nx.chordal_graph_cliques(chordal))
+    tree: nx.Graph[int] = nx.Graph()
+    tree.add_nodes_from(range(len(cliques)))
+    for one, other in combinations(range(len(cliques)), 2):
+        shared = len(set(cliques[one]) & set(cliques[other]))
+        if shared:
+            tree.add_edge(one, other, weight=shared)
+    tree = nx.maximum_spanning_tree(tree)
+    downwards: list[tuple[int, int]] = []
+    for component in nx.connected_components(tree):
+        root = min(component)
+        downwards += [(root, -1), *((child, of) for of, child in nx.bfs_edges(tree, root))]
+    upwards = downwards[::-1]
+    number = {clique: n for n, (clique, _) in enumerate(upwards)}
+    rooted = []
+    for clique, of in upwards:
+        above = set(cliques[of]) if of >= 0 else set()
+        separator = tuple(unknown[i] for i in cliques[clique] if i in above)
+        rest = tuple(unknown[i] for i in cliques[clique] if i not in above)
+        rooted.append((separator, rest, number[of] if of >= 0 else -1))
+    return rooted
+
+
+def _values(sizes: list[int]) -> Ints:
+    """All combinations (n, axes) of values, the last axis the fastest."""
+    _, length = mixed_radix(sizes)
+    if not sizes:
+        return np.zeros((1, 0), dtype=np.int64)
+    return np.stack(np.unravel_index(np.arange(length), sizes), axis=-1).astype(np.int64)
+
+
+def _codes(
+    of: dict[str, Ints], names: tuple[str, ...] | dict[str, int], stride: dict[str, int], n: int
+) -> Ints:
+    """Σ stride · value over the names, for each of n combinations."""
+    codes = np.zeros(n, dtype=np.int64)
+    for name in names:
+        codes += stride[name] * of[name]
+    return codes
+
+
+def _flat_alpha(dynamic: tuple[Table, ...]) -> tuple[Floats, Ints, Ints]:
+    parts, starts, steps = [np.zeros(0)], [np.zeros(0, dtype=np.int64)], [np.zeros(0, np.int64)]
+    at = 0
+    for table in dynamic:
+        one = table.alpha.size == 1
+        starts.append(at + (0 if one else table.n_columns) * np.arange(table.n_rows))
+        steps.append(np.full(table.n_rows, 0 if one else 1))
+        parts.append(table.alpha.ravel())
+        at += table.alpha.size
+    return np.concatenate(parts), np.concatenate(starts), np.concatenate(steps)

@@ -1,0 +1,71 @@
+"""From the probability of tokens in order to that of a count tensor, and that of complete counts.
+
+Every method that scores a tensor computes the probability of its tokens in some order, given how
+many there are. The counts have as many orders as the multinomial coefficient says, and the number
+of tokens its own law (eqs. 3.14 to 3.16).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import gammaln
+
+from models.allocation.cell_counts import MISSING, CellCounts
+from models.allocation.program import program_of
+
+if TYPE_CHECKING:
+    from models.allocation.model import AllocationModel
+
+
+def rate_of(model: AllocationModel, n_tokens: int) -> float:
+    """The rate b: the model's, or a / S₊ (a itself where there is no token)."""
+    return model.b if model.b is not None else model.a / max(n_tokens, 1)
+
+
+def log_total_probability(model: AllocationModel, n_tokens: int) -> float:
+    """Log-probability of the number of tokens (eq. 3.15): negative binomial."""
+    a, b = model.a, rate_of(model, n_tokens)
+    return float(
+        gammaln(a + n_tokens)
+        - gammaln(a)
+        - gammaln(n_tokens + 1)
+        + a * np.log(b)
+        - (a + n_tokens) * np.log1p(b)
+    )
+
+
+def log_orders(observed: CellCounts) -> float:
+    """Log of the number of orders of the tokens that give the same counts.
+
+    Where indices are missing of some tokens, which tokens those are is taken as given.
+    """
+    _, pattern_of = np.unique(observed.cells == MISSING, axis=0, return_inverse=True)
+    tokens = np.bincount(pattern_of.ravel(), observed.counts)
+    return float(gammaln(tokens + 1).sum() - gammaln(observed.counts + 1).sum())
+
+
+def log_of_counts(model: AllocationModel, observed: CellCounts) -> float:
+    """What turns log p(tokens in order | their number) into log p(X), the counts' own.
+
+    Holds the number of tokens, their orders and the tables that nothing hidden has part in.
+    """
+    return (
+        log_total_probability(model, observed.n_tokens)
+        + log_orders(observed)
+        + program_of(model, observed).constant_log_probability()
+    )
+
+
+def log_allocation(model: AllocationModel, allocation: CellCounts) -> float:
+    """Log π(S) of a complete allocation (eq. 3.11): cells over `model.indices`, in this order.
+
+    Raises
+    ------
+    ValueError
+        If the shape is not that of all indices.
+    """
+    complete = replace(model, visible=model.indices)
+    return log_of_counts(complete, CellCounts.of(allocation, complete))
