@@ -50,9 +50,6 @@ class Steps(NamedTuple):
     """(n_cliques,), where its message to the parent does."""
     parent_map_at: Ints
     """(n_cliques,), where in `maps` the separator of each combination of the parent is."""
-    joint_at: Ints
-    """(n_cliques,), where in `maps` the joint code of each of its combinations is: what the
-    indices that are not shared add to it."""
     factor_start: Ints
     """(n_cliques + 1,), entries of `factor`, `map_at` and `product_factor`."""
     factor: Ints
@@ -98,6 +95,8 @@ class Program:
     steps: Steps
     unknown: tuple[tuple[str, ...], ...]
     """(n_patterns,), indices that are summed over in each pattern."""
+    cliques: tuple[tuple[str, ...], ...]
+    """(n_cliques,), the indices of each clique, those shared with its parent first."""
     scratch_size: int
     """Numbers that a particle's products and messages take."""
 
@@ -105,12 +104,6 @@ class Program:
     def n_factors(self) -> int:
         """Uses of dynamic tables."""
         return len(self.steps.table_of)
-
-    @property
-    def unknown_sizes(self) -> list[tuple[int, ...]]:
-        """For each pattern the cardinalities of its unknown indices: the radices of joint codes."""
-        sizes = self.model.cardinalities
-        return [tuple(sizes[name] for name in names) for names in self.unknown]
 
     @property
     def n_state(self) -> int:
@@ -128,11 +121,22 @@ class Program:
             np.add.at(counts[:, 0], rows, self.observed.counts)
         return counts
 
-    def joint_values(self, pattern: int, codes: Ints) -> Ints:
-        """The values (…, n_unknown) of the unknown indices that joint codes stand for."""
-        values = np.unravel_index(codes, self.unknown_sizes[pattern] or (1,))
-        n_unknown = len(self.unknown[pattern])
-        return np.stack(values[:n_unknown], axis=-1) if n_unknown else np.zeros((*codes.shape, 0))
+    def unknown_values(self, pattern: int, chosen: Ints) -> Ints:
+        """The values (…, n_unknown) of a pattern's unknown indices, in the order of `unknown`.
+
+        `chosen` (…, cliques of the pattern) is the combination that each clique has, which must
+        agree on what they share.
+        """
+        values = np.zeros((*chosen.shape[:-1], len(self.unknown[pattern])), dtype=np.int64)
+        first = int(self.steps.clique_start[pattern])
+        for n in range(chosen.shape[-1]):
+            names = self.cliques[first + n]
+            if names:
+                sizes = [self.model.cardinalities[name] for name in names]
+                of_clique = np.unravel_index(chosen[..., n], sizes)
+                for name, each in zip(names, of_clique, strict=True):
+                    values[..., self.unknown[pattern].index(name)] = each
+        return values
 
 
 def program_of(model: AllocationModel, observed: CellCounts) -> Program:
@@ -163,6 +167,7 @@ def program_of(model: AllocationModel, observed: CellCounts) -> Program:
         row_start=row_start,
         steps=layout.steps(observed, pattern_of.ravel(), row_start),
         unknown=tuple(unknown),
+        cliques=tuple(layout.cliques),
         scratch_size=layout.scratch_size,
     )
 
@@ -181,14 +186,12 @@ class _Layout:
         self.factors: list[int] = []
         self.map_at: list[int] = []
         columns = ("n_separator", "n_rest", "parent", "product_at", "message_at")
-        self.columns: dict[str, list[int]] = {
-            name: [] for name in (*columns, "parent_map_at", "joint_at")
-        }
+        self.columns: dict[str, list[int]] = {name: [] for name in (*columns, "parent_map_at")}
+        self.cliques: list[tuple[str, ...]] = []
 
     def add_pattern(self, unknown: tuple[str, ...]) -> None:
         cliques = _rooted_cliques(unknown, [table.marginal.uses for table in self.dynamic])
         sizes = {name: self.model.cardinalities[name] for name in unknown}
-        joint_stride = dict(zip(unknown, mixed_radix(list(sizes.values()))[0], strict=True))
         first = self.clique_start[-1]
         homes = self._homes(cliques, set(unknown))
         at = 0
@@ -204,7 +207,7 @@ class _Layout:
             at += len(values)
             add["message_at"].append(at)
             at += add["n_separator"][-1]
-            add["joint_at"].append(self._add_map(_codes(of, rest, joint_stride, len(values))))
+            self.cliques.append(names)
             if parent >= 0:
                 above = cliques[parent][0] + cliques[parent][1]
                 parent_values = _values([sizes[name] for name in above])
