@@ -36,12 +36,23 @@ class CellCounts:
 
     def __post_init__(self) -> None:
         shape = tuple(int(size) for size in self.shape)
-        cells = _whole("cells", self.cells).reshape(-1, len(shape))
+        cells = _whole("cells", self.cells)
+        if not cells.size:
+            cells = cells.reshape(0, len(shape))
+        if cells.ndim == 1 and len(shape) == 1:
+            cells = cells[:, None]
+        if cells.ndim != 2 or cells.shape[1] != len(shape):
+            raise ValueError(
+                f"cells must be (n_cells, {len(shape)}), a value for each axis of {shape}, "
+                f"found {cells.shape}"
+            )
         counts = _whole("counts", self.counts).ravel()
         if len(cells) != len(counts):
             raise ValueError(f"{len(cells)} cells must have as many counts, found {len(counts)}")
         if (counts < 0).any():
             raise ValueError(f"counts must not be negative, found {counts.min()}")
+        if counts.sum(dtype=np.float64) >= 2.0**63:
+            raise ValueError("counts must be of fewer than 2^63 tokens in total")
         for axis, size in enumerate(shape):
             outside = (cells[:, axis] < MISSING) | (cells[:, axis] >= size)
             if outside.any():
@@ -77,6 +88,7 @@ class CellCounts:
             found = cls(cells, _whole("X", coordinates.data), coordinates.shape)
         else:
             array = np.asarray(X)
+            _check_shape(array.shape, model)
             if array.dtype.kind not in "biuf":
                 raise ValueError(f"X must be an array of counts, found one of {array.dtype}")
             whole = _whole("X", array)
@@ -84,11 +96,7 @@ class CellCounts:
                 raise ValueError(f"X must not be negative, found {whole.min()}")
             cells = np.argwhere(whole)
             found = cls(cells, whole[tuple(cells.T)], array.shape)
-        if found.shape != model.shape:
-            raise ValueError(
-                f"X must have the shape {model.shape} of the visible indices "
-                f"{', '.join(model.visible)}, found {found.shape}"
-            )
+        _check_shape(found.shape, model)
         made: Self = found
         return made
 
@@ -107,6 +115,14 @@ class CellCounts:
         return X
 
 
+def _check_shape(shape: tuple[int, ...], model: AllocationModel) -> None:
+    if shape != model.shape:
+        raise ValueError(
+            f"X must have the shape {model.shape} of the visible indices "
+            f"{', '.join(model.visible)}, found {shape}"
+        )
+
+
 def _whole(name: str, values: Any) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
@@ -121,4 +137,6 @@ def _whole(name: str, values: Any) -> Ints:
             )
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be whole numbers, found {array.dtype}")
+    if array.dtype.kind in "uf" and (large := np.abs(array) >= 2.0**63).any():
+        raise ValueError(f"{name} must be below 2^63, found {array[large][0]}")
     return array.astype(np.int64)

@@ -30,6 +30,14 @@ Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
 
+MOST_VALUES = 2**22
+"""Combinations of values that a clique of hidden indices may have."""
+
+
+class TableMemoryError(ValueError):
+    """The tables of an allocation model would not fit in memory."""
+
+
 class Steps(NamedTuple):
     """The program as arrays. A factor is one use of a table that depends on hidden indices.
 
@@ -56,6 +64,8 @@ class Steps(NamedTuple):
     """Each clique's factors."""
     map_at: Ints
     """Where in `maps` the column that each combination of the clique reads starts."""
+    is_straight: NDArray[np.bool_]
+    """Whether combination c reads column c."""
     maps: Ints32
 
     table_of: Ints
@@ -104,6 +114,11 @@ class Program:
     def n_factors(self) -> int:
         """Uses of dynamic tables."""
         return len(self.steps.table_of)
+
+    @property
+    def most_cliques(self) -> int:
+        """Of any pattern."""
+        return int(np.diff(self.steps.clique_start).max())
 
     @property
     def n_state(self) -> int:
@@ -185,6 +200,7 @@ class _Layout:
         self.factor_start = [0]
         self.factors: list[int] = []
         self.map_at: list[int] = []
+        self.is_straight: list[bool] = []
         columns = ("n_separator", "n_rest", "parent", "product_at", "message_at")
         self.columns: dict[str, list[int]] = {name: [] for name in (*columns, "parent_map_at")}
         self.cliques: list[tuple[str, ...]] = []
@@ -194,6 +210,7 @@ class _Layout:
         sizes = {name: self.model.cardinalities[name] for name in unknown}
         first = self.clique_start[-1]
         homes = self._homes(cliques, set(unknown))
+        _check_cliques(cliques, sizes)
         at = 0
         for n, (separator, rest, parent) in enumerate(cliques):
             names = separator + rest
@@ -226,7 +243,9 @@ class _Layout:
                     pairs = zip(table.inner_axes, table.strides, strict=True)
                     stride = {use[axis]: each for axis, each in pairs if use[axis] in sizes}
                     self.factors.append(f)
-                    self.map_at.append(self._add_map(_codes(of, stride, stride, len(values))))
+                    columns = _codes(of, stride, stride, len(values))
+                    self.map_at.append(self._add_map(columns))
+                    self.is_straight.append(bool((columns == np.arange(len(values))).all()))
             self.factor_start.append(len(self.factors))
         self.clique_start.append(first + len(cliques))
         self.scratch_size = max(self.scratch_size, at)
@@ -265,6 +284,7 @@ class _Layout:
             factor_start=np.array(self.factor_start),
             factor=np.array(self.factors, dtype=np.int64),
             map_at=np.array(self.map_at, dtype=np.int64),
+            is_straight=np.array(self.is_straight, dtype=np.bool_),
             maps=maps.astype(np.int32),
             table_of=np.array([t for t, _ in self.uses], dtype=np.int64),
             first_use=np.array([f - u for f, (_, u) in enumerate(self.uses)], dtype=np.int64),
@@ -277,6 +297,20 @@ class _Layout:
             alpha_at=alpha_at,
             alpha_step=alpha_step,
         )
+
+
+def _check_cliques(
+    cliques: list[tuple[tuple[str, ...], tuple[str, ...], int]], sizes: dict[str, int]
+) -> None:
+    for separator, rest, _ in cliques:
+        names = separator + rest
+        _, n_values = mixed_radix([sizes[name] for name in names])
+        if n_values > MOST_VALUES:
+            raise TableMemoryError(
+                f"the hidden indices {', '.join(names)} must be summed over together, and have "
+                f"{n_values:.3g} combinations of values, more than {MOST_VALUES:,}: give them "
+                "fewer values, or the graph fewer edges or ties"
+            )
 
 
 def _rooted_cliques(

@@ -15,6 +15,7 @@ from scipy.special import gammaln
 
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.program import program_of
+from models.allocation.rising_factorial import log_rising_factorials
 
 if TYPE_CHECKING:
     from models.allocation.model import AllocationModel
@@ -28,13 +29,10 @@ def rate_of(model: AllocationModel, n_tokens: int) -> float:
 def log_total_probability(model: AllocationModel, n_tokens: int) -> float:
     """Log-probability of the number of tokens (eq. 3.15): negative binomial."""
     a, b = model.a, rate_of(model, n_tokens)
-    return float(
-        gammaln(a + n_tokens)
-        - gammaln(a)
-        - gammaln(n_tokens + 1)
-        + a * np.log(b)
-        - (a + n_tokens) * np.log1p(b)
-    )
+    rising = np.zeros(1)
+    log_rising_factorials(np.array([a]), np.array([n_tokens]), rising)
+    # a log b - (a + T) log(b + 1), without the difference of two large numbers
+    return float(rising[0] - gammaln(n_tokens + 1) - n_tokens * np.log1p(b) - a * np.log1p(1.0 / b))
 
 
 def log_orders(observed: CellCounts) -> float:
@@ -65,7 +63,12 @@ def log_allocation(model: AllocationModel, allocation: CellCounts) -> float:
     Raises
     ------
     ValueError
-        If the shape is not that of all indices.
+        If the shape is not that of all indices, or an index is missing of some token.
     """
     complete = replace(model, visible=model.indices)
-    return log_of_counts(complete, CellCounts.of(allocation, complete))
+    counts = CellCounts.of(allocation, complete)
+    if (counts.cells == MISSING).any():
+        raise ValueError(
+            f"allocation must say the value of each index of all tokens, found {MISSING}"
+        )
+    return log_of_counts(complete, counts)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from models.allocation.cell_counts import MISSING
+from models.allocation.rising_factorial import log_rising_factorials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,12 +133,10 @@ class Table:
 
         Shape (n_rows, n_columns). A product of such terms is the probability of a sequence.
         """
-        alpha = np.broadcast_to(self.alpha, counts.shape)
-        held = counts > 0
-        with np.errstate(invalid="ignore"):
-            terms = gammaln(alpha[held] + counts[held]) - gammaln(alpha[held])
-        # Γ(α + S) / Γ(α) is 0 at α = 0 and S > 0
-        return self.power * float(np.where(alpha[held] > 0, terms, -np.inf).sum())
+        alpha = np.broadcast_to(self.alpha, counts.shape).ravel()
+        terms = np.zeros(counts.size)
+        log_rising_factorials(np.ascontiguousarray(alpha), counts.ravel(), terms)
+        return self.power * float(terms.sum())
 
 
 def tables_of(model: AllocationModel, observed: CellCounts) -> list[Table]:
@@ -174,14 +172,14 @@ def _table(
             if use[axis] in column:
                 offset_of[u] += stride * np.maximum(column[use[axis]], 0)
     row_values, row_of = np.unique(
-        values.reshape(len(marginal.uses) * n_cells, -1), axis=0, return_inverse=True
+        values.reshape(len(marginal.uses) * n_cells, len(row_axes)), axis=0, return_inverse=True
     )
     return Table(
         marginal=marginal,
         inner_axes=inner_axes,
         strides=strides,
         n_columns=n_columns,
-        alpha=_alpha(marginal.alpha, row_axes, inner_axes, row_values),
+        alpha=_alpha(marginal, row_axes, inner_axes, row_values),
         row_values=row_values,
         row_of=row_of.reshape(len(marginal.uses), n_cells),
         offset_of=offset_of,
@@ -189,13 +187,18 @@ def _table(
 
 
 def _alpha(
-    alpha: float | Floats, row_axes: Sequence[int], inner_axes: Sequence[int], row_values: Ints
+    marginal: Marginal, row_axes: Sequence[int], inner_axes: Sequence[int], row_values: Ints
 ) -> Floats:
+    alpha: Any = marginal.alpha
     if not isinstance(alpha, np.ndarray):
         return np.full((1, 1), alpha)
+    if marginal.power < 0:
+        # where it is 0 so are the numerators: the fraction is 0, not undefined
+        alpha = np.where(alpha == 0, 1.0, alpha)
     ordered = alpha.transpose([*row_axes, *inner_axes])
-    rows: Any = ordered[tuple(row_values.T)] if row_axes else ordered[np.newaxis]
-    return np.ascontiguousarray(rows.reshape(len(row_values), -1), dtype=np.float64)
+    rows: Any = ordered[tuple(row_values.T)] if row_axes else ordered[np.newaxis][: len(row_values)]
+    n_columns = int(np.prod(ordered.shape[len(row_axes) :], dtype=np.int64))
+    return np.ascontiguousarray(rows.reshape(len(row_values), n_columns), dtype=np.float64)
 
 
 def mixed_radix(sizes: Sequence[int]) -> tuple[tuple[int, ...], int]:

@@ -1,0 +1,124 @@
+"""`log_marginal`: how probable a whole count tensor is under an allocation model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evaluation.allocation.exact import MAX_MEMORY, exact
+from evaluation.allocation.particles import by_particles
+from evaluation.allocation.variational import variational
+from models.allocation.cell_counts import CellCounts
+from models.allocation.particles import ORDERS
+from models.allocation.program import program_of
+from models.allocation.reachable import check_reachable
+from models.allocation.resampling import SCHEMES
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from evaluation.marginal_estimate import MarginalEstimate
+    from models.allocation.model import AllocationModel
+
+MARGINAL_METHODS = ("exact", "sis", "smc", "smc-adaptive", "vb")
+
+
+def log_marginal(
+    model: AllocationModel,
+    X: Any,
+    method: str = "smc",
+    *,
+    n_particles: int = 1000,
+    n_repeats: int = 10,
+    resampling: str = "systematic",
+    n_moves: int = 0,
+    order: str = "random",
+    max_memory: int = MAX_MEMORY,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> MarginalEstimate:
+    """Log-probability of the counts X under a model, all that is hidden summed and integrated out.
+
+    Parameters
+    ----------
+    model : AllocationModel
+    X : array or sparse (model.shape), or CellCounts
+        Counts over the visible indices; `CellCounts` can leave an index of some tokens open.
+    method : {"exact", "sis", "smc", "smc-adaptive", "vb"}
+        "exact" enumerates (few tokens); "sis" weighs particles that never meet; "smc" resamples
+        them at every token (Cemgil et al. 2019, algorithm 3), "smc-adaptive" when fewer than half
+        are effective; "vb" is the evidence lower bound of variational Bayes, best of the repeats.
+    n_particles : int
+        In each repeat.
+    n_repeats : int
+        Independent runs, whose spread is the standard error; of "vb" starts.
+    resampling : {"systematic", "stratified", "residual", "multinomial"}
+        How particles are drawn by their weights.
+    n_moves : int
+        After each token, so many of those taken in are drawn anew given the others: a Gibbs step,
+        which undoes early decisions. 0 as published; with many tokens, particles agree on what was
+        decided by chance early, estimates of most runs are far too low, and moves are worth more
+        than particles.
+    order : {"random", "sorted"}
+        In which tokens are taken in. As they are exchangeable any order is unbiased; "sorted", by
+        cell, has a far lower variance where tokens are few.
+    max_memory : int
+        Bytes; what needs more is refused before it starts ("exact" when it is seen to).
+    random_state : int, Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads, over the repeats; None is 1, -1 every core.
+
+    Returns
+    -------
+    MarginalEstimate
+
+    Raises
+    ------
+    TableMemoryError
+        If the tables of all particles take more than `max_memory`: a ValueError.
+    MarginalCostError
+        If the exact value would: a ValueError.
+    UnreachableCellError
+        If a cell with tokens has no probability, for zeros in the prior: a ValueError.
+    ValueError
+        If `X` does not fit the model or holds a value that is no count, or a setting is out of
+        range.
+    """
+    if method not in MARGINAL_METHODS:
+        raise ValueError(f"method must be one of {MARGINAL_METHODS}, found {method!r}")
+    if resampling not in SCHEMES:
+        raise ValueError(f"resampling must be one of {tuple(SCHEMES)}, found {resampling!r}")
+    if order not in ORDERS:
+        raise ValueError(f"order must be one of {ORDERS}, found {order!r}")
+    for name, value, least in (
+        ("n_particles", n_particles, 1),
+        ("n_repeats", n_repeats, 1),
+        ("n_moves", n_moves, 0),
+    ):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise TypeError(f"{name} must be a whole number, found {value!r}")
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, found {value}")
+    observed = CellCounts.of(X, model)
+    check_reachable(program_of(model, observed))
+    if method == "exact":
+        return exact(model, observed, max_memory=max_memory)
+    seed = seed_from(random_state)
+    if method == "vb":
+        return variational(
+            model, observed, n_starts=n_repeats, seed=seed, n_jobs=n_jobs, max_memory=max_memory
+        )
+    return by_particles(
+        model,
+        observed,
+        method,
+        n_particles=n_particles,
+        n_repeats=n_repeats,
+        resampling=resampling,
+        n_moves=n_moves,
+        order=order,
+        max_memory=max_memory,
+        seed=seed,
+        n_jobs=n_jobs,
+    )

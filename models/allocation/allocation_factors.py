@@ -1,0 +1,225 @@
+"""`AllocationFactors`: the conditional probability tables of an allocation model, learned."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from models.allocation.cell_counts import CellCounts
+from models.allocation.mean_field_families import (
+    check_tables,
+    counts_of_allocation,
+    counts_of_epoch,
+    tables_of_counts,
+)
+from models.allocation.lda_bridge import lda_topics
+from models.allocation.mean_field import MEAN_FIELD_METHODS, MeanField, best_of_starts
+from models.allocation.particles import PosteriorSample, posterior_sample
+from models.allocation.mean_field_cells import (
+    checked_cells,
+    dense_probability,
+    probability_of_cells,
+)
+from models.allocation.sequence import rate_of
+from models.parallel import effective_n_jobs
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from models.allocation.model import AllocationModel
+    from models.lda.topics import LDATopics
+
+Floats = NDArray[np.float64]
+
+N_KEPT = 100
+"""Allocations drawn from the particles at most."""
+
+
+class AllocationFactors(BaseEstimator):  # type: ignore[misc]
+    """Factors of a count tensor: the tables p(index | its parents) of a graph, with their prior.
+
+    Parameters
+    ----------
+    model : AllocationModel
+    method : {"vb", "em", "dual-em", "icm", "smc"}
+        "vb": means of q(θ), of variational Bayes; "em": θ*, most probable given the counts; "icm":
+        θ* of the most probable θ and allocation together; "dual-em": means of θ given the most
+        probable allocation (Cemgil et al. 2019, table 1; see `models.allocation.mean_field` for
+        the basis in which a mode is meant); "smc": means of θ given the most probable allocation
+        that a particle ended with. They are not averaged over particles, in which the same hidden
+        value may stand for different things.
+    n_starts : int
+        Climbs from tables drawn at random, of which the best is kept; not for "smc".
+    n_epochs : int
+        At most, of each climb.
+    tolerance : float
+        A climb ends when its objective grows by less than this share of itself.
+    n_particles : int
+        For "smc".
+    random_state : int, Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads, over starts or else blocks of cells; None is 1, -1 every core.
+
+    Attributes
+    ----------
+    tables_ : dict of arrays
+        For each index its table, `model.table_shape(name)`; sums to 1 over the last axis.
+    expected_counts_ : dict of arrays
+        For each index the (expected) counts over its family that the tables are made of.
+    objective_ : float
+        Of "vb" the bound on log p(X), of "em" log p(X, θ*), of "dual-em" log π(S*), of "icm"
+        log p(S*, θ*); of "smc" the estimate of log p(X).
+    objective_path_ : array
+        After each epoch of the best climb.
+    intensity_ : float
+        E λ = (a + S₊) / (b + 1).
+    sample_ : PosteriorSample
+        Of "smc" only: allocations of all tokens, of particles drawn by their weights.
+    """
+
+    def __init__(
+        self,
+        model: AllocationModel,
+        method: str = "vb",
+        *,
+        n_starts: int = 10,
+        n_epochs: int = 1000,
+        tolerance: float = 1e-8,
+        n_particles: int = 1000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.model = model
+        self.method = method
+        self.n_starts = n_starts
+        self.n_epochs = n_epochs
+        self.tolerance = tolerance
+        self.n_particles = n_particles
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn the tables from counts over the model's visible indices, as `CellCounts.of` takes.
+
+        Raises
+        ------
+        TableMemoryError
+            If the tables, or the particles, do not fit in memory: a ValueError.
+        ValueError, TypeError
+            If a setting is out of its range, `X` is not of the model's shape or holds what is no
+            count, or the counts are impossible under the prior.
+        """
+        del y
+        self._check_settings()
+        observed = CellCounts.of(X, self.model)
+        check_tables(self.model)
+        self.seed_ = seed_from(self.random_state)
+        if self.method == "smc":
+            self._fit_by_particles(observed)
+        else:
+            self._climb(observed)
+        self.tables_ = tables_of_counts(self.model, self.expected_counts_)
+        self.n_tokens_ = observed.n_tokens
+        rate = rate_of(self.model, observed.n_tokens)
+        self.intensity_ = (self.model.a + observed.n_tokens) / (rate + 1.0)
+        return self
+
+    @property
+    def topics_(self) -> LDATopics:
+        """The topics, where the graph is that of LDA.
+
+        Raises
+        ------
+        ValueError
+            If it is another graph.
+        """
+        check_is_fitted(self, "tables_")
+        return lda_topics(self.model, self.tables_)
+
+    def reconstruction(self, cells: Any = None) -> Floats:
+        """Expected counts S₊ p(cell): of `cells` (n, n_visible), or of all, of the model's shape.
+
+        An index that is -1 in a cell is summed over.
+
+        Raises
+        ------
+        TableMemoryError
+            If no cells are given and the whole tensor does not fit in memory: a ValueError.
+        ValueError
+            If cells are not within the tensor.
+        """
+        check_is_fitted(self, "tables_")
+        if cells is None:
+            return self.n_tokens_ * dense_probability(self.model, self.tables_)
+        checked = checked_cells(self.model, cells)
+        n_threads = effective_n_jobs(self.n_jobs)
+        return self.n_tokens_ * probability_of_cells(self.model, self.tables_, checked, n_threads)
+
+    def _climb(self, observed: CellCounts) -> None:
+        field = MeanField.of(self.model, observed, self.method)
+        optimum = best_of_starts(
+            field,
+            n_starts=int(self.n_starts),
+            n_epochs=int(self.n_epochs),
+            tolerance=float(self.tolerance),
+            seed=self.seed_,
+            n_jobs=self.n_jobs,
+        )
+        if optimum.best.objective == -np.inf:
+            raise ValueError(
+                "X holds counts that are impossible under the prior: pseudo-counts are 0 there"
+            )
+        self.objective_ = optimum.best.objective
+        self.objective_path_ = optimum.path
+        n_threads = effective_n_jobs(self.n_jobs)
+        self.expected_counts_ = counts_of_epoch(field, optimum.best, n_threads)
+
+    def _fit_by_particles(self, observed: CellCounts) -> None:
+        self.sample_: PosteriorSample = posterior_sample(
+            self.model,
+            observed,
+            n_particles=int(self.n_particles),
+            n_kept=min(int(self.n_particles), N_KEPT),
+            seed=self.seed_,
+        )
+        best = int(np.argmax(self.sample_.log_allocation))
+        self.objective_ = self.sample_.log_marginal
+        self.objective_path_ = np.array([self.objective_])
+        self.expected_counts_ = counts_of_allocation(self.model, self.sample_.allocations[best])
+
+    def _check_settings(self) -> None:
+        methods = (*MEAN_FIELD_METHODS, "smc")
+        if self.method not in methods:
+            raise ValueError(f"method must be one of {methods}, found {self.method!r}")
+        for name in ("n_starts", "n_epochs", "n_particles"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+                raise TypeError(f"{name} must be a whole number, found {value!r}")
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, found {value}")
+        tolerance = self.tolerance
+        if isinstance(tolerance, bool) or not isinstance(
+            tolerance, (int, float, np.integer, np.floating)
+        ):
+            raise TypeError(f"tolerance must be a number, found {tolerance!r}")
+        if not 0.0 <= tolerance < np.inf:
+            raise ValueError(f"tolerance must not be negative, found {tolerance}")
+        effective_n_jobs(self.n_jobs)
+
+    def __sklearn_clone__(self) -> Self:
+        """The same settings, not fitted; the model does not change and is shared."""
+        settings = self.get_params(deep=False)
+        return type(self)(
+            **{name: v if name == "model" else deepcopy(v) for name, v in settings.items()}
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,0 +1,398 @@
+"""Variational Bayes, EM, dual-EM and ICM for allocation models (Cemgil et al. 2019, section 4.3).
+
+All repeat two steps. Given numbers log θ for all tables, the tokens of each cell are allocated to
+hidden values, whose probabilities are Φ ∝ ∏ θ; given the allocation S, the tables are made anew.
+They differ in what stands for S and for log θ, and so in what no step makes worse:
+
+    method    S           log θ                        objective
+    vb        E S         E log θ = ψ(α + S) - ψ(Σ)    ELBO, at most log p(X)
+    em        E S         log of the mode θ*           log p(X, θ*)
+    dual-em   the mode    E log θ                      log π(S), θ integrated out (eq. 3.11)
+    icm       the mode    log of the mode θ*           log p(S, θ*)
+
+θ* = (α + S) / Σ(α + S) is the mode in the softmax basis, in which a Dirichlet's density is
+∏ θ^α / B(α) and has a mode for α < 1 too (MacKay 1998); "em" and "icm" have log p(θ) in that basis.
+λ is integrated out in all of them: it depends on the number of tokens alone, which is observed.
+
+What cancels between tables is left out (see `models.allocation.tables`), and rows of tables that
+do not occur in the data have no numbers. In mean field, unlike in the urn, tokens do not see each
+other, so that two uses of a tied table by a token are two counts like any others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
+
+from models.allocation.allocation_modes import JointValues, modes
+from models.allocation.mean_field_kernel import (
+    Cliques,
+    Reading,
+    Rows,
+    expect,
+    mean_logs,
+    mode_logs,
+)
+from models.allocation.mean_field_start import random_log_factors
+from models.allocation.program import TableMemoryError, program_of
+from models.allocation.sequence import log_of_counts, log_orders, log_total_probability
+from models.parallel import effective_n_jobs, for_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from models.allocation.cell_counts import CellCounts
+    from models.allocation.model import AllocationModel
+    from models.allocation.program import Program
+    from models.allocation.tables import Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MEAN_FIELD_METHODS = ("vb", "em", "dual-em", "icm")
+N_EPOCHS = 1000
+TOLERANCE = 1e-8
+MAX_MEMORY = 2 * 2**30
+"""Bytes that the numbers of all starts that are climbed at the same time may take."""
+LEAST_BLOCK = 512
+"""Cells of a block at least."""
+MOST_BLOCKS = 16
+"""Each holds expected counts of its own, which are added in order."""
+SCRATCH = 2**13
+"""Products and messages of cliques that are held at a time, so that they stay in the cache."""
+BLOCK_MEMORY = 2**28
+"""Bytes that the blocks' counts may take; there are fewer blocks then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Allocated:
+    """Tokens allocated to hidden values, given the tables."""
+
+    counts: Floats
+    """(n_state,), S or E S: rows times columns of the program's dynamic tables, flat."""
+    log_ways: float
+    """Σ over cells of the entropy of their tokens' allocations or, of modes, log x! / ∏ s!."""
+    log_sum: float
+    """Σ over cells of x log Σ_h ∏ θ; of modes not known."""
+    is_possible: bool
+    """Whether each cell has a hidden value of positive probability."""
+    allocation: CellCounts | None = None
+    """S* over `model.indices`; of modes only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """Where a climb has come to."""
+
+    objective: float
+    allocated: Allocated
+    log_factor: Floats
+    """(n_state,), the logs of the tables that the allocation was made with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The best of several climbs."""
+
+    best: Epoch
+    start: int
+    """Which of them."""
+    path: Floats
+    """(n_epochs,), its objective after each epoch."""
+    objectives: Floats
+    """(n_starts,), of each climb at its end."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanField:
+    """Data laid down for one of the methods."""
+
+    program: Program
+    method: str
+    rows: Rows
+    cliques: Cliques
+    reading: Reading
+    joint: JointValues | None
+    """Of methods that take the mode of the allocation."""
+    constant: float
+    """What the objective has besides what changes."""
+
+    @classmethod
+    def of(cls, model: AllocationModel, observed: CellCounts, method: str) -> MeanField:
+        """Lay them down.
+
+        Raises
+        ------
+        TableMemoryError
+            If hidden indices have too many values to sum over or, for modes, to list.
+        """
+        program = program_of(model, observed)
+        rows = rows_of(program)
+        has_modes = method in {"dual-em", "icm"}
+        of_data = log_of_counts if method in {"vb", "dual-em"} else _log_of_counts_and_modes
+        return cls(
+            program=program,
+            method=method,
+            rows=rows,
+            cliques=cliques_of(program),
+            reading=_reading_of(program, rows),
+            joint=JointValues.of(program) if has_modes else None,
+            constant=of_data(model, observed),
+        )
+
+    @property
+    def block_size(self) -> int:
+        """Cells of a block, by the data alone, so that threads change no bit."""
+        n_cells = len(self.program.observed.counts)
+        most = max(1, min(MOST_BLOCKS, BLOCK_MEMORY // (8 * max(self.program.n_state, 1))))
+        return max(LEAST_BLOCK, -(-n_cells // most))
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that one climb takes besides the program."""
+        n_cells = len(self.program.observed.counts)
+        n_blocks = max(1, -(-n_cells // self.block_size))
+        needed = (n_blocks + 6) * self.program.n_state + n_cells
+        if self.joint is not None:
+            needed += 2 * int(self.joint.chosen_at[-1]) + 4 * int(self.joint.n_values.max())
+        return 8 * needed
+
+    def allocate(self, log_factor: Floats, n_threads: int = 1) -> Allocated:
+        """Allocate all tokens, given the logs of the tables (n_state,)."""
+        if self.joint is not None:
+            return self._allocate_modes(log_factor, self.joint, n_threads)
+        expected, log_sums, entropy = expected_counts(
+            self, self.reading, log_factor, self.program.n_state, n_threads
+        )
+        log_sum = float((self.program.observed.counts * log_sums).sum())
+        return Allocated(expected, entropy, log_sum, bool(np.isfinite(log_sums).all()))
+
+    def log_tables(self, counts: Floats) -> tuple[Floats, float]:
+        """The logs of the tables given the allocation, and what the objective has of them."""
+        log_factor = np.empty_like(counts)
+        if self.method in {"vb", "dual-em"}:
+            return log_factor, mean_logs(self.rows, counts, log_factor)
+        of_prior, of_counts = mode_logs(self.rows, counts, log_factor)
+        return log_factor, of_prior + (of_counts if self.method == "icm" else 0.0)
+
+    def epochs(self, rng: np.random.Generator, n_threads: int = 1) -> Iterator[Epoch]:
+        """Climb from tables drawn at random, without end."""
+        log_factor = random_log_factors(self.program, rng)
+        allocated = self.allocate(log_factor, n_threads)
+        while True:
+            following, of_tables = self.log_tables(allocated.counts)
+            if self.method == "em":  # log p(X | θ*) is known when θ* allocates
+                ahead = self.allocate(following, n_threads)
+                objective = self.constant + of_tables + ahead.log_sum
+            else:
+                ahead = None
+                objective = self.constant + of_tables + allocated.log_ways
+            yield Epoch(
+                objective if allocated.is_possible else float("-inf"), allocated, log_factor
+            )
+            log_factor = following
+            allocated = ahead or self.allocate(following, n_threads)
+
+    def climb(
+        self, rng: np.random.Generator, n_epochs: int, tolerance: float, n_threads: int = 1
+    ) -> tuple[Epoch, Floats]:
+        """Until the objective grows by less than `tolerance` of itself, or `n_epochs`."""
+        path: list[float] = []
+        for epoch in self.epochs(rng, n_threads):
+            path.append(epoch.objective)
+            gain = path[-1] - path[-2] if len(path) > 1 else np.inf
+            if len(path) >= n_epochs or not gain > tolerance * abs(path[-1]):
+                return epoch, np.array(path)
+            if path[-1] == -np.inf:
+                return epoch, np.array(path)
+        raise AssertionError("epochs never end")
+
+    def _allocate_modes(self, log_factor: Floats, joint: JointValues, n_threads: int) -> Allocated:
+        counts, n_cells = self.program.observed.counts, len(self.program.observed.counts)
+        chosen, numbers = np.zeros((2, joint.chosen_at[-1]), dtype=np.int64)
+        parts = np.zeros((_n_blocks(n_cells, self.block_size), self.program.n_state))
+        possible = np.ones(len(parts), dtype=np.bool_)
+
+        def work(start: int, stop: int) -> None:
+            block = start // self.block_size
+            possible[block] = modes(
+                joint.columns,
+                joint.columns_at,
+                joint.n_values,
+                self.cliques.pattern_of,
+                self.reading.address,
+                log_factor,
+                counts,
+                joint.chosen_at,
+                start,
+                stop,
+                chosen,
+                numbers,
+                parts[block],
+            )
+
+        for_blocks(work, n_cells, self.block_size, n_threads)
+        log_ways = float(gammaln(counts + 1.0).sum() - gammaln(numbers + 1.0).sum())
+        return Allocated(
+            counts=parts.sum(axis=0),
+            log_ways=log_ways,
+            log_sum=float("nan"),
+            is_possible=bool(possible.all()),
+            allocation=joint.allocation(chosen, numbers),
+        )
+
+
+def expected_counts(
+    field: MeanField, count_in: Reading, log_factor: Floats, n_state: int, n_threads: int = 1
+) -> tuple[Floats, Floats, float]:
+    """Expected counts (n_state,) where `count_in` says, log-sums (n_cells,) and the entropy."""
+    counts, size = field.program.observed.counts, field.block_size
+    n_blocks = _n_blocks(len(counts), size)
+    parts, entropies = np.zeros((n_blocks, n_state)), np.zeros(n_blocks)
+    log_sums = np.zeros(len(counts))
+    at_a_time = max(1, min(size, SCRATCH // max(field.program.scratch_size, 1)))
+
+    def work(start: int, stop: int) -> None:
+        entropies[start // size] = expect(
+            field.cliques,
+            field.reading,
+            count_in,
+            log_factor,
+            counts,
+            start,
+            stop,
+            np.zeros((2, at_a_time, field.program.scratch_size)),
+            log_sums,
+            parts[start // size],
+        )
+
+    for_blocks(work, len(counts), size, n_threads)
+    expected = parts[0]
+    for part in parts[1:]:
+        expected += part
+    return expected, log_sums, float(entropies.sum())
+
+
+def best_of_starts(
+    field: MeanField,
+    *,
+    n_starts: int,
+    n_epochs: int = N_EPOCHS,
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    max_memory: int = MAX_MEMORY,
+) -> Optimum:
+    """Climb from several starts, each with a seed of its own, and keep the best.
+
+    Threads are over the starts or, where these are fewer, over blocks of cells.
+
+    Raises
+    ------
+    TableMemoryError
+        If the starts climbed at the same time need more than `max_memory` bytes.
+    """
+    n_threads = effective_n_jobs(n_jobs)
+    within = n_threads if n_starts < n_threads else 1
+    at_once = 1 if within > 1 else min(n_threads, n_starts)
+    if at_once * field.n_bytes > max_memory:
+        raise TableMemoryError(
+            f"{field.program.n_state:,} expected counts need "
+            f"{at_once * field.n_bytes / 2**20:,.0f} MiB"
+            + (f" in {at_once} threads" if at_once > 1 else "")
+            + f", more than {max_memory / 2**20:,.0f} MiB: take fewer threads, a lower rank, or "
+            "more memory"
+        )
+    objectives = np.zeros(n_starts)
+    kept: list[tuple[Epoch, int, Floats]] = []
+    lock = Lock()
+
+    def work(first: int, last: int) -> None:
+        for start in range(first, last):
+            rng = np.random.default_rng([seed, start])
+            epoch, path = field.climb(rng, n_epochs, tolerance, within)
+            objectives[start] = epoch.objective
+            with lock:
+                kept.append((epoch, start, path))
+                kept[:] = [max(kept, key=lambda each: (each[0].objective, -each[1]))]
+
+    for_blocks(work, n_starts, 1, at_once)
+    best, start, path = kept[0]
+    return Optimum(best, start, path, objectives)
+
+
+def _n_blocks(n_cells: int, block_size: int) -> int:
+    return max(1, -(-n_cells // block_size))
+
+
+def rows_of(program: Program) -> Rows:
+    """The rows of the dynamic tables."""
+    tables = program.dynamic
+
+    def of_rows(values: list[int]) -> Ints:
+        n_rows = [table.n_rows for table in tables]
+        return np.repeat(np.array(values, dtype=np.int64), np.array(n_rows, dtype=np.int64))
+
+    n_columns = of_rows([table.n_columns for table in tables])
+    steps = program.steps
+    return Rows(
+        row_at=np.concatenate([[0], np.cumsum(n_columns)])[:-1].astype(np.int64),
+        n_columns=n_columns,
+        power=of_rows([table.power for table in tables]),
+        alpha=steps.alpha,
+        alpha_at=steps.alpha_at,
+        alpha_step=steps.alpha_step,
+        log_gamma_alpha=gammaln(steps.alpha),
+    )
+
+
+def cliques_of(program: Program) -> Cliques:
+    """The cliques of the program's steps."""
+    steps = program.steps
+    return Cliques(**{name: getattr(steps, name) for name in Cliques._fields})
+
+
+def _reading_of(program: Program, rows: Rows) -> Reading:
+    steps = program.steps
+    address = rows.row_at[steps.row_of] + steps.offset_of if program.n_factors else steps.row_of
+    return Reading(
+        factor_start=steps.factor_start,
+        factor=steps.factor,
+        map_at=steps.map_at,
+        is_straight=steps.is_straight,
+        maps=steps.maps,
+        address=address,
+    )
+
+
+def _log_of_counts_and_modes(model: AllocationModel, observed: CellCounts) -> float:
+    """What "em" and "icm" have of the constant tables, and of all priors what never changes.
+
+    log p(θ*) = Σ α log θ* - log B(α), as Σ over tables of power · Σ (α log(α + S) - log Γ(α)), of
+    which Σ α (log(α + S) - log α) over cells that occur is left to the dynamic tables.
+    """
+    program = program_of(model, observed)
+    total = log_total_probability(model, observed.n_tokens) + log_orders(observed)
+    for table in (*program.dynamic, *program.constant):
+        total += table.power * _of_no_counts(table)
+    for table in program.constant:
+        counts = program.counts_of(table).astype(np.float64)
+        alpha = np.broadcast_to(table.alpha, counts.shape)
+        held = counts > 0
+        alpha, counts = alpha[held], counts[held]
+        terms: Any = xlogy(alpha + counts, alpha + counts) - xlogy(alpha, alpha)
+        total += table.power * float(np.where(alpha > 0, terms, -np.inf).sum())
+    return total
+
+
+def _of_no_counts(table: Table) -> float:
+    """Σ α log α - log Γ(α) over all cells of a marginal, those that do not occur included."""
+    alpha = np.asarray(table.marginal.alpha, dtype=np.float64)
+    n_cells = 1.0 if alpha.ndim else float(np.prod(table.marginal.sizes, dtype=np.float64))
+    alpha = alpha[alpha > 0]
+    return n_cells * float((xlogy(alpha, alpha) - gammaln(alpha)).sum())

@@ -1,0 +1,119 @@
+"""Conditional probability tables as numbers on the program's tables, and where mean field starts.
+
+After cancellation an index's own table may be gone, but then a larger one has taken it in: the log
+of its probabilities is added to the numbers of any table whose axes hold its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.allocation.tables import mixed_radix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from models.allocation.model import AllocationModel
+    from models.allocation.program import Program
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+START_NOISE = 0.1
+"""Added to all pseudo-counts where tables are drawn to start from (Cemgil et al. 2019)."""
+
+
+def unknown_indices(program: Program) -> set[str]:
+    """Indices that are hidden, or missing of some token."""
+    return {name for names in program.unknown for name in names}
+
+
+def entries_of(program: Program, group: tuple[str, ...]) -> tuple[slice, Ints] | None:
+    """Where the table that a group of indices shares is read: which numbers, and its entry there.
+
+    Returns the part of the program's state that holds a table with all axes of the group's, and for
+    each number there the position in the group's own table, flat. None if nothing on the group's
+    axes is ever unknown.
+    """
+    model = program.model
+    families = tuple(model.family(name) for name in group)
+    if not unknown_indices(program) & {name for family in families for name in family}:
+        return None
+    start = 0
+    for table in program.dynamic:
+        uses = table.marginal.uses
+        stop = start + table.n_rows * table.n_columns
+        if uses == families or (len(uses) == len(group) == 1 and set(families[0]) <= set(uses[0])):
+            break
+        start = stop
+    else:
+        raise AssertionError(f"no table holds {group}")
+    sizes = [table.marginal.sizes[axis] for axis in table.inner_axes]
+    of_column = np.unravel_index(np.arange(table.n_columns), sizes)
+    row_axes = [axis for axis in range(len(table.marginal.sizes)) if axis not in table.inner_axes]
+    strides, _ = mixed_radix(model.table_shape(group[0]))
+    position = np.zeros((table.n_rows, table.n_columns), dtype=np.int64)
+    for name, stride in zip(families[0], strides, strict=True):
+        axis = uses[0].index(name)
+        if axis in table.inner_axes:
+            position += stride * of_column[table.inner_axes.index(axis)]
+        else:
+            position += stride * table.row_values[:, row_axes.index(axis), np.newaxis]
+    return slice(start, stop), position.ravel()
+
+
+def log_factors_of(program: Program, tables: Mapping[str, Floats]) -> Floats:
+    """The logs of given conditional probability tables, one of each group, on the program's."""
+    log_factor = np.zeros(program.n_state)
+    for group in program.model.table_groups():
+        where = entries_of(program, group)
+        if where is not None:
+            with np.errstate(divide="ignore"):
+                log_factor[where[0]] += np.log(tables[group[0]].ravel()[where[1]])
+    return log_factor
+
+
+def random_log_factors(program: Program, rng: np.random.Generator) -> Floats:
+    """As `log_factors_of` tables that are drawn from Dirichlet(α + 0.1), row by row.
+
+    Only entries that occur are drawn; the rest of a row is one more variate, as a sum of Gamma
+    variates is Gamma.
+    """
+    model = program.model
+    log_factor = np.zeros(program.n_state)
+    for group in model.table_groups():
+        where = entries_of(program, group)
+        if where is not None:
+            occurring, number = np.unique(where[1], return_inverse=True)
+            log_factor[where[0]] += _log_dirichlet(model, group[0], occurring, rng)[number.ravel()]
+    return log_factor
+
+
+def _log_dirichlet(
+    model: AllocationModel, name: str, occurring: Ints, rng: np.random.Generator
+) -> Floats:
+    """Logs of the entries `occurring` (ascending) of a drawn table; -inf where α = 0."""
+    n_values = model.cardinalities[name]
+    start = np.flatnonzero(np.diff(occurring // n_values, prepend=-1))
+    parents = occurring[start] // n_values
+    n_drawn = np.diff(start, append=len(occurring))
+    if model.prior is None:
+        alpha = np.full(len(occurring), model.flat_pseudo_count(name))
+        rest = alpha[start] * (n_values - n_drawn)
+        n_rest = n_values - n_drawn
+    else:
+        rows = model.pseudo_counts(name).reshape(-1, n_values)[parents]
+        alpha = rows[np.repeat(np.arange(len(start)), n_drawn), occurring % n_values]
+        n_rest = (rows > 0).sum(axis=1) - np.add.reduceat(alpha > 0, start, dtype=np.int64)
+        rest = np.maximum(rows.sum(axis=1) - np.add.reduceat(alpha, start), 0.0)
+    drawn = rng.standard_gamma(np.where(alpha > 0, alpha + START_NOISE, 0.0))
+    others = rng.standard_gamma(np.where(n_rest > 0, rest + START_NOISE * n_rest, 0.0))
+    total = np.add.reduceat(drawn, start) + others
+    least = np.finfo(np.float64).tiny  # a variate that underflowed is still possible
+    log_total = np.log(np.maximum(total, least))
+    log_drawn = np.where(alpha > 0, np.log(np.maximum(drawn, least)), -np.inf)
+    log_theta: Floats = log_drawn - np.repeat(log_total, n_drawn)
+    return log_theta

@@ -1,0 +1,272 @@
+"""Tokens are taken in one after the other, by all particles at the same time.
+
+Cemgil et al. 2019, algorithms 1 and 3, with two changes that keep them unbiased and lower their
+variance or cost. The weight of a token does not depend on what is drawn for its hidden indices
+(eq. 4.11), so that particles are resampled before they draw: children of one parent differ at once.
+And as tokens are exchangeable, the order that all particles take them in is fixed beforehand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.allocation.ancestry import add_event, ancestors
+from models.allocation.hidden_sum import weigh
+from models.allocation.resampling import assign_slots, draw_children
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from models.allocation.particle_state import Particles, Record
+    from models.allocation.program import Steps
+
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+
+
+@kernel
+def take_tokens(
+    steps: Steps,
+    particles: Particles,
+    record: Record,
+    order: Ints32,
+    n_tokens: int,
+    resample_below: float,
+    scheme: int,
+    n_moves: int,
+    rng: np.random.Generator,
+) -> None:
+    """Take in the next `n_tokens` of `order` (T,), the cell of each token.
+
+    Particles are resampled where fewer than the share `resample_below` of them are effective: 1 is
+    always, 0 never. After each token `n_moves` of those taken in are drawn anew. Changes
+    `particles` and `record` in place. Stops after a token that is impossible for all particles: its
+    increment is minus infinity.
+    """
+    slot = np.zeros(len(steps.table_of), dtype=np.int64)
+    n_table_rows = len(steps.alpha_at)
+    keep_history = len(particles.stamp) > n_table_rows
+    n_events = particles.tree.shape[0] // 2
+    for token in range(particles.clock[0], particles.clock[0] + n_tokens):
+        cell = order[token]
+        if particles.clock[1] == n_events:
+            bring_up_to_date(particles)
+        _gather_rows(steps, particles, cell, slot)
+        weigh(steps, particles, cell, slot)
+        particles.clock[0] = token + 1
+        if not _settle(particles, record, token, resample_below, scheme, rng):
+            return
+        history = n_table_rows + token if keep_history else -1
+        _write_rows(steps, particles, cell, slot)
+        _draw(steps, particles, cell, history, rng)
+        for _ in range(n_moves):
+            moved = int(rng.integers(0, token + 1))
+            _move(steps, particles, order[moved], n_table_rows + moved, slot, rng)
+
+
+@kernel
+def _move(
+    steps: Steps,
+    particles: Particles,
+    cell: int,
+    history: int,
+    slot: Ints,
+    rng: np.random.Generator,
+) -> None:
+    """Draw the hidden values of an earlier token anew, given those of all others: a Gibbs step.
+
+    It leaves the posterior that the particles stand for as it is (Gilks & Berzuini 2001), and
+    undoes decisions that were made when little was known.
+    """
+    _gather_rows(steps, particles, cell, slot)
+    drawn = particles.gathered[len(slot)]
+    _gather(particles, history, drawn)
+    n_cliques = particles.row_columns[history]
+    pattern = steps.pattern_of[cell]
+    first = steps.clique_start[pattern]
+    for q in range(first, steps.clique_start[pattern + 1]):
+        for e in range(steps.factor_start[q], steps.factor_start[q + 1]):
+            f = steps.factor[e]
+            gathered = particles.gathered[slot[f]]
+            for p in range(len(particles.weights)):
+                combination = drawn[p * n_cliques + q - first]
+                h = steps.offset_of[cell, f] + steps.maps[steps.map_at[e] + combination]
+                gathered[p * steps.n_columns[f] + h] -= 1
+    for p in range(len(particles.weights)):
+        particles.ancestor[p] = p
+    weigh(steps, particles, cell, slot)
+    _write_rows(steps, particles, cell, slot)
+    _draw(steps, particles, cell, history, rng)
+
+
+@kernel
+def _settle(
+    particles: Particles,
+    record: Record,
+    token: int,
+    resample_below: float,
+    scheme: int,
+    rng: np.random.Generator,
+) -> bool:
+    """Write down the weights of a token, and resample if it is time; False if all are 0."""
+    n_particles = len(particles.weights)
+    total = 0.0
+    squares = 0.0
+    for p in range(n_particles):
+        particles.weights[p] *= particles.increment[p]
+        total += particles.weights[p]
+        squares += particles.weights[p] ** 2
+    record.log_increment[token] = np.log(total / n_particles)
+    if not total > 0.0:
+        return False
+    effective = total * total / squares
+    record.effective_sample_size[token] = effective
+    moved = False
+    if effective < resample_below * n_particles or resample_below >= 1.0:
+        moved = _resample(particles, scheme, rng)
+    else:
+        for p in range(n_particles):
+            particles.weights[p] *= n_particles / total
+    if not moved:
+        for p in range(n_particles):
+            particles.ancestor[p] = p
+    if record.count_ancestors[token]:
+        record.n_ancestors[token] = _n_distinct(particles.founder, particles.children)
+    return True
+
+
+@kernel
+def _gather_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> None:
+    """Bring together the rows of a token's factors; uses of one row share a `slot`."""
+    for f in range(len(slot)):
+        row = steps.row_of[cell, f]
+        slot[f] = f
+        for g in range(steps.first_use[f], f):
+            if steps.row_of[cell, g] == row and slot[f] == f:
+                slot[f] = slot[g]
+        if slot[f] == f:
+            _gather(particles, row, particles.gathered[f])
+
+
+@kernel
+def _gather(particles: Particles, row: int, gathered: Ints32) -> None:
+    """A row's counts as they are for each particle now."""
+    n_columns = particles.row_columns[row]
+    n_values = len(particles.weights) * n_columns
+    at = particles.row_at[row]
+    since = particles.stamp[row]
+    if since < 0:
+        for i in range(n_values):
+            gathered[i] = 0
+    elif since == particles.clock[1]:
+        for i in range(n_values):
+            gathered[i] = particles.counts[at + i]
+    else:
+        n_events = particles.tree.shape[0] // 2
+        ancestors(particles.tree, n_events, since, particles.clock[1], particles.found)
+        for p in range(len(particles.weights)):
+            then = at + particles.found[p] * n_columns
+            for h in range(n_columns):
+                gathered[p * n_columns + h] = particles.counts[then + h]
+
+
+@kernel
+def bring_up_to_date(particles: Particles) -> None:
+    """Write all rows as they are now, and start the tree of ancestors anew."""
+    for row in range(len(particles.stamp)):
+        if particles.stamp[row] >= 0:
+            if particles.stamp[row] < particles.clock[1]:
+                _gather(particles, row, particles.gathered[0])
+                at = particles.row_at[row]
+                for i in range(len(particles.weights) * particles.row_columns[row]):
+                    particles.counts[at + i] = particles.gathered[0, i]
+            particles.stamp[row] = 0
+    particles.clock[1] = 0
+
+
+@kernel
+def _resample(particles: Particles, scheme: int, rng: np.random.Generator) -> bool:
+    """Replace particles by children of those with large weights; says whether any moved."""
+    n_particles = len(particles.weights)
+    draw_children(particles.weights, scheme, rng, particles.children, particles.spare)
+    particles.weights[:] = 1.0
+    moved = assign_slots(particles.children, particles.ancestor)
+    if moved:
+        event = particles.clock[1]
+        n_events = particles.tree.shape[0] // 2
+        for p in range(n_particles):
+            particles.tree[event, p] = particles.ancestor[p]
+            particles.children[p] = particles.founder[particles.ancestor[p]]
+        particles.founder[:] = particles.children
+        add_event(particles.tree, n_events, event)
+        particles.clock[1] = event + 1
+    return moved
+
+
+@kernel
+def _n_distinct(founder: Ints32, seen: Ints32) -> int:
+    seen[:] = 0
+    n = 0
+    for p in range(len(founder)):
+        if seen[founder[p]] == 0:
+            seen[founder[p]] = 1
+            n += 1
+    return n
+
+
+@kernel
+def _write_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> None:
+    """The token's rows, as they are after the resampling; what it counts is still to come."""
+    for f in range(len(slot)):
+        if slot[f] == f:
+            row = steps.row_of[cell, f]
+            n_columns = particles.row_columns[row]
+            at = particles.row_at[row]
+            particles.stamp[row] = particles.clock[1]
+            for p in range(len(particles.weights)):
+                start = particles.ancestor[p] * n_columns
+                for h in range(n_columns):
+                    particles.counts[at + p * n_columns + h] = particles.gathered[f, start + h]
+
+
+@kernel
+def _draw(
+    steps: Steps, particles: Particles, cell: int, history: int, rng: np.random.Generator
+) -> None:
+    """Draw each particle's hidden values, parents of the junction tree first, and count them.
+
+    What cliques drew goes into the row `history`, if it is not negative.
+    """
+    pattern = steps.pattern_of[cell]
+    first, stop = steps.clique_start[pattern], steps.clique_start[pattern + 1]
+    combination = np.zeros(stop - first, dtype=np.int64)
+    for p in range(len(particles.weights)):
+        products = particles.products[particles.ancestor[p]]
+        for q in range(stop - 1, first - 1, -1):
+            s = 0
+            if steps.parent[q] >= 0:
+                s = steps.maps[steps.parent_map_at[q] + combination[steps.parent[q] - first]]
+            n_rest = steps.n_rest[q]
+            at = steps.product_at[q] + s * n_rest
+            left = rng.random() * products[steps.message_at[q] + s]
+            r = 0
+            left -= products[at]
+            while left >= 0.0 and r < n_rest - 1:
+                r += 1
+                left -= products[at + r]
+            while products[at + r] <= 0.0:
+                r -= 1  # rounding must not draw what is impossible
+            combination[q - first] = s * n_rest + r
+            for e in range(steps.factor_start[q], steps.factor_start[q + 1]):
+                f = steps.factor[e]
+                row = steps.row_of[cell, f]
+                h = steps.offset_of[cell, f] + steps.maps[steps.map_at[e] + s * n_rest + r]
+                particles.counts[particles.row_at[row] + p * steps.n_columns[f] + h] += 1
+        if history >= 0:
+            for q in range(stop - first):
+                at = particles.row_at[history] + p * particles.row_columns[history]
+                particles.counts[at + q] = combination[q]
+    if history >= 0:
+        particles.stamp[history] = particles.clock[1]

@@ -1,0 +1,152 @@
+"""Particles: each an allocation of the tokens taken in so far, held as counts of the tables.
+
+The counts of a row of a table lie side by side for all particles, (row, particle, column), so a
+token reads and writes a few stretches of memory, whatever the size of the tables is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.allocation.ancestry import n_nodes
+from models.allocation.program import TableMemoryError
+
+if TYPE_CHECKING:
+    from models.allocation.program import Program
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+
+LEAST_EVENTS = 128
+"""Resamplings that the tree of ancestors holds at least before all rows are brought up to date."""
+
+
+class Particles(NamedTuple):
+    """All that continues from token to token, and scratch."""
+
+    counts: Ints32
+    """Flat: the counts of row ρ, particle p and column h are at row_at[ρ] + p·n_columns + h.
+
+    After the rows of the tables may come one for each token: what its cliques drew."""
+    row_at: Ints
+    """(n_rows,)."""
+    row_columns: Ints
+    """(n_rows,)."""
+    stamp: Ints
+    """(n_rows,), resamplings before the row was last written; -1 if it never was: all 0."""
+    weights: Floats
+    """(P,), with mean 1."""
+    increment: Floats
+    """(P,), what a token multiplies them by."""
+    tree: Ints32
+    """(nodes, P), see `models.allocation.ancestry`."""
+    founder: Ints32
+    """(P,), the particle at the start that each descends from."""
+    clock: Ints
+    """(2,), tokens taken in, and resamplings since the tree was started anew."""
+    products: Floats
+    """(P, scratch_size), the products and messages of cliques."""
+    gathered: Ints32
+    """(n_factors + 1, P · most columns), a token's rows, brought up to date; the last one's is
+    what its cliques drew."""
+    ancestor: Ints32
+    """(P,), of the last resampling."""
+    found: Ints32
+    """(P,), scratch."""
+    children: Ints32
+    """(P,), scratch."""
+    spare: Floats
+    """(P,), scratch."""
+    reciprocal: Floats
+    """(largest clique,), scratch."""
+
+
+class Record(NamedTuple):
+    """What is written down of each token."""
+
+    log_increment: Floats
+    """(T,), log of the mean of the weights that the token gave."""
+    effective_sample_size: Floats
+    """(T,), before resampling."""
+    n_ancestors: Ints
+    """(T,), founders with a descendant; 0 where it was not counted."""
+    count_ancestors: NDArray[np.bool_]
+    """(T,), where to count them."""
+
+
+def n_events_of(program: Program, *, keep_history: bool) -> int:
+    """Resamplings that the tree of ancestors holds: a power of two.
+
+    To bring all rows up to date costs as much as a token for each row or so; with twice as many
+    resamplings as rows between two such times it is lost among them.
+    """
+    n_tokens = max(program.observed.n_tokens, 1)
+    n_rows = int(program.row_start[-1]) + (n_tokens // 16 if keep_history else 0)
+    wanted = min(max(LEAST_EVENTS, 2 * n_rows), n_tokens)
+    return 1 << (wanted - 1).bit_length()
+
+
+def n_bytes(program: Program, n_particles: int, *, keep_history: bool = False) -> int:
+    """Memory that the particles of one run take."""
+    widest = max([program.most_cliques, *(table.n_columns for table in program.dynamic)])
+    events = n_events_of(program, keep_history=keep_history)
+    numbers = 4 * (program.n_state + n_nodes(events) + widest * (program.n_factors + 1) + 4)
+    numbers += 8 * (program.scratch_size + 3)
+    if keep_history:
+        numbers += 4 * program.observed.n_tokens * program.most_cliques
+    return n_particles * numbers
+
+
+def check_memory(
+    program: Program, n_particles: int, n_runs: int, max_memory: int, *, keep_history: bool = False
+) -> None:
+    """Refuse what does not fit, before anything is allocated.
+
+    Raises
+    ------
+    TableMemoryError
+        If `n_runs` at the same time take more than `max_memory` bytes.
+    """
+    needed = n_runs * n_bytes(program, n_particles, keep_history=keep_history)
+    if needed > max_memory:
+        raise TableMemoryError(
+            f"{n_particles:,} particles with {program.n_state:,} counts each need "
+            f"{needed / 2**20:,.0f} MiB"
+            + (f" in {n_runs} threads" if n_runs > 1 else "")
+            + f", more than max_memory, {max_memory / 2**20:,.0f} MiB: take fewer particles or "
+            "threads, a lower rank, or more memory"
+        )
+
+
+def new_particles(program: Program, n_particles: int, *, keep_history: bool = False) -> Particles:
+    """Particles that have taken in nothing; with a row for each token if history is kept."""
+    columns = np.concatenate(
+        [np.full(table.n_rows, table.n_columns) for table in program.dynamic]
+        + [np.full(program.observed.n_tokens if keep_history else 0, program.most_cliques)]
+    ).astype(np.int64)
+    row_at = n_particles * np.concatenate([[0], np.cumsum(columns)]).astype(np.int64)
+    n_combinations = program.steps.n_separator * program.steps.n_rest
+    events = n_events_of(program, keep_history=keep_history)
+    widest = max([program.most_cliques, *(table.n_columns for table in program.dynamic)])
+    return Particles(
+        counts=np.zeros(row_at[-1], dtype=np.int32),
+        row_at=row_at[:-1],
+        row_columns=columns,
+        stamp=np.full(len(columns), -1, dtype=np.int64),
+        weights=np.ones(n_particles),
+        increment=np.ones(n_particles),
+        tree=np.zeros((n_nodes(events), n_particles), dtype=np.int32),
+        founder=np.arange(n_particles, dtype=np.int32),
+        clock=np.zeros(2, dtype=np.int64),
+        products=np.zeros((n_particles, program.scratch_size)),
+        gathered=np.zeros((program.n_factors + 1, n_particles * widest), dtype=np.int32),
+        ancestor=np.arange(n_particles, dtype=np.int32),
+        found=np.zeros(n_particles, dtype=np.int32),
+        children=np.zeros(n_particles, dtype=np.int32),
+        spare=np.zeros(n_particles),
+        reciprocal=np.zeros(int(n_combinations.max(initial=1))),
+    )

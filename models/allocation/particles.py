@@ -1,0 +1,120 @@
+"""Runs of particles over all tokens, and the estimates of the marginal likelihood they make.
+
+The product over tokens of the mean weight is an unbiased estimate of the probability of the tokens
+in their order, however it is decided when to resample: given all that came before, resampling
+leaves the expected weight of what may follow as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.allocation.particle_kernel import take_tokens
+from models.allocation.particle_state import Particles, Record, new_particles
+from models.allocation.resampling import SCHEMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from models.allocation.program import Program
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+
+RESAMPLE_BELOW = {"sis": 0.0, "smc": 1.0, "smc-adaptive": 0.5}
+"""For each method the share of effective particles below which they are resampled."""
+TOKENS_A_CALL = 500
+"""Between two reports of progress, when an interrupt is heard, too."""
+ORDERS = ("random", "sorted")
+"""In which tokens can be taken in."""
+N_TIMES = 200
+"""At how many tokens, at most, ancestors are counted."""
+MAX_MEMORY = 4 * 2**30
+"""Bytes that particles may take, of all runs at the same time."""
+
+
+@dataclass(frozen=True, eq=False)
+class ParticleRun:
+    """One run over all tokens."""
+
+    log_probability: float
+    """Log of the unbiased estimate of the probability of the tokens in order, of what depends on
+    hidden indices; minus infinity where every particle found a token impossible."""
+    particles: Particles
+    record: Record
+    order: Ints32
+    """(T,), the cell of each token, in the order they were taken in."""
+
+
+def run_particles(
+    program: Program,
+    n_particles: int,
+    rng: np.random.Generator,
+    *,
+    resample_below: float = 1.0,
+    resampling: str = "systematic",
+    order: str = "random",
+    n_moves: int = 0,
+    keep_history: bool = False,
+    on_progress: Callable[[int], object] = lambda n_tokens: None,  # noqa: ARG005
+) -> ParticleRun:
+    """Take in all tokens.
+
+    Parameters
+    ----------
+    resample_below : float
+        Resample where fewer than this share of the particles are effective; 1 is always, 0 never.
+    order : {"random", "sorted"}
+        Of the tokens. "sorted" has those of one cell together, and cells in lexicographic order:
+        where tokens are few, what they share is known at once and the variance is far lower.
+    n_moves : int
+        After each token so many of those taken in, chosen at random, are drawn anew.
+    keep_history : bool
+        Whether to keep what each particle drew, for samples of allocations; to move takes it, too.
+    on_progress : function of the tokens taken in since its last call
+    """
+    cells = np.arange(len(program.observed.counts), dtype=np.int32)
+    cell_of_token = np.repeat(cells, program.observed.counts)
+    if order == "random":
+        cell_of_token = rng.permutation(cell_of_token)
+    n_tokens = len(cell_of_token)
+    particles = new_particles(program, n_particles, keep_history=keep_history or n_moves > 0)
+    record = Record(
+        log_increment=np.zeros(n_tokens),
+        effective_sample_size=np.zeros(n_tokens),
+        n_ancestors=np.zeros(n_tokens, dtype=np.int64),
+        count_ancestors=np.zeros(n_tokens, dtype=np.bool_),
+    )
+    record.count_ancestors[times_of(n_tokens) - 1] = True
+    if program.n_factors:
+        for start in range(0, n_tokens, TOKENS_A_CALL):
+            n = min(TOKENS_A_CALL, n_tokens - start)
+            take_tokens(
+                program.steps,
+                particles,
+                record,
+                cell_of_token,
+                n,
+                resample_below,
+                SCHEMES[resampling],
+                n_moves,
+                rng,
+            )
+            on_progress(n)
+            if particles.clock[0] and not np.isfinite(record.log_increment[particles.clock[0] - 1]):
+                return ParticleRun(float("-inf"), particles, record, cell_of_token)
+    else:
+        record.effective_sample_size[:] = n_particles
+        record.n_ancestors[record.count_ancestors] = n_particles
+    return ParticleRun(float(record.log_increment.sum()), particles, record, cell_of_token)
+
+
+def times_of(n_tokens: int) -> Ints:
+    """After which numbers of tokens ancestors are counted, the last one included."""
+    times: Ints = np.unique(np.linspace(1, n_tokens, min(N_TIMES, n_tokens)).astype(np.int64))
+    return times

@@ -1,0 +1,104 @@
+"""Resampling of particles: who has how many children, and in which slot they live.
+
+All schemes are unbiased: particle p is expected to have P w_p / Σw children (Douc, Cappé & Moulines
+2005). Survivors keep their slots and only the slots of those without children are filled anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints32 = NDArray[np.int32]
+
+SYSTEMATIC, STRATIFIED, RESIDUAL, MULTINOMIAL = range(4)
+SCHEMES = {
+    "systematic": SYSTEMATIC,
+    "stratified": STRATIFIED,
+    "residual": RESIDUAL,
+    "multinomial": MULTINOMIAL,
+}
+
+
+@kernel
+def draw_children(
+    weights: Floats, scheme: int, rng: np.random.Generator, children: Ints32, rest: Floats
+) -> None:
+    """Number of children of each particle, into `children`; there are as many as particles.
+
+    `weights` (P,) are not negative and not all 0; `rest` (P,) is scratch.
+    """
+    n_particles = len(weights)
+    total = 0.0
+    for p in range(n_particles):
+        total += weights[p]
+    children[:] = 0
+    if scheme != RESIDUAL:
+        _draw_points(weights, total, n_particles, scheme, rng, children)
+        return
+    n_left = n_particles
+    total_rest = 0.0
+    for p in range(n_particles):
+        expected = n_particles * (weights[p] / total)
+        children[p] = np.int32(np.floor(expected))
+        rest[p] = expected - children[p]
+        total_rest += rest[p]
+        n_left -= children[p]
+    if n_left > 0:
+        _draw_points(rest, total_rest, n_left, MULTINOMIAL, rng, children)
+
+
+@kernel
+def _draw_points(
+    weights: Floats,
+    total: float,
+    n_points: int,
+    scheme: int,
+    rng: np.random.Generator,
+    children: Ints32,
+) -> None:
+    """Lay points on the line of all weights, in increasing order; add those on each particle."""
+    last = len(weights) - 1
+    while weights[last] <= 0.0 and last > 0:
+        last -= 1  # rounding must not give a child to one without weight
+    p = 0
+    up_to = weights[0]
+    shift = rng.random()
+    log_above = 0.0
+    for n in range(n_points):
+        if scheme == SYSTEMATIC:
+            point = (n + shift) / n_points
+        elif scheme == STRATIFIED:
+            point = (n + rng.random()) / n_points
+        else:  # order statistics of uniform numbers, one after the other
+            log_above += np.log(1.0 - rng.random()) / (n_points - n)
+            point = -np.expm1(log_above)
+        while up_to <= point * total and p < last:
+            p += 1
+            up_to += weights[p]
+        children[p] += 1
+
+
+@kernel
+def assign_slots(children: Ints32, ancestor: Ints32) -> bool:
+    """Into `ancestor`: whose child lives in each slot. Says whether anyone had more than one."""
+    n_particles = len(children)
+    free = 0
+    moved = False
+    for p in range(n_particles):
+        if children[p] > 0:
+            ancestor[p] = p
+            for _ in range(children[p] - 1):
+                while children[free] > 0:
+                    free += 1
+                ancestor[free] = p
+                free += 1
+                moved = True
+    return moved

@@ -1,0 +1,35 @@
+"""log Γ(α + n) - log Γ(α), the log-probability scale of a run of tokens in one cell."""
+
+from __future__ import annotations
+
+from math import lgamma
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+FEW = 10_000
+"""Tokens up to which the product is made factor by factor: for large α the difference of two
+logarithms of Γ has lost many digits."""
+
+
+@kernel
+def log_rising_factorials(alpha: Floats, counts: Ints, result: Floats) -> None:
+    """For each of n cells (n,), into `result`; minus infinity where α = 0 and there is a token."""
+    for i in range(len(counts)):
+        if counts[i] > 0 and alpha[i] <= 0.0:
+            result[i] = -np.inf
+        elif counts[i] <= FEW:
+            total = 0.0
+            for n in range(counts[i]):
+                total += np.log(alpha[i] + n)
+            result[i] = total
+        else:
+            result[i] = lgamma(alpha[i] + counts[i]) - lgamma(alpha[i])

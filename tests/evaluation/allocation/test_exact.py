@@ -1,0 +1,379 @@
+"""The exact marginal likelihood against enumeration, published values and laws."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from evaluation.allocation import exact as exact_module
+from evaluation.allocation.exact import MAX_MEMORY, Frontier, MarginalCostError, exact
+from models.allocation.cell_counts import CellCounts
+from models.allocation.model import AllocationModel
+from models.allocation.program import program_of
+from tests.oracles import allocation as oracle
+from tests.oracles.gamma_poisson_likelihood import partitions_of
+from tests.shared_data import shared_file
+
+X1 = np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]])
+X2 = np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]])
+
+
+def graph(parents, cardinalities, visible, **settings):
+    """Of {"k": "", "i": "k"} and the like: single letters."""
+    return AllocationModel(
+        {name: tuple(of) for name, of in parents.items()}, cardinalities, tuple(visible), **settings
+    )
+
+
+def chain(a=1.0, b=None):
+    """j → k → l → i."""
+    sizes = {"j": 2, "k": 2, "l": 2, "i": 3}
+    return graph({"j": "", "k": "j", "l": "k", "i": "l"}, sizes, "ij", a=a, b=b)
+
+
+def v_structure(a=1.0, b=None):
+    """i → k → s ← l ← j, of which i, j and s are seen."""
+    sizes = {"i": 2, "j": 2, "k": 2, "l": 2, "s": 2}
+    return graph({"i": "", "j": "", "k": "i", "l": "j", "s": "kl"}, sizes, "ijs", a=a, b=b)
+
+
+def disconnected(a=1.0, b=None):
+    """A hidden root with one visible child, and a part of its own with another; a lone index."""
+    sizes = {"k": 2, "i": 2, "l": 2, "j": 2, "x": 2}
+    return graph({"k": "", "i": "k", "l": "", "j": "l", "x": ""}, sizes, "jix", a=a, b=b)
+
+
+def hidden_markov(a=1.0, b=None):
+    """k → l → m with tied transitions, words i, j, x with one table too."""
+    sizes = {"k": 2, "l": 2, "m": 2, "i": 2, "j": 2, "x": 2}
+    parents = {"k": "", "l": "k", "m": "l", "i": "k", "j": "l", "x": "m"}
+    return graph(parents, sizes, "ijx", a=a, b=b, tied=(("l", "m"), ("i", "j", "x")))
+
+
+def barren(a=1.0, b=None):
+    """i → k, hidden and without children, beside j."""
+    return graph({"i": "", "k": "i", "j": "i"}, {"i": 2, "k": 3, "j": 2}, "ij", a=a, b=b)
+
+
+def tied_to_visible(a=1.0, b=None):
+    """k, hidden, and i have one table: the values of k have the names of those of i."""
+    sizes = {"k": 2, "i": 2, "j": 3}
+    return graph({"k": "", "i": "", "j": "k"}, sizes, "ij", a=a, b=b, tied=(("k", "i"),))
+
+
+MODELS = {
+    "nmf, K=1": lambda a, b: AllocationModel.nmf(3, 3, 1, a, b),
+    "nmf, K=2": lambda a, b: AllocationModel.nmf(2, 3, 2, a, b),
+    "nmf, K=3": lambda a, b: AllocationModel.nmf(3, 2, 3, a, b),
+    "cp": lambda a, b: AllocationModel.cp((2, 3, 2), 2, a, b),
+    "complete": lambda a, b: AllocationModel.complete((2, 3), a, b),
+    "symmetric nmf": lambda a, b: AllocationModel.symmetric_nmf(3, 2, a, b),
+    "chain": chain,
+    "v-structure": v_structure,
+    "disconnected": disconnected,
+    "hidden Markov": hidden_markov,
+    "barren": barren,
+    "tied to visible": tied_to_visible,
+}
+
+
+def counts_of(model, n_tokens, rng, n_missing=0):
+    """Cells of tokens that fall anywhere; `n_missing` values are taken away."""
+    cells = np.stack([rng.integers(size, size=n_tokens) for size in model.shape], axis=1)
+    for _ in range(n_missing):
+        cells[rng.integers(n_tokens), rng.integers(len(model.shape))] = -1
+    return CellCounts(cells, np.ones(n_tokens), model.shape)
+
+
+def value_of(model, X, **settings):
+    found = exact(model, CellCounts.of(X, model), **settings)
+    assert found.standard_error == 0
+    assert found.method == found.direction == "exact"
+    assert_allclose(found.repeats, [found.log_marginal])
+    return found.log_marginal
+
+
+def with_random_prior(model, rng):
+    """The same with Dirichlet parameters that are neither flat nor consistent."""
+    prior = {
+        group[0]: rng.gamma(1.0, 1.0, model.table_shape(group[0])) + 0.05
+        for group in model.table_groups()
+    }
+    sizes = dict(model.cardinalities)
+    return AllocationModel(
+        model.parents, sizes, model.visible, model.a, model.b, prior=prior, tied=model.tied
+    )
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 5))]
+)
+@pytest.mark.parametrize("name", MODELS)
+def test_it_is_the_sum_over_all_allocations_of_the_tokens(name, seed):
+    rng = np.random.default_rng([seed, len(name)])
+    model = MODELS[name](*(rng.gamma(1, 1, 2) + 0.1))
+    few = 3 if name in {"hidden Markov", "v-structure"} else 4
+    for n_missing in (0, 1):
+        for each in (model, with_random_prior(model, rng)):
+            observed = counts_of(each, few - n_missing, rng, n_missing)
+            expected = oracle.log_probability_by_tokens(each, observed.cells, observed.counts)
+            assert value_of(each, observed) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if not MODELS[name](1.0, 1.0).tied])
+def test_it_is_the_sum_over_all_tensors(name):
+    rng = np.random.default_rng(len(name))
+    model = MODELS[name](*(rng.gamma(1, 1, 2) + 0.1))
+    for each in (model, with_random_prior(model, rng)):
+        X = counts_of(each, 4, rng).dense()
+        expected = oracle.log_probability_by_tensors(each, X)
+        assert value_of(each, X) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+def test_more_tokens_than_the_other_tests_have():
+    rng = np.random.default_rng(5)
+    model = AllocationModel.nmf(3, 3, 2, 0.7)
+    X = np.array([[3, 0, 1], [0, 2, 0], [1, 0, 2]])
+    expected = oracle.log_probability_by_tensors(model, X)
+    assert value_of(model, X) == pytest.approx(expected, rel=1e-11)
+    model = with_random_prior(AllocationModel.nmf(3, 3, 3, 0.7), rng)
+    X = np.array([[2, 0, 1], [0, 2, 0], [1, 0, 1]])
+    expected = oracle.log_probability_by_tensors(model, X)
+    assert value_of(model, X) == pytest.approx(expected, rel=1e-11)
+
+
+def test_the_default_rate():
+    model, given = AllocationModel.nmf(2, 2, 2, 0.5), AllocationModel.nmf(2, 2, 2, 0.5, 0.5 / 4)
+    X = [[2, 0], [1, 1]]
+    assert value_of(model, X) == value_of(given, X)
+    assert value_of(model, X) == pytest.approx(oracle.log_probability_by_tensors(model, X))
+
+
+@pytest.mark.parametrize("n_missing", [2, 6])
+def test_tokens_of_which_much_is_missing(n_missing):
+    rng = np.random.default_rng(n_missing)
+    for model in (AllocationModel.nmf(2, 2, 2, 0.8, 0.3), AllocationModel.symmetric_nmf(2, 2)):
+        for each in (model, with_random_prior(model, rng)):
+            observed = counts_of(each, 4, rng, n_missing)
+            expected = oracle.log_probability_by_tokens(each, observed.cells, observed.counts)
+            assert value_of(each, observed) == pytest.approx(expected, rel=1e-11)
+
+
+def test_values_that_the_prior_rules_out():
+    prior = {"k": [1.0, 0.5], "i": [[0.0, 1.0], [2.0, 1.0]], "j": [[1.0, 1.0], [0.0, 3.0]]}
+    sizes = {"k": 2, "i": 2, "j": 2}
+    model = graph({"k": "", "i": "k", "j": "k"}, sizes, "ij", a=1.0, b=1.0, prior=prior)
+    X = np.array([[0, 2], [1, 1]])
+    expected = oracle.log_probability_by_tokens(model, np.argwhere(X), X[X > 0])
+    assert np.isfinite(expected)
+    assert value_of(model, X) == pytest.approx(expected, rel=1e-11)
+    assert value_of(model, [[1, 2], [1, 1]]) == -np.inf
+
+
+def test_no_token_at_all():
+    model = AllocationModel.nmf(2, 2, 3, 2.0, 0.5)
+    assert value_of(model, np.zeros((2, 2))) == pytest.approx(2 * math.log(0.5 / 1.5))
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        (X1, [-20.227060056769, -19.810624350664, -20.093149263557, -20.345416633741]),
+        (X2, [-22.751379085538, -17.254166096175, -16.991301311548, -16.872186926224]),
+    ],
+)
+def test_the_matrices_of_the_paper(X, expected):
+    found = [value_of(AllocationModel.nmf(*X.shape, K), X) for K in range(1, 5)]
+    assert_allclose(found, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["marginal_lkhd", "marginal_lkhd2"])
+def test_all_values_that_were_published(name):
+    published = json.loads(shared_file(f"published/bam_published_{name}.json").read_text())
+    X = np.array(published["X"])
+    found = [
+        [value_of(AllocationModel.nmf(*X.shape, K, a), X) for K in published["K"]]
+        for a in published["a"]
+    ]
+    assert_allclose(found, published["log_PX_exact"], rtol=0, atol=1e-8)
+
+
+def test_independence_is_better_even_of_counts_that_look_dependent():
+    """Example 3.2: S = [[2, 0], [1, 1]] with a = b = 1."""
+    S, sizes = np.array([[2, 0], [1, 1]]), {"i": 2, "j": 2}
+    apart = graph({"i": "", "j": ""}, sizes, "ij", a=1.0, b=1.0)
+    joined = graph({"i": "", "j": "i"}, sizes, "ij", a=1.0, b=1.0)
+    assert math.exp(value_of(apart, S)) == pytest.approx(3.4332e-4, abs=5e-9)
+    assert math.exp(value_of(joined, S)) == pytest.approx(3.0518e-4, abs=5e-9)
+
+
+@pytest.mark.parametrize("a", [0.01, 1.0, 30.0])
+def test_markov_equivalent_graphs_agree(a):
+    sizes = {"i": 3, "j": 4, "k": 2}
+    equivalent = [
+        {"k": "", "i": "k", "j": "k"},
+        {"j": "", "k": "j", "i": "k"},
+        {"i": "", "k": "i", "j": "k"},
+    ]
+    values = [value_of(graph(each, sizes, "ij", a=a), X1) for each in equivalent]
+    assert_allclose(values, values[0], rtol=1e-12)
+    collider = graph({"i": "", "j": "", "k": "ij"}, sizes, "ij", a=a)  # is not equivalent
+    assert value_of(collider, X1) != pytest.approx(values[0], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AllocationModel.nmf(2, 2, 2, 0.6, 0.9),
+        AllocationModel.symmetric_nmf(2, 3, 1.3, 0.4),
+        AllocationModel.cp((2, 1, 2), 2, 0.2, 0.1),
+        with_random_prior(AllocationModel.nmf(2, 2, 2, 0.6, 0.9), np.random.default_rng(0)),
+    ],
+)
+@pytest.mark.parametrize("total", [1, 3])
+def test_all_tensors_of_a_total_sum_to_its_probability(model, total):
+    n_cells = math.prod(model.shape)
+    tensors = [np.reshape(p, model.shape) for p in partitions_of(total, n_cells)]
+    summed = math.fsum(math.exp(value_of(model, X)) for X in tensors)
+    assert summed == pytest.approx(math.exp(oracle.log_total(model, total)), rel=1e-12)
+
+
+def test_a_missing_value_is_a_sum_over_its_values():
+    """One token without its j: p(X) is the sum over j, as its place in the order is known."""
+    model = AllocationModel.nmf(2, 3, 2, 0.8, 1.0)
+    known = [[0, 1], [1, 2], [1, 2]]
+    observed = CellCounts(np.array([*known, [0, -1]]), np.ones(4), model.shape)
+    logs = []
+    for j in range(3):
+        filled = CellCounts(np.array([*known, [0, j]]), np.ones(4), model.shape)
+        in_order = value_of(model, filled) - oracle.log_orders(filled.cells, filled.counts)
+        logs.append(in_order + oracle.log_orders(observed.cells, observed.counts))
+    assert value_of(model, observed) == pytest.approx(np.logaddexp.reduce(logs), rel=1e-12)
+
+
+def test_the_order_of_values_and_of_axes_is_of_no_account():
+    rng = np.random.default_rng(2)
+    X = rng.multinomial(12, np.full(24, 1 / 24)).reshape(2, 3, 4)
+    expected = value_of(AllocationModel.cp(X.shape, 2), X)
+    for axes in itertools.permutations(range(3)):
+        turned = X.transpose(axes)
+        turned = turned[rng.permutation(len(turned))]
+        assert value_of(AllocationModel.cp(turned.shape, 2), turned) == pytest.approx(
+            expected, rel=1e-12
+        )
+    assert value_of(AllocationModel.cp(X.shape, 3), X) != pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", ["nmf, K=3", "chain", "v-structure", "hidden Markov"])
+def test_renaming_hidden_values_saves_states_and_changes_nothing(name, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    model = MODELS[name](0.7, 0.2)
+    observed = counts_of(model, 6, rng)
+    frontier = frontier_of(model, observed)
+    expected = frontier.log_probability()
+    plain = frontier_of(model, observed)
+    monkeypatch.setattr(plain, "renamed", [])
+    assert plain.log_probability() == pytest.approx(expected, rel=1e-12)
+    assert frontier.most_states < plain.most_states
+
+
+def test_states_that_are_not_merged_change_nothing(monkeypatch):
+    """As when two of them come to the same mixed number."""
+    model = AllocationModel.nmf(7, 7, 3, 0.7, 0.2)
+    X = np.eye(7, dtype=int) + np.eye(7, k=1, dtype=int)
+    expected = value_of(model, X)
+    monkeypatch.setattr(exact_module, "WORD", 8)  # many integers to mix
+    assert value_of(model, X) == pytest.approx(expected, rel=1e-12)
+    monkeypatch.setattr(exact_module, "_mixed", lambda keys: keys[0] & np.uint64(1))
+    assert value_of(model, X) == pytest.approx(expected, rel=1e-12)
+
+
+def test_many_tokens_of_few_cells():
+    """Counts beyond what a byte holds: two documents with one word each, and K = 2."""
+    model = AllocationModel.nmf(2, 1, 2, 1.0, 0.01)
+    n = 300
+    found = value_of(model, [[n], [1]])
+    logs = []
+    for k, other in itertools.product(range(n + 1), range(2)):
+        S = np.zeros((2, 2, 1), dtype=int)
+        S[:, 0, 0] = k, n - k
+        S[other, 1, 0] = 1
+        logs.append(oracle.log_probability_of_tensor(model, S))
+    assert found == pytest.approx(np.logaddexp.reduce(logs), rel=1e-12)
+
+
+def test_a_large_matrix_of_rank_one_is_no_effort():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(2.0, size=(60, 70))
+    model = AllocationModel.nmf(60, 70, 1, 1.0, 1.0)
+    apart = graph({"i": "", "j": ""}, {"i": 60, "j": 70}, "ij", a=1.0, b=1.0)
+    assert value_of(model, X) == pytest.approx(value_of(apart, X), rel=1e-12)
+
+
+def test_parts_that_share_nothing_hidden_are_summed_apart():
+    """The square of one part's states would be needed otherwise."""
+    sizes = {"k": 3, "i": 4, "l": 3, "j": 4}
+    model = graph({"k": "", "i": "k", "l": "", "j": "l"}, sizes, "ij", a=1.0, b=1.0)
+    X = np.random.default_rng(0).poisson(3.0, size=(4, 4))
+    apart = graph({"i": "", "j": ""}, {"i": 4, "j": 4}, "ij", a=1.0, b=1.0)
+    assert value_of(model, X) == pytest.approx(value_of(apart, X), rel=1e-12)
+
+
+def test_what_takes_too_much_memory_is_refused():
+    model = AllocationModel.nmf(5, 4, 3)
+    X = np.random.default_rng(0).poisson(1.5, size=(5, 4))
+    with pytest.raises(MarginalCostError, match=r'states after \d+ of \d+ tokens.*"smc"') as found:
+        value_of(model, X, max_memory=2**18)
+    error = found.value
+    assert 0 < error.n_taken < error.n_tokens == X.sum()
+    assert error.n_bytes > 2**18
+    assert error.n_states > 1000
+    with pytest.raises(MarginalCostError, match="after 0 of"):
+        value_of(model, X, max_memory=1)
+
+
+def test_memory_that_is_enough_is_accepted():
+    model = AllocationModel.nmf(3, 4, 4)
+    assert value_of(model, X1, max_memory=2**17) == value_of(model, X1, max_memory=MAX_MEMORY)
+
+
+@pytest.mark.parametrize(
+    ("max_memory", "error"),
+    [(0, ValueError), (-5, ValueError), (1.5, TypeError), (True, TypeError)],
+)
+def test_memory_must_be_a_number_of_bytes(max_memory, error):
+    with pytest.raises(error, match="max_memory"):
+        value_of(AllocationModel.nmf(3, 4, 2), X1, max_memory=max_memory)
+
+
+def frontier_of(model, observed):
+    program = program_of(model, observed)
+    return Frontier(program, list(program.dynamic), MAX_MEMORY)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "n_tokens"),
+    [
+        (AllocationModel.nmf(6, 6, 2), (6, 6), 40),
+        (AllocationModel.nmf(10, 10, 3), (10, 10), 30),
+        (AllocationModel.cp((3, 3, 3), 2), (3, 3, 3), 20),
+    ],
+)
+def test_sizes_far_beyond_enumeration(model, shape, n_tokens):
+    """Values of two orders of the tokens agree, as only the right ones would."""
+    rng = np.random.default_rng(0)
+    X = rng.multinomial(n_tokens, np.full(math.prod(shape), 1 / math.prod(shape))).reshape(shape)
+    assert value_of(model, X) == pytest.approx(value_of(model, X[::-1].swapaxes(0, 1)), rel=1e-12)
+
+
+@pytest.mark.slow
+def test_a_matrix_of_forty_tokens_and_three_topics():
+    rng = np.random.default_rng(0)
+    X = rng.multinomial(40, np.full(36, 1 / 36)).reshape(6, 6)
+    model = AllocationModel.nmf(6, 6, 3)
+    assert value_of(model, X) == pytest.approx(value_of(model, X.T), rel=1e-12)

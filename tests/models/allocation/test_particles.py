@@ -1,0 +1,283 @@
+"""Particles: unbiased to the bit where all that can happen can be listed, and by their spread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations, product
+from math import lgamma
+
+import numpy as np
+import pytest
+
+from evaluation.allocation.exact import exact
+from evaluation.allocation.particles import by_particles
+from models.allocation.cell_counts import CellCounts
+from models.allocation.model import AllocationModel
+from models.allocation.particle_state import TableMemoryError, check_memory, n_events_of
+from models.allocation.particles import run_particles
+from models.allocation.posterior_sample import posterior_sample
+from models.allocation.program import program_of
+from models.allocation.sequence import log_allocation, log_of_counts
+
+X1 = np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]])
+SMALL = np.array([[2, 1], [0, 1]])
+
+
+def chain() -> AllocationModel:
+    """Two hidden indices one after the other."""
+    parents = {"j": (), "k": ("j",), "l": ("k",), "i": ("l",)}
+    return AllocationModel(parents, {"j": 2, "k": 2, "l": 2, "i": 2}, ("i", "j"), a=0.7)
+
+
+def collider() -> AllocationModel:
+    """Two hidden indices with a common visible child."""
+    parents = {"x": (), "y": (), "k": ("x",), "l": ("y",), "s": ("k", "l")}
+    sizes = {"x": 2, "y": 2, "k": 2, "l": 3, "s": 2}
+    return AllocationModel(parents, sizes, ("x", "y", "s"), a=1.3)
+
+
+def with_tie() -> AllocationModel:
+    """A hidden Markov chain with one transition table and one emission table."""
+    parents = {"h1": (), "h2": ("h1",), "h3": ("h2",), "x1": ("h1",), "x2": ("h2",), "x3": ("h3",)}
+    sizes = {"h1": 2, "h2": 2, "h3": 2, "x1": 2, "x2": 2, "x3": 2}
+    return AllocationModel(
+        parents, sizes, ("x1", "x2", "x3"), a=0.9, tied=(("h2", "h3"), ("x1", "x2", "x3"))
+    )
+
+
+def drawn(model: AllocationModel, n_tokens: int, seed: int) -> CellCounts:
+    """Some counts, whatever the model says of them."""
+    rng = np.random.default_rng(seed)
+    cells = np.stack([rng.integers(size, size=n_tokens) for size in model.shape], axis=1)
+    return CellCounts(cells, np.ones(n_tokens, dtype=int), model.shape)
+
+
+MODELS = {
+    "nmf": AllocationModel.nmf(2, 2, 2, a=0.5),
+    "cp": AllocationModel.cp((2, 3, 2), 2, a=2.0),
+    "symmetric": AllocationModel.symmetric_nmf(2, 2, a=0.8),
+    "chain": chain(),
+    "collider": collider(),
+    "tied chain": with_tie(),
+}
+
+
+def is_mean(estimates: np.ndarray, truth: float) -> bool:
+    """Whether the mean of exp(estimates) is exp(truth), by 4 standard errors."""
+    ratio = np.exp(estimates - truth)
+    return bool(abs(ratio.mean() - 1) < 4 * ratio.std(ddof=1) / np.sqrt(len(ratio)) + 1e-12)
+
+
+@pytest.mark.parametrize("resample_below", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("n_moves", [0, 2])
+@pytest.mark.parametrize("name", MODELS)
+def test_estimates_are_unbiased(name: str, n_moves: int, resample_below: float) -> None:
+    model = MODELS[name]
+    observed = drawn(model, 6, seed=1)
+    truth = exact(model, observed).log_marginal
+    program, constant = program_of(model, observed), log_of_counts(model, observed)
+    runs = [
+        run_particles(
+            program,
+            4,
+            np.random.default_rng([7, r]),
+            resample_below=resample_below,
+            n_moves=n_moves,
+        ).log_probability
+        for r in range(400)
+    ]
+    assert np.std(runs) > 0
+    assert is_mean(constant + np.array(runs), truth)
+    assert not is_mean(constant + np.array(runs) + 0.5, truth)
+
+
+@pytest.mark.parametrize("resampling", ["systematic", "stratified", "residual", "multinomial"])
+@pytest.mark.parametrize("order", ["random", "sorted"])
+def test_schemes_and_orders_are_unbiased(resampling: str, order: str) -> None:
+    model = AllocationModel.nmf(3, 4, 3, a=0.5)
+    observed = CellCounts.of(X1, model)
+    estimate = by_particles(
+        model, observed, "smc", n_particles=50, n_repeats=400, resampling=resampling, order=order
+    )
+    truth = exact(model, observed).log_marginal
+    assert is_mean(estimate.repeats, truth)
+    assert abs(estimate.log_marginal - truth) < 5 * estimate.standard_error
+
+
+def test_every_path_of_one_particle_listed() -> None:
+    """All orders of the tokens and all hidden values: the mean weight is p(X) to 1e-12."""
+    model = AllocationModel.nmf(2, 2, 2, a=0.3)
+    observed = CellCounts.of(SMALL, model)
+    tokens = np.repeat(np.arange(len(observed.counts)), observed.counts)
+    orders = set(permutations(tokens.tolist()))
+    logs = []
+    for order in orders:
+        weight = 0.0
+        for hidden in product(range(2), repeat=len(tokens)):
+            # the weight is what the kernel computes given the path; its probability, what it draws
+            s_k, s_ik, s_jk = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2))
+            log_weight, log_draw = 0.0, 0.0
+            for n, (cell, k) in enumerate(zip(order, hidden, strict=True)):
+                i, j = observed.cells[cell]
+                u = (0.3 / 4 + s_ik[i]) * (0.3 / 4 + s_jk[j]) / (0.3 / 2 + s_k)
+                log_weight += np.log(u.sum() / (0.3 + n))
+                log_draw += np.log(u[k] / u.sum())
+                s_k[k] += 1
+                s_ik[i, k] += 1
+                s_jk[j, k] += 1
+            weight += np.exp(log_weight + log_draw)
+        logs.append(np.log(weight))
+    truth = exact(model, observed).log_marginal
+    b = 0.3 / 4
+    total = lgamma(4.3) - lgamma(0.3) - lgamma(5) + 0.3 * np.log(b) - 4.3 * np.log1p(b)
+    assert np.allclose(np.array(logs) + np.log(len(orders)) + total, truth, rtol=0, atol=1e-12)
+
+
+def sums_over_draws(resample_below: float) -> float:
+    """E of the product of mean weights with two particles: all that can happen, with its chance.
+
+    NMF of SMALL with K = 2; multinomial resampling, where the effective size is below the share.
+    """
+    a, order = 0.3, [(0, 0), (0, 1), (0, 0), (1, 1)]
+
+    def step(particle: tuple[tuple[int, ...], ...], token: tuple[int, int]) -> np.ndarray:
+        s_k, s_ik, s_jk = (np.array(each, float) for each in particle)
+        i, j = token
+        return (a / 4 + s_ik.reshape(2, 2)[i]) * (a / 4 + s_jk.reshape(2, 2)[j]) / (a / 2 + s_k)
+
+    def count(
+        particle: tuple[tuple[int, ...], ...], token: tuple[int, int], k: int
+    ) -> tuple[tuple[int, ...], ...]:
+        s_k, s_ik, s_jk = (list(each) for each in particle)
+        s_k[k] += 1
+        s_ik[2 * token[0] + k] += 1
+        s_jk[2 * token[1] + k] += 1
+        return tuple(s_k), tuple(s_ik), tuple(s_jk)
+
+    def expected(particles: list, weights: np.ndarray, n: int) -> float:
+        if n == len(order):
+            return 1.0
+        u = [step(each, order[n]) for each in particles]
+        new = weights * np.array([each.sum() for each in u])
+        mean = new.mean()
+        effective = new.sum() ** 2 / (new**2).sum()
+        if resample_below >= 1 or effective < resample_below * 2:
+            chance = new / new.sum()
+            choices = [((p, q), chance[p] * chance[q], np.ones(2)) for p in (0, 1) for q in (0, 1)]
+        else:
+            choices = [((0, 1), 1.0, new / mean)]
+        total = 0.0
+        for parents, probability, kept in choices:
+            for ks in product(range(2), repeat=2):
+                drawn_chance = np.prod(
+                    [u[p][k] / u[p].sum() for p, k in zip(parents, ks, strict=True)]
+                )
+                children = [
+                    count(particles[p], order[n], k) for p, k in zip(parents, ks, strict=True)
+                ]
+                total += probability * drawn_chance * expected(children, kept, n + 1)
+        return float(mean * total)
+
+    empty = ((0, 0), (0,) * 4, (0,) * 4)
+    return expected([empty, empty], np.ones(2), 0)
+
+
+@pytest.mark.parametrize("resample_below", [0.0, 0.9, 0.99, 1.0])
+def test_adaptive_resampling_is_unbiased_too(resample_below: float) -> None:
+    """Contrary to section 4.2.1: by listing all that two particles can do."""
+    model = AllocationModel.nmf(2, 2, 2, a=0.3)
+    observed = CellCounts([[0, 0], [0, 1], [1, 1]], [2, 1, 1], (2, 2))
+    sequence = exact(model, observed).log_marginal - log_of_counts(model, observed)
+    assert np.log(sums_over_draws(resample_below)) == pytest.approx(sequence, abs=1e-12)
+
+
+def test_threads_and_repeats_change_no_bit() -> None:
+    model = AllocationModel.nmf(3, 4, 3, a=0.5)
+    observed = CellCounts.of(X1, model)
+    settings = {"n_particles": 64, "seed": 5, "n_moves": 1}
+    one = by_particles(model, observed, "smc", n_repeats=4, n_jobs=1, **settings)
+    two = by_particles(model, observed, "smc", n_repeats=4, n_jobs=2, **settings)
+    fewer = by_particles(model, observed, "smc", n_repeats=2, n_jobs=1, **settings)
+    assert (one.repeats == two.repeats).all()
+    assert (one.repeats[:2] == fewer.repeats).all()
+    assert (one.path.n_ancestors == two.path.n_ancestors).all()
+
+
+def test_rows_brought_up_to_date_many_times() -> None:
+    """With more resamplings than the tree of ancestors holds: counts still add up."""
+    model = AllocationModel.nmf(3, 3, 2, a=0.4)
+    observed = CellCounts.of(np.array([[60, 5, 3], [40, 100, 2], [7, 30, 80]]), model)
+    program = program_of(model, observed)
+    run = run_particles(program, 20, np.random.default_rng(3), keep_history=True, n_moves=1)
+    assert n_events_of(program, keep_history=True) < observed.n_tokens
+    sample = posterior_sample(model, observed, n_particles=20, n_kept=5, seed=3)
+    for each in sample.allocations:
+        assert each.dense().sum(axis=0).tolist() == observed.dense().tolist()
+    assert np.isfinite(run.log_probability)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_particles_hold_the_counts_of_their_allocations(name: str) -> None:
+    """log π of a particle's allocation is the product of what its tokens had as probabilities."""
+    model = MODELS[name]
+    observed = drawn(model, 40, seed=2)
+    sample = posterior_sample(model, observed, n_particles=1, seed=1, n_moves=3)
+    s = sample.allocations[0]
+    axes = [model.indices.index(each) for each in model.visible]
+    seen = np.zeros(model.shape, dtype=int)
+    np.add.at(seen, tuple(s.cells[:, axes].T), s.counts)
+    assert seen.tolist() == observed.dense().tolist()
+    assert sample.log_allocation[0] == pytest.approx(log_allocation(model, s), rel=1e-13)
+
+
+def test_a_posterior_sample_has_the_posterior_s_means() -> None:
+    """Against all allocations: E S_k+ of a particle's sample, and with moves that mix, too."""
+    model = AllocationModel.nmf(2, 2, 2, a=1.5)
+    observed = CellCounts.of(SMALL, model)
+    tokens = np.repeat(observed.cells, observed.counts, axis=0)
+    weights, same = [], []
+    for hidden in product(range(2), repeat=len(tokens)):
+        cells = np.column_stack([hidden, tokens])
+        s = CellCounts(cells, np.ones(len(tokens), int), (2, 2, 2))
+        orders = lgamma(len(tokens) + 1) - sum(lgamma(n + 1) for n in s.counts)
+        weights.append(np.exp(log_allocation(model, s) - orders))
+        same.append(hidden[0] == hidden[-1])
+    truth = np.average(same, weights=weights)
+    for n_moves in (0, 2):
+        sample = posterior_sample(model, observed, n_particles=4000, seed=4, n_moves=n_moves)
+        first = np.flatnonzero((observed.cells[sample.cell_of_token] == [0, 0]).all(axis=1))[0]
+        last = np.flatnonzero((observed.cells[sample.cell_of_token] == [1, 1]).all(axis=1))[0]
+        found = np.average(
+            sample.hidden[:, first, 0] == sample.hidden[:, last, 0], weights=sample.weights
+        )
+        assert abs(found - truth) < 0.05
+
+
+def test_missing_indices_are_summed_over() -> None:
+    model = AllocationModel.nmf(2, 2, 2, a=1.0)
+    observed = CellCounts([[0, 0], [1, -1], [-1, 1], [1, 1]], [2, 1, 1, 1], (2, 2))
+    truth = exact(model, observed).log_marginal
+    estimate = by_particles(model, observed, "smc", n_particles=100, n_repeats=200)
+    assert is_mean(estimate.repeats, truth)
+    sample = posterior_sample(model, observed, n_particles=10)
+    assert {each.n_tokens for each in sample.allocations} == {5}
+
+
+def test_nothing_hidden_and_no_token() -> None:
+    model = AllocationModel.complete((2, 2), a=1.0, b=1.0)
+    observed = CellCounts.of([[2, 0], [1, 1]], model)
+    estimate = by_particles(model, observed, "smc", n_particles=3, n_repeats=2)
+    assert np.exp(estimate.log_marginal) == pytest.approx(3.0518e-4, rel=1e-4)
+    assert estimate.standard_error == 0
+    empty = CellCounts.of(np.zeros((2, 2), int), replace(model))
+    nothing = by_particles(model, empty, "smc", n_particles=3, n_repeats=2)
+    assert nothing.log_marginal == pytest.approx(np.log(0.5))
+
+
+def test_memory_is_refused_before_it_is_taken() -> None:
+    model = AllocationModel.nmf(300, 300, 50)
+    observed = CellCounts.of(np.eye(300, dtype=int), model)
+    with pytest.raises(TableMemoryError, match=r"max_memory.*fewer particles"):
+        check_memory(program_of(model, observed), 10**6, 1, 2**30)
+    with pytest.raises(TableMemoryError):
+        by_particles(model, observed, "smc", n_particles=10**6, n_repeats=1, max_memory=2**30)
