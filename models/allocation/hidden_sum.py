@@ -24,110 +24,118 @@ def weigh(steps: Steps, particles: Particles, cell: int, slot: Ints) -> None:
     Leaves products and messages of all cliques in `particles.products`.
     """
     n_particles = len(particles.weights)
+    products = particles.products
     particles.increment[:] = 1.0
     pattern = steps.pattern_of[cell]
     first = steps.clique_start[pattern]
     for q in range(first, steps.clique_start[pattern + 1]):
-        at = steps.product_at[q]
         n_values = steps.n_separator[q] * steps.n_rest[q]
-        for p in range(n_particles):
-            for c in range(n_values):
-                particles.products[p, at + c] = 1.0
+        at = steps.product_at[q] * n_particles
+        products[at : at + n_particles * n_values] = 1.0
         for e in range(steps.factor_start[q], steps.factor_start[q + 1]):
             f = steps.factor[e]
             if steps.first_use[f] < f:
                 _multiply_by_later_use(steps, particles, cell, slot, e, at, n_values)
-            elif steps.power[f] == 1:
-                _multiply(steps, particles, cell, e, at, n_values)
+            elif (
+                steps.is_straight[e]
+                and n_values == steps.n_columns[f]
+                and steps.alpha_step[steps.row_of[cell, f]] == 0
+            ):
+                _multiply_flat(steps, particles, cell, e, at, n_particles * n_values)
             else:
-                _multiply_power(steps, particles, cell, e, at, n_values)
+                _multiply(steps, particles, cell, e, at, n_values)
         for child in range(first, q):
             if steps.parent[child] == q:
-                _multiply_by_message(steps, particles.products, child, at, n_values)
+                _multiply_by_message(steps, particles, child, at, n_values)
         _send_message(steps, particles, q)
 
 
 @kernel
 def _multiply_by_message(
-    steps: Steps, products: Floats, child: int, at: int, n_values: int
+    steps: Steps, particles: Particles, child: int, at: int, n_values: int
 ) -> None:
-    message_at = steps.message_at[child]
+    products = particles.products
+    n_particles = len(particles.weights)
+    n_separator = steps.n_separator[child]
+    message_at = steps.message_at[child] * n_particles
     map_at = steps.parent_map_at[child]
-    for p in range(len(products)):
+    for p in range(n_particles):
         for c in range(n_values):
-            products[p, at + c] *= products[p, message_at + steps.maps[map_at + c]]
+            s = steps.maps[map_at + c]
+            products[at + p * n_values + c] *= products[message_at + p * n_separator + s]
 
 
 @kernel
 def _send_message(steps: Steps, particles: Particles, q: int) -> None:
     """Sum out what the parent does not share; a root's sum is the weight."""
-    at = steps.product_at[q]
+    n_particles = len(particles.weights)
     n_rest = steps.n_rest[q]
-    is_root = steps.parent[q] < 0
-    for p in range(len(particles.weights)):
-        for s in range(steps.n_separator[q]):
-            total = 0.0
-            for r in range(n_rest):
-                total += particles.products[p, at + s * n_rest + r]
-            particles.products[p, steps.message_at[q] + s] = total
-        if is_root:
-            particles.increment[p] *= particles.products[p, steps.message_at[q]]
+    n_sums = n_particles * steps.n_separator[q]
+    at = steps.product_at[q] * n_particles
+    message_at = steps.message_at[q] * n_particles
+    products = particles.products[at : at + n_sums * n_rest].reshape((n_sums, n_rest))
+    message = particles.products[message_at : message_at + n_sums]
+    for i in range(n_sums):
+        total = 0.0
+        for r in range(n_rest):
+            total += products[i, r]
+        message[i] = total
+    if steps.parent[q] < 0:
+        for p in range(n_particles):
+            particles.increment[p] *= message[p]
+
+
+@kernel
+def _multiply_flat(
+    steps: Steps, particles: Particles, cell: int, e: int, at: int, length: int
+) -> None:
+    """Multiply a clique's products by a power of α + S, where each has the column of its number."""
+    f = steps.factor[e]
+    products = particles.products[at : at + length]
+    counts = particles.gathered[f, :length]
+    alpha = steps.alpha[steps.alpha_at[steps.row_of[cell, f]]]
+    power = steps.power[f]
+    if power == 1:
+        for i in range(length):
+            products[i] *= alpha + counts[i]
+    elif power == -1:
+        for i in range(length):
+            products[i] /= alpha + counts[i]
+    else:
+        factor = particles.spare_products[:length]
+        for i in range(length):
+            factor[i] = alpha + counts[i]
+        if power < 0:
+            for i in range(length):
+                factor[i] = 1.0 / factor[i]
+        for _ in range(abs(power)):
+            for i in range(length):
+                products[i] *= factor[i]
 
 
 @kernel
 def _multiply(
     steps: Steps, particles: Particles, cell: int, e: int, at: int, n_values: int
 ) -> None:
-    """Multiply a clique's products by α + S of a table."""
+    """Multiply a clique's products by a power of α + S of a table."""
     f = steps.factor[e]
     n_columns = steps.n_columns[f]
     row = steps.row_of[cell, f]
     offset = steps.offset_of[cell, f]
-    gathered = particles.gathered[f]
-    maps = steps.maps[steps.map_at[e] : steps.map_at[e] + n_values]
-    alpha = steps.alpha[steps.alpha_at[row] :]
-    if steps.alpha_step[row] == 0 and steps.is_straight[e]:
-        for p in range(len(particles.weights)):
-            products = particles.products[p, at : at + n_values]
-            counts = gathered[p * n_columns + offset : p * n_columns + offset + n_values]
-            for c in range(n_values):
-                products[c] *= alpha[0] + counts[c]
-    else:
-        for p in range(len(particles.weights)):
-            start = p * n_columns + offset
-            for c in range(n_values):
-                h = offset + maps[c]
-                particles.products[p, at + c] *= (
-                    alpha[h * steps.alpha_step[row]] + gathered[start + maps[c]]
-                )
-
-
-@kernel
-def _multiply_power(
-    steps: Steps, particles: Particles, cell: int, e: int, at: int, n_values: int
-) -> None:
-    """Multiply a clique's products by a power of α + S of a table, mostly a negative one."""
-    f = steps.factor[e]
-    n_columns = steps.n_columns[f]
-    row = steps.row_of[cell, f]
-    offset = steps.offset_of[cell, f]
-    gathered = particles.gathered[f]
-    maps = steps.maps[steps.map_at[e] : steps.map_at[e] + n_values]
-    alpha = steps.alpha[steps.alpha_at[row] :]
-    power = abs(steps.power[f])
-    reciprocal = particles.reciprocal[:n_values]
+    alpha_at, alpha_step = steps.alpha_at[row], steps.alpha_step[row]
+    map_at = steps.map_at[e]
+    power = steps.power[f]
     for p in range(len(particles.weights)):
-        products = particles.products[p, at : at + n_values]
-        start = p * n_columns + offset
         for c in range(n_values):
-            h = offset + maps[c]
-            reciprocal[c] = alpha[h * steps.alpha_step[row]] + gathered[start + maps[c]]
-        if steps.power[f] < 0:
-            for c in range(n_values):
-                reciprocal[c] = 1.0 / reciprocal[c]
-        for _ in range(power):
-            for c in range(n_values):
-                products[c] *= reciprocal[c]
+            h = offset + steps.maps[map_at + c]
+            value = steps.alpha[alpha_at + h * alpha_step]
+            value += particles.gathered[f, p * n_columns + h]
+            if power < 0:
+                value = 1.0 / value
+            product = value
+            for _ in range(abs(power) - 1):
+                product *= value
+            particles.products[at + p * n_values + c] *= product
 
 
 @kernel
@@ -139,17 +147,16 @@ def _multiply_by_later_use(
     n_columns = steps.n_columns[f]
     row = steps.row_of[cell, f]
     offset = steps.offset_of[cell, f]
-    gathered = particles.gathered[slot[f]]
     for p in range(len(particles.weights)):
         for c in range(n_values):
             h = offset + steps.maps[steps.map_at[e] + c]
             value = steps.alpha[steps.alpha_at[row] + h * steps.alpha_step[row]]
-            value += gathered[p * n_columns + h]
+            value += particles.gathered[slot[f], p * n_columns + h]
             for g in range(steps.first_use[f], f):
                 earlier = steps.map_at[e - (f - g)] + c
                 if slot[g] == slot[f] and steps.offset_of[cell, g] + steps.maps[earlier] == h:
                     value += 1.0
             if steps.power[f] > 0:
-                particles.products[p, at + c] *= value
+                particles.products[at + p * n_values + c] *= value
             else:
-                particles.products[p, at + c] /= value
+                particles.products[at + p * n_values + c] /= value

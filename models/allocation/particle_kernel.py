@@ -153,23 +153,29 @@ def _gather_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> N
 @kernel
 def _gather(particles: Particles, row: int, gathered: Ints32) -> None:
     """A row's counts as they are for each particle now."""
-    n_columns = particles.row_columns[row]
-    n_values = len(particles.weights) * n_columns
+    n_particles, n_columns = len(particles.weights), particles.row_columns[row]
+    n_values = n_particles * n_columns
     at = particles.row_at[row]
+    counts = particles.counts[at : at + n_values].reshape((n_particles, n_columns))
+    current = gathered[:n_values].reshape((n_particles, n_columns))
     since = particles.stamp[row]
     if since < 0:
-        for i in range(n_values):
-            gathered[i] = 0
+        current[:] = 0
     elif since == particles.clock[1]:
-        for i in range(n_values):
-            gathered[i] = particles.counts[at + i]
+        current[:] = counts
     else:
         n_events = particles.tree.shape[0] // 2
         ancestors(particles.tree, n_events, since, particles.clock[1], particles.found)
-        for p in range(len(particles.weights)):
-            then = at + particles.found[p] * n_columns
-            for h in range(n_columns):
-                gathered[p * n_columns + h] = particles.counts[then + h]
+        copy_rows(counts, particles.found, current)
+
+
+@kernel
+def copy_rows(source: Ints32, number: Ints32, into: Ints32) -> None:
+    """Equivalent to into[:] = source[number]."""
+    for p in range(len(number)):
+        row = number[p]
+        for h in range(into.shape[1]):
+            into[p, h] = source[row, h]
 
 
 @kernel
@@ -222,13 +228,13 @@ def _write_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> No
     for f in range(len(slot)):
         if slot[f] == f:
             row = steps.row_of[cell, f]
-            n_columns = particles.row_columns[row]
+            n_particles, n_columns = len(particles.weights), particles.row_columns[row]
+            n_values = n_particles * n_columns
             at = particles.row_at[row]
+            counts = particles.counts[at : at + n_values].reshape((n_particles, n_columns))
+            gathered = particles.gathered[f, :n_values].reshape((n_particles, n_columns))
+            copy_rows(gathered, particles.ancestor, counts)
             particles.stamp[row] = particles.clock[1]
-            for p in range(len(particles.weights)):
-                start = particles.ancestor[p] * n_columns
-                for h in range(n_columns):
-                    particles.counts[at + p * n_columns + h] = particles.gathered[f, start + h]
 
 
 @kernel
@@ -242,15 +248,18 @@ def _draw(
     pattern = steps.pattern_of[cell]
     first, stop = steps.clique_start[pattern], steps.clique_start[pattern + 1]
     combination = np.zeros(stop - first, dtype=np.int64)
-    for p in range(len(particles.weights)):
-        products = particles.products[particles.ancestor[p]]
+    n_particles = len(particles.weights)
+    products = particles.products
+    for p in range(n_particles):
+        parent_p = particles.ancestor[p]
         for q in range(stop - 1, first - 1, -1):
             s = 0
             if steps.parent[q] >= 0:
                 s = steps.maps[steps.parent_map_at[q] + combination[steps.parent[q] - first]]
-            n_rest = steps.n_rest[q]
-            at = steps.product_at[q] + s * n_rest
-            left = rng.random() * products[steps.message_at[q] + s]
+            n_rest, n_separator = steps.n_rest[q], steps.n_separator[q]
+            at = steps.product_at[q] * n_particles + (parent_p * n_separator + s) * n_rest
+            message_at = steps.message_at[q] * n_particles + parent_p * n_separator + s
+            left = rng.random() * products[message_at]
             r = 0
             left -= products[at]
             while left >= 0.0 and r < n_rest - 1:
@@ -265,8 +274,8 @@ def _draw(
                 h = steps.offset_of[cell, f] + steps.maps[steps.map_at[e] + s * n_rest + r]
                 particles.counts[particles.row_at[row] + p * steps.n_columns[f] + h] += 1
         if history >= 0:
+            at = particles.row_at[history] + p * particles.row_columns[history]
             for q in range(stop - first):
-                at = particles.row_at[history] + p * particles.row_columns[history]
                 particles.counts[at + q] = combination[q]
     if history >= 0:
         particles.stamp[history] = particles.clock[1]

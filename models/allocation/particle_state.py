@@ -49,7 +49,8 @@ class Particles(NamedTuple):
     clock: Ints
     """(2,), tokens taken in, and resamplings since the tree was started anew."""
     products: Floats
-    """(P, scratch_size), the products and messages of cliques."""
+    """(P · scratch_size,), the products and messages of cliques, those of one clique together:
+    combination c of clique q and particle p at product_at[q]·P + p·n_values + c."""
     gathered: Ints32
     """(n_factors + 1, P · most columns), a token's rows, brought up to date; the last one's is
     what its cliques drew."""
@@ -61,8 +62,8 @@ class Particles(NamedTuple):
     """(P,), scratch."""
     spare: Floats
     """(P,), scratch."""
-    reciprocal: Floats
-    """(largest clique,), scratch."""
+    spare_products: Floats
+    """(P · combinations of the largest clique,), scratch."""
 
 
 class Record(NamedTuple):
@@ -95,7 +96,7 @@ def n_bytes(program: Program, n_particles: int, *, keep_history: bool = False) -
     widest = max([program.most_cliques, *(table.n_columns for table in program.dynamic)])
     events = n_events_of(program, keep_history=keep_history)
     numbers = 4 * (program.n_state + n_nodes(events) + widest * (program.n_factors + 1) + 4)
-    numbers += 8 * (program.scratch_size + 3)
+    numbers += 8 * (2 * program.scratch_size + 3)
     if keep_history:
         numbers += 4 * program.observed.n_tokens * program.most_cliques
     return n_particles * numbers
@@ -142,11 +143,11 @@ def new_particles(program: Program, n_particles: int, *, keep_history: bool = Fa
         tree=np.zeros((n_nodes(events), n_particles), dtype=np.int32),
         founder=np.arange(n_particles, dtype=np.int32),
         clock=np.zeros(2, dtype=np.int64),
-        products=np.zeros((n_particles, program.scratch_size)),
+        products=np.zeros(n_particles * program.scratch_size),
         gathered=np.zeros((program.n_factors + 1, n_particles * widest), dtype=np.int32),
         ancestor=np.arange(n_particles, dtype=np.int32),
         found=np.zeros(n_particles, dtype=np.int32),
         children=np.zeros(n_particles, dtype=np.int32),
         spare=np.zeros(n_particles),
-        reciprocal=np.zeros(int(n_combinations.max(initial=1))),
+        spare_products=np.zeros(n_particles * int(n_combinations.max(initial=1))),
     )

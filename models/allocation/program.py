@@ -53,9 +53,9 @@ class Steps(NamedTuple):
     parent: Ints
     """(n_cliques,), -1 for a root."""
     product_at: Ints
-    """(n_cliques,), where the clique's products start in a particle's scratch."""
+    """(n_cliques,), numbers of a particle's scratch before the clique's products."""
     message_at: Ints
-    """(n_cliques,), where its message to the parent does."""
+    """(n_cliques,), those before its message to the parent."""
     parent_map_at: Ints
     """(n_cliques,), where in `maps` the separator of each combination of the parent is."""
     factor_start: Ints
