@@ -1,5 +1,7 @@
 """How good a model is: held-out likelihood with standard errors, coherence, differences."""
 
+from evaluation.allocation.exact import MarginalCostError
+from evaluation.allocation.totals import log_marginal_by_total
 from evaluation.certificate import Certificate, certify
 from evaluation.checked_counts import ZeroProbabilityError
 from evaluation.coherence import Coherence, coherence
@@ -7,6 +9,8 @@ from evaluation.comparison import Comparison, compare
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import ExactCostError
 from evaluation.log_likelihood import log_likelihood
+from evaluation.log_marginal import log_marginal
+from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
 from evaluation.paired_difference import PairedDifference, paired_difference
 from evaluation.prediction import prediction
 from evaluation.running_text import RunningText
@@ -18,7 +22,10 @@ __all__ = [
     "Comparison",
     "ExactCostError",
     "LikelihoodEstimate",
+    "MarginalCostError",
+    "MarginalEstimate",
     "PairedDifference",
+    "ParticlePath",
     "RunningText",
     "ZeroProbabilityError",
     "certify",
@@ -27,6 +34,8 @@ __all__ = [
     "diversity",
     "exclusivity",
     "log_likelihood",
+    "log_marginal",
+    "log_marginal_by_total",
     "paired_difference",
     "prediction",
 ]

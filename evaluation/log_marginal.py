@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from models.seed import seed_from
 if TYPE_CHECKING:
     from evaluation.marginal_estimate import MarginalEstimate
     from models.allocation.model import AllocationModel
+
+logger = logging.getLogger(__name__)
 
 MARGINAL_METHODS = ("exact", "sis", "smc", "smc-adaptive", "vb")
 
@@ -109,7 +112,7 @@ def log_marginal(
         return variational(
             model, observed, n_starts=n_repeats, seed=seed, n_jobs=n_jobs, max_memory=max_memory
         )
-    return by_particles(
+    estimate = by_particles(
         model,
         observed,
         method,
@@ -122,3 +125,11 @@ def log_marginal(
         seed=seed,
         n_jobs=n_jobs,
     )
+    if estimate.is_unsure:
+        logger.warning(
+            "the logs of %d runs are %.1f nats apart (standard deviation): the estimate is most "
+            "likely too low, by more than its standard error says; take more moves",
+            n_repeats,
+            estimate.spread,
+        )
+    return estimate

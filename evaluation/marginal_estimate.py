@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+LARGEST_ERROR = 0.5
+"""Nats. Above it, the mean of the repeats hangs on the few that are largest."""
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
 
 
@@ -30,7 +33,9 @@ class MarginalEstimate:
 
     log_marginal: float
     standard_error: float
-    """Monte Carlo standard error of `log_marginal`; 0 if nothing is sampled, NaN of one repeat."""
+    """Monte Carlo standard error of `log_marginal`; 0 if nothing is sampled, NaN of one repeat.
+
+    It cannot exceed 1, which it comes to if one repeat outweighs all others: see `is_unsure`."""
     method: str
     direction: MarginalDirection
     """"unbiased" is of the probability, whose mean over runs is right: its log is too low by about
@@ -43,6 +48,24 @@ class MarginalEstimate:
     """Of each repeat."""
     path: ParticlePath | None = None
     """Of methods that use particles."""
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the logs of the repeats, in nats; NaN of one."""
+        if len(self.repeats) < 2:
+            return float("nan")
+        return float(self.repeats.std(ddof=1)) if np.isfinite(self.repeats).all() else float("inf")
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the standard error says little: the estimate is most likely too low, by more.
+
+        A mean of few probabilities of which one is far larger than the rest tells that there may be
+        larger ones yet.
+        """
+        return self.direction == "unbiased" and (
+            not np.isfinite(self.log_marginal) or bool(self.standard_error > LARGEST_ERROR)
+        )
 
     @classmethod
     def of_repeats(

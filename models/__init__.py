@@ -1,5 +1,11 @@
 """Topic models: what is learned and how it is fitted; one folder a family."""
 
+from models.allocation.allocation_factors import AllocationFactors
+from models.allocation.cell_counts import CellCounts
+from models.allocation.model import AllocationModel
+from models.allocation.posterior_sample import PosteriorSample, posterior_sample
+from models.allocation.program import TableMemoryError
+from models.allocation.reachable import UnreachableCellError
 from models.early_stopping import EarlyStopping
 from models.families import Topics
 from models.gamma_poisson.beta_gamma_pfa import BetaGammaPFA
@@ -18,8 +24,11 @@ from models.seed import seed_from
 
 __all__ = [
     "KLNMF",
+    "AllocationFactors",
+    "AllocationModel",
     "BetaGammaPFA",
     "BetaGammaPFAState",
+    "CellCounts",
     "EarlyStopping",
     "GaP",
     "GaPState",
@@ -33,9 +42,13 @@ __all__ = [
     "OnlineLDA",
     "OnlineLDAState",
     "OnlineLDAStep",
+    "PosteriorSample",
     "SavedModel",
+    "TableMemoryError",
     "Topics",
+    "UnreachableCellError",
     "load_model",
+    "posterior_sample",
     "save_model",
     "seed_from",
 ]

@@ -17,6 +17,7 @@ from pipeline.setting_sources import ENVIRONMENT_PREFIX, asked_for, resolve
 from pipeline.settings import (
     EXPERIMENTS,
     NOT_SHARED,
+    AllocateSettings,
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
@@ -117,6 +118,19 @@ def build_parser() -> argparse.ArgumentParser:
         "experiment", metavar="EXPERIMENT", choices=EXPERIMENTS, help=", ".join(EXPERIMENTS)
     )
     command.set_defaults(runner=_run_reproduce)
+    command = _command(
+        commands,
+        "allocate",
+        "how probable a table of counts is under allocation models, and its factors",
+        AllocateSettings,
+    )
+    command.add_argument(
+        "table_file",
+        metavar="FILE",
+        help="counts: CSV (records or a matrix), .npy, .npz of NumPy or SciPy, Matrix Market, or "
+        "bags of words in any format that convert reads",
+    )
+    command.set_defaults(runner=_run_allocate)
     command = _command(commands, "convert", "bags of words into another format", NoSettings)
     _add_conversion(command)
     command.set_defaults(runner=_run_convert)
@@ -126,6 +140,7 @@ def build_parser() -> argparse.ArgumentParser:
 _NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "files"} | {
     "model_names",
     "experiment",
+    "table_file",
     "input_argument",
     "action",
     "export",
@@ -303,6 +318,14 @@ def _run_reproduce(arguments: argparse.Namespace, given: dict[str, Any]) -> dict
 
     arguments.printer = print_reproduction
     return reproduce(settings, arguments.experiment)
+
+
+def _run_allocate(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(AllocateSettings, "allocate", given)
+    from pipeline.commands.allocate import allocate, print_allocation  # noqa: PLC0415
+
+    arguments.printer = print_allocation
+    return allocate(settings, arguments.table_file)
 
 
 def _run_convert(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:

@@ -52,17 +52,18 @@ def exit_code_of(error: Exception) -> int | None:
         SourceError,
         TryLaterError,
     )
-    from evaluation import ZeroProbabilityError  # noqa: PLC0415
+    from evaluation import MarginalCostError, ZeroProbabilityError  # noqa: PLC0415
     from evaluation.lda.exact import ExactCostError  # noqa: PLC0415
-    from models import ModelFormatError  # noqa: PLC0415
+    from models import ModelFormatError, TableMemoryError, UnreachableCellError  # noqa: PLC0415
 
     codes: dict[tuple[type[Exception], ...], int] = {
         (ContactError, SourceError, ExactCostError): USAGE,
+        (MarginalCostError, TableMemoryError): USAGE,
         (TryLaterError,): TRY_AGAIN,
         (DownloadError, MissingExtraError): FAILED,
         (MissingModelError, UnsuitableModelError, WorkerDiedError): FAILED,
         (CorpusFormatError, ModelFormatError, EmptyVocabularyError): BAD_DATA,
-        (ZeroProbabilityError,): BAD_DATA,
+        (ZeroProbabilityError, UnreachableCellError): BAD_DATA,
         (FileNotFoundError, IsADirectoryError, NotADirectoryError): BAD_DATA,
         (StoreLockedError,): TRY_AGAIN,
         (OSError,): TRY_AGAIN if getattr(error, "errno", None) in _NO_SPACE else FAILED,

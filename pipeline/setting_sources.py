@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SETTINGS_FILE = "pipeline.toml"
-SECTIONS = ("download", "train", "evaluate", "topics", "infer", "select", "reproduce")
+SECTIONS = (
+    *("download", "train", "evaluate", "topics", "infer", "select"),
+    *("allocate", "reproduce"),
+)
 ENVIRONMENT_PREFIX = "WIKITOPICS_"
 
 S = TypeVar("S")

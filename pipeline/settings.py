@@ -307,10 +307,16 @@ class SelectSettings:
 EXPERIMENTS = (
     *("buntine-table-1", "buntine-convergence", "buntine-model-selection"),
     *("l2r-kl", "l2r-convergence"),
+    *("bam-toy", "bam-histogram", "bam-parafac"),
+    *("bam-abalone", "bam-letters", "bam-decompositions"),
 )
 """What `reproduce` can do again."""
 L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
 """Those of Gamma-Poisson models, on counts."""
+LETTER_EXPERIMENTS = ("bam-letters", "bam-decompositions")
+"""Those of allocation models on counts of letter pairs."""
+PARTICLE_EXPERIMENTS = ("bam-toy", "bam-parafac", "bam-abalone", *LETTER_EXPERIMENTS)
+"""Those of allocation models that are scored by particles."""
 
 
 @dataclass(frozen=True)
@@ -363,8 +369,99 @@ class ReproduceSettings:
         metavar="N",
         of=("l2r-kl",),
     )
+    table: str = setting(
+        "",
+        "bam-abalone: abalone.csv of the UCI repository, with a header; the others: letter pairs, "
+        "a CSV of 26 rows named A to Z and as many columns, by default those of the sample",
+        metavar="FILE",
+        of=("bam-abalone", *LETTER_EXPERIMENTS),
+    )
+    particles: int | None = setting(
+        None,
+        "particles of each run; by default as published, or fewer",
+        metavar="N",
+        of=PARTICLE_EXPERIMENTS,
+    )
+    repeats: int | None = setting(
+        None,
+        "independent runs of each estimate; by default as published, or fewer",
+        metavar="N",
+        of=PARTICLE_EXPERIMENTS,
+    )
+    moves: int | None = setting(
+        None,
+        "tokens drawn anew after each, in the runs of particles that have moves",
+        metavar="N",
+        of=PARTICLE_EXPERIMENTS,
+    )
     output: str = setting(
         "", "where tables and pictures are written; by default reproduce/EXPERIMENT", metavar="DIR"
+    )
+    seed: int = setting(0, "fixes all that is random", metavar="N")
+    threads: int = setting(-1, "threads; -1: one a core", metavar="N")
+
+
+@dataclass(frozen=True)
+class AllocateSettings:
+    """`python -m pipeline allocate`."""
+
+    graph: str = setting(
+        "",
+        "nmf, symmetric-nmf, lda, pachinko, cp, tucker, complete, sum-conditioned, "
+        "mixed-membership, hidden-markov, hidden-markov-tied, or arrows between names of axes and "
+        "of hidden indices, as 'k -> i, k -> j'; semicolons between several; by default nmf of two "
+        "axes, else cp",
+        metavar="GRAPHS",
+    )
+    layout: str = setting(
+        "auto",
+        "what a CSV file is: records, a line an observation, or a matrix of counts",
+        choices=("auto", "records", "matrix"),
+    )
+    axes: str = setting(
+        "", "of records the columns to take, of all others names for their axes", metavar="LIST"
+    )
+    ranks: str = setting(
+        "1:10", "numbers of hidden values to try, and ranges of them", metavar="LIST"
+    )
+    vary: str = setting(
+        "",
+        "hidden indices that have the rank; needed where several have no --sizes",
+        metavar="LIST",
+    )
+    sizes: str = setting(
+        "", "numbers of values of other hidden indices, as k1=3,k2=5", metavar="LIST"
+    )
+    a: float | None = setting(
+        None,
+        "sum of all pseudo-counts, and shape of the prior of the number of tokens; by default 1, "
+        "of lda what its alpha makes",
+        metavar="X",
+    )
+    b: float | None = setting(
+        None, "rate of that prior; by default a over the number of tokens", metavar="X"
+    )
+    alpha: float = setting(0.1, "prior of topics in a document, each", metavar="X", of=("lda",))
+    eta: float = setting(0.1, "prior of words in a topic, each", metavar="X", of=("lda",))
+    method: str = setting(
+        "smc",
+        "estimator of the log marginal likelihood",
+        choices=("smc", "smc-adaptive", "sis", "vb", "exact"),
+    )
+    particles: int = setting(1000, "particles of each run", metavar="N")
+    repeats: int = setting(
+        10, "independent runs of each estimate; of vb, and of factors, starts", metavar="N"
+    )
+    factors: str = setting(
+        "vb",
+        "how the best model is factorised",
+        choices=("vb", "em", "dual-em", "icm", "smc", "none"),
+    )
+    all_factors: bool = setting(False, "factorise under every model, not the best alone")
+    top: int = setting(8, "labels that are shown of each hidden value", metavar="N")
+    max_memory: float = setting(2.0, "GiB that particles, states or tables may take", metavar="GIB")
+    output: str = setting(
+        "", "where results are written; by default allocate/NAME of the file", metavar="DIR"
     )
     seed: int = setting(0, "fixes all that is random", metavar="N")
     threads: int = setting(-1, "threads; -1: one a core", metavar="N")

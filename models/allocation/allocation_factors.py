@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,20 +10,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from models.allocation.cell_counts import CellCounts
+from models.allocation.lda_bridge import lda_topics
+from models.allocation.mean_field import MEAN_FIELD_METHODS, MeanField, best_of_starts
+from models.allocation.mean_field_cells import (
+    checked_cells,
+    dense_probability,
+    probability_of_cells,
+)
 from models.allocation.mean_field_families import (
     check_tables,
     counts_of_allocation,
     counts_of_epoch,
     tables_of_counts,
 )
-from models.allocation.lda_bridge import lda_topics
-from models.allocation.mean_field import MEAN_FIELD_METHODS, MeanField, best_of_starts
-from models.allocation.particles import PosteriorSample, posterior_sample
-from models.allocation.mean_field_cells import (
-    checked_cells,
-    dense_probability,
-    probability_of_cells,
-)
+from models.allocation.posterior_sample import PosteriorSample, posterior_sample
 from models.allocation.sequence import rate_of
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
@@ -60,6 +59,8 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         A climb ends when its objective grows by less than this share of itself.
     n_particles : int
         For "smc".
+    n_moves : int
+        For "smc": after each token, so many of those taken in are drawn anew, see `log_marginal`.
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
@@ -91,6 +92,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         n_epochs: int = 1000,
         tolerance: float = 1e-8,
         n_particles: int = 1000,
+        n_moves: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -100,6 +102,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         self.n_epochs = n_epochs
         self.tolerance = tolerance
         self.n_particles = n_particles
+        self.n_moves = n_moves
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -185,23 +188,24 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
             observed,
             n_particles=int(self.n_particles),
             n_kept=min(int(self.n_particles), N_KEPT),
+            n_moves=int(self.n_moves),
             seed=self.seed_,
         )
-        best = int(np.argmax(self.sample_.log_allocation))
         self.objective_ = self.sample_.log_marginal
         self.objective_path_ = np.array([self.objective_])
-        self.expected_counts_ = counts_of_allocation(self.model, self.sample_.allocations[best])
+        best = self.sample_.allocation(self.sample_.most_probable)
+        self.expected_counts_ = counts_of_allocation(self.model, best)
 
     def _check_settings(self) -> None:
         methods = (*MEAN_FIELD_METHODS, "smc")
         if self.method not in methods:
             raise ValueError(f"method must be one of {methods}, found {self.method!r}")
-        for name in ("n_starts", "n_epochs", "n_particles"):
+        for name, least in (("n_starts", 1), ("n_epochs", 1), ("n_particles", 1), ("n_moves", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
                 raise TypeError(f"{name} must be a whole number, found {value!r}")
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, found {value}")
+            if value < least:
+                raise ValueError(f"{name} must be at least {least}, found {value}")
         tolerance = self.tolerance
         if isinstance(tolerance, bool) or not isinstance(
             tolerance, (int, float, np.integer, np.floating)
@@ -210,13 +214,6 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         if not 0.0 <= tolerance < np.inf:
             raise ValueError(f"tolerance must not be negative, found {tolerance}")
         effective_n_jobs(self.n_jobs)
-
-    def __sklearn_clone__(self) -> Self:
-        """The same settings, not fitted; the model does not change and is shared."""
-        settings = self.get_params(deep=False)
-        return type(self)(
-            **{name: v if name == "model" else deepcopy(v) for name, v in settings.items()}
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

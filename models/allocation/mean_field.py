@@ -23,33 +23,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln
 
 from models.allocation.allocation_modes import JointValues, modes
-from models.allocation.mean_field_kernel import (
-    Cliques,
-    Reading,
-    Rows,
-    expect,
-    mean_logs,
-    mode_logs,
+from models.allocation.mean_field_kernel import expect
+from models.allocation.mean_field_layout import (
+    cliques_of,
+    log_of_counts_and_modes,
+    reading_of,
+    rows_of,
 )
+from models.allocation.mean_field_logs import mean_logs, mode_logs
 from models.allocation.mean_field_start import random_log_factors
 from models.allocation.program import TableMemoryError, program_of
-from models.allocation.sequence import log_of_counts, log_orders, log_total_probability
+from models.allocation.sequence import log_of_counts
 from models.parallel import effective_n_jobs, for_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from models.allocation.cell_counts import CellCounts
+    from models.allocation.mean_field_kernel import Cliques, Reading
+    from models.allocation.mean_field_logs import Rows
     from models.allocation.model import AllocationModel
     from models.allocation.program import Program
-    from models.allocation.tables import Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -81,8 +82,8 @@ class Allocated:
     """Σ over cells of x log Σ_h ∏ θ; of modes not known."""
     is_possible: bool
     """Whether each cell has a hidden value of positive probability."""
-    allocation: CellCounts | None = None
-    """S* over `model.indices`; of modes only."""
+    chosen: tuple[Ints, Ints] | None = None
+    """Of modes, what `models.allocation.allocation_modes.modes` wrote of each cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,13 +135,13 @@ class MeanField:
         program = program_of(model, observed)
         rows = rows_of(program)
         has_modes = method in {"dual-em", "icm"}
-        of_data = log_of_counts if method in {"vb", "dual-em"} else _log_of_counts_and_modes
+        of_data = log_of_counts if method in {"vb", "dual-em"} else log_of_counts_and_modes
         return cls(
             program=program,
             method=method,
             rows=rows,
             cliques=cliques_of(program),
-            reading=_reading_of(program, rows),
+            reading=reading_of(program, rows),
             joint=JointValues.of(program) if has_modes else None,
             constant=of_data(model, observed),
         )
@@ -171,6 +172,12 @@ class MeanField:
         )
         log_sum = float((self.program.observed.counts * log_sums).sum())
         return Allocated(expected, entropy, log_sum, bool(np.isfinite(log_sums).all()))
+
+    def mode_of(self, allocated: Allocated) -> CellCounts:
+        """The allocation S* over `model.indices`, of methods that take its mode."""
+        assert self.joint is not None
+        assert allocated.chosen is not None
+        return self.joint.allocation(*allocated.chosen)
 
     def log_tables(self, counts: Floats) -> tuple[Floats, float]:
         """The logs of the tables given the allocation, and what the objective has of them."""
@@ -243,7 +250,7 @@ class MeanField:
             log_ways=log_ways,
             log_sum=float("nan"),
             is_possible=bool(possible.all()),
-            allocation=joint.allocation(chosen, numbers),
+            chosen=(chosen, numbers),
         )
 
 
@@ -328,71 +335,3 @@ def best_of_starts(
 
 def _n_blocks(n_cells: int, block_size: int) -> int:
     return max(1, -(-n_cells // block_size))
-
-
-def rows_of(program: Program) -> Rows:
-    """The rows of the dynamic tables."""
-    tables = program.dynamic
-
-    def of_rows(values: list[int]) -> Ints:
-        n_rows = [table.n_rows for table in tables]
-        return np.repeat(np.array(values, dtype=np.int64), np.array(n_rows, dtype=np.int64))
-
-    n_columns = of_rows([table.n_columns for table in tables])
-    steps = program.steps
-    return Rows(
-        row_at=np.concatenate([[0], np.cumsum(n_columns)])[:-1].astype(np.int64),
-        n_columns=n_columns,
-        power=of_rows([table.power for table in tables]),
-        alpha=steps.alpha,
-        alpha_at=steps.alpha_at,
-        alpha_step=steps.alpha_step,
-        log_gamma_alpha=gammaln(steps.alpha),
-    )
-
-
-def cliques_of(program: Program) -> Cliques:
-    """The cliques of the program's steps."""
-    steps = program.steps
-    return Cliques(**{name: getattr(steps, name) for name in Cliques._fields})
-
-
-def _reading_of(program: Program, rows: Rows) -> Reading:
-    steps = program.steps
-    address = rows.row_at[steps.row_of] + steps.offset_of if program.n_factors else steps.row_of
-    return Reading(
-        factor_start=steps.factor_start,
-        factor=steps.factor,
-        map_at=steps.map_at,
-        is_straight=steps.is_straight,
-        maps=steps.maps,
-        address=address,
-    )
-
-
-def _log_of_counts_and_modes(model: AllocationModel, observed: CellCounts) -> float:
-    """What "em" and "icm" have of the constant tables, and of all priors what never changes.
-
-    log p(θ*) = Σ α log θ* - log B(α), as Σ over tables of power · Σ (α log(α + S) - log Γ(α)), of
-    which Σ α (log(α + S) - log α) over cells that occur is left to the dynamic tables.
-    """
-    program = program_of(model, observed)
-    total = log_total_probability(model, observed.n_tokens) + log_orders(observed)
-    for table in (*program.dynamic, *program.constant):
-        total += table.power * _of_no_counts(table)
-    for table in program.constant:
-        counts = program.counts_of(table).astype(np.float64)
-        alpha = np.broadcast_to(table.alpha, counts.shape)
-        held = counts > 0
-        alpha, counts = alpha[held], counts[held]
-        terms: Any = xlogy(alpha + counts, alpha + counts) - xlogy(alpha, alpha)
-        total += table.power * float(np.where(alpha > 0, terms, -np.inf).sum())
-    return total
-
-
-def _of_no_counts(table: Table) -> float:
-    """Σ α log α - log Γ(α) over all cells of a marginal, those that do not occur included."""
-    alpha = np.asarray(table.marginal.alpha, dtype=np.float64)
-    n_cells = 1.0 if alpha.ndim else float(np.prod(table.marginal.sizes, dtype=np.float64))
-    alpha = alpha[alpha > 0]
-    return n_cells * float((xlogy(alpha, alpha) - gammaln(alpha)).sum())

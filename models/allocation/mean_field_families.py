@@ -56,8 +56,8 @@ def check_tables(model: AllocationModel) -> None:
 def counts_of_epoch(field: MeanField, epoch: Epoch, n_threads: int = 1) -> dict[str, Floats]:
     """For each index S or E S over its family, of the shape of its table."""
     model = field.program.model
-    if epoch.allocated.allocation is not None:
-        return counts_of_allocation(model, epoch.allocated.allocation)
+    if epoch.allocated.chosen is not None:
+        return counts_of_allocation(model, field.mode_of(epoch.allocated))
     at, n_entries = _table_starts(model)
     reading = _reading_of_families(field.program, at)
     counts, _, _ = expected_counts(field, reading, epoch.log_factor, n_entries, n_threads)

@@ -30,7 +30,7 @@ class AllocationModel(ReadyMade):
         λ ~ Gamma(a, rate b),   θ_n(:, pa) ~ Dirichlet(α_n(:, pa)),   S ~ Poisson(λ ∏_n θ_n)
 
     Ready-made graphs: `nmf`, `lda`, `cp`, `tucker`, `pachinko`, `mixed_membership`,
-    `hidden_markov`, `complete`, `symmetric_nmf`.
+    `hidden_markov`, `sum_conditioned`, `complete`, `symmetric_nmf`.
 
     Raises
     ------
@@ -122,6 +122,12 @@ class AllocationModel(ReadyMade):
         """Each Dirichlet parameter of an index's table where the prior is flat."""
         group = next(group for group in self.table_groups() if name in group)
         return len(group) * self.a / float(np.prod(self.table_shape(name), dtype=np.float64))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied by what it was made of."""
+        prior = None if self.prior is None else dict(self.prior)
+        made_of = (dict(self.parents), dict(self.cardinalities), self.visible, self.a, self.b)
+        return type(self), (*made_of, prior, self.tied)
 
     def graph(self) -> nx.DiGraph[str]:
         """The directed graph."""

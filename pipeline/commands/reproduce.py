@@ -13,6 +13,12 @@ from corpora.files import atomic_write_text, remove_partial_files
 from pipeline.errors import UsageError
 from pipeline.pictures import write_pictures
 from pipeline.reproduction import (
+    bam_abalone,
+    bam_decompositions,
+    bam_histogram,
+    bam_letters,
+    bam_parafac,
+    bam_toy,
     convergence,
     l2r_convergence,
     l2r_kl,
@@ -29,7 +35,11 @@ logger = logging.getLogger(__name__)
 MODULES: dict[str, Any] = dict(
     zip(
         EXPERIMENTS,
-        (table_1, convergence, model_selection, l2r_kl, l2r_convergence),
+        (
+            *(table_1, convergence, model_selection, l2r_kl, l2r_convergence),
+            *(bam_toy, bam_histogram, bam_parafac),
+            *(bam_abalone, bam_letters, bam_decompositions),
+        ),
         strict=True,
     )
 )
@@ -87,6 +97,9 @@ def _check(settings: ReproduceSettings, experiment: str) -> None:
         ("--topics", settings.topics, 1),
         ("--scored", settings.scored, 2),
         ("--max-tokens", settings.max_tokens, 2),
+        ("--particles", settings.particles, 2),
+        ("--repeats", settings.repeats, 2),
+        ("--moves", settings.moves, 0),
     ):
         if number is not None and number < least:
             raise UsageError(f"{name} must be at least {least}, found {number}")

@@ -1,0 +1,98 @@
+"""Nonnegative least squares factorisation by alternating projected gradients (Lin 2007).
+
+The peer of Cemgil et al. 2019, section 5.4 (ALS-PGD): |X − W H|² is minimised over H ≥ 0 with W
+fixed, and the other way round, each by steps along the gradient that are cut off at zero and whose
+length Armijo's rule decides (Lin 2007, algorithms 2 and 4).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Floats = NDArray[np.float64]
+
+SUFFICIENT = 0.01
+"""σ of Armijo's rule: a step must fall at least by this share of what its slope promises."""
+SHRINK = 0.1
+"""β: how much shorter, or longer, the next step to try is."""
+INNER_STEPS = 1000
+TRIALS = 20
+"""Lengths that are tried for one step."""
+
+
+def projected_gradient_nmf(
+    X: ArrayLike,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    n_rounds: int = 1000,
+    tolerance: float = 1e-5,
+) -> tuple[Floats, Floats]:
+    """W (I, K) and H (K, J), from random starts whose product is as large as X on average.
+
+    It ends after `n_rounds`, or when the projected gradient is `tolerance` times that of the start.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    scale = np.sqrt(X.mean() / n_components)
+    W = scale * np.abs(rng.standard_normal((X.shape[0], n_components)))
+    H = scale * np.abs(rng.standard_normal((n_components, X.shape[1])))
+    first = _projected_norm(X, W, H)
+    limit_W = limit_H = max(1e-3, tolerance) * first
+    for _ in range(n_rounds):
+        if _projected_norm(X, W, H) <= tolerance * first:
+            break
+        solved, n_steps = _least_squares(X.T, H.T, W.T, limit_W)
+        W = solved.T
+        limit_W *= SHRINK if n_steps == 0 else 1.0
+        H, n_steps = _least_squares(X, W, H, limit_H)
+        limit_H *= SHRINK if n_steps == 0 else 1.0
+    return W, H
+
+
+def _least_squares(X: Floats, W: Floats, H: Floats, limit: float) -> tuple[Floats, int]:
+    """H ≥ 0 that minimises |X − W H|² / 2, on from `H`, and the steps it took (algorithm 4)."""
+    WtX, WtW = W.T @ X, W.T @ W
+    step = 1.0
+    for n_steps in range(INNER_STEPS):
+        gradient = WtW @ H - WtX
+        if np.linalg.norm(gradient[(gradient < 0) | (H > 0)]) <= limit:
+            return H, n_steps
+        best = None
+        is_shrinking = False
+        for trial in range(TRIALS):
+            tried = np.maximum(H - step * gradient, 0.0)
+            move = tried - H
+            change = (1 - SUFFICIENT) * (gradient * move).sum() + 0.5 * (move * (WtW @ move)).sum()
+            enough = change < 0
+            if trial == 0:
+                is_shrinking = not enough
+            if is_shrinking:
+                if enough:
+                    best = tried
+                    break
+                step *= SHRINK
+            else:  # the longest step that still falls enough
+                if not enough or (best is not None and (best == tried).all()):
+                    step *= SHRINK
+                    break
+                best = tried
+                step /= SHRINK
+        if best is None:
+            return H, n_steps
+        H = best
+    return H, INNER_STEPS
+
+
+def _projected_norm(X: Floats, W: Floats, H: Floats) -> float:
+    """The length of the gradient in both factors, less what points out of the orthant (eq. 14)."""
+    gradient_W = (W @ H - X) @ H.T
+    gradient_H = W.T @ (W @ H - X)
+    inside_W = gradient_W[(gradient_W < 0) | (W > 0)]
+    inside_H = gradient_H[(gradient_H < 0) | (H > 0)]
+    return float(np.sqrt((inside_W**2).sum() + (inside_H**2).sum()))

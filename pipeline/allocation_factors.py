@@ -1,0 +1,166 @@
+"""Factors of a scored model as a file: conditional tables and expected counts, without pickle.
+
+An .npz of arrays `tables/NAME` and `counts/NAME` over the axes `header["families"][NAME]`, and
+`header`, the bytes of a JSON object, which says what the values of each axis stand for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.allocation.allocation_factors import AllocationFactors
+from models.allocation.lda_bridge import is_lda_graph, lda_topics
+from models.allocation.program import TableMemoryError
+from models.saved import ModelFormatError, SavedModel, read_arrays, save_model, write_arrays
+from pipeline.allocation_cells import key_of, seed_of
+from pipeline.errors import UsageError
+from pipeline.version import software_version
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from models.allocation.model import AllocationModel
+    from pipeline.allocation_candidates import Candidate
+    from pipeline.allocation_counts import CountTable
+    from pipeline.settings import AllocateSettings
+
+Floats = NDArray[np.float64]
+FACTORS_FORMAT = "allocation factors"
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """What a factorisation found."""
+
+    header: dict[str, Any]
+    """Graph, rank, method, objective; `indices` in order; `families`, the axes of each table;
+    `labels`, of each axis those of its values; a, b, seed and version."""
+    tables: Mapping[str, Floats]
+    """p(name | its parents), its own axis the last, which sums to 1."""
+    counts: Mapping[str, Floats]
+    """Expected tokens, of the same shapes."""
+    objective_path: Floats
+
+
+def kept_factors(
+    place: Path, candidate: Candidate, table: CountTable, settings: AllocateSettings
+) -> Factors:
+    """The factors that were saved; fitted, and saved, if there are none, or they are damaged."""
+    path = place / f"{key_of(candidate.model)}-{settings.factors}.npz"
+    try:
+        return read_factors(path)
+    except (ModelFormatError, FileNotFoundError):
+        write_factors(path, fit(candidate, table, settings))
+        return read_factors(path)
+
+
+def fit(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> Factors:
+    """Factorise the table under one model.
+
+    Raises
+    ------
+    UsageError
+        If its tables do not fit in memory.
+    """
+    model = candidate.model
+    seed = seed_of(settings.seed, model)
+    try:
+        fitted = AllocationFactors(
+            model,
+            settings.factors,
+            n_starts=settings.repeats,
+            n_particles=settings.particles,
+            random_state=seed,
+            n_jobs=settings.threads,
+        ).fit(table.counts)
+    except TableMemoryError as error:
+        raise UsageError(f"{candidate.name}: {error}; or --factors none") from error
+    labels = dict(zip(table.axes, map(list, table.labels), strict=True))
+    header = {
+        "graph": candidate.graph,
+        "rank": candidate.rank,
+        "method": settings.factors,
+        "objective": float(fitted.objective_),
+        "intensity": float(fitted.intensity_),
+        "indices": list(model.indices),
+        "families": {name: list(model.family(name)) for name in model.indices},
+        "visible": list(model.visible),
+        "hidden": list(model.hidden),
+        "tied": [list(group) for group in model.tied],
+        "labels": labels
+        | {name: list(map(str, range(model.cardinalities[name]))) for name in model.hidden},
+        "a": model.a,
+        "b": model.b,
+        "tokens": table.counts.n_tokens,
+        "seed": settings.seed,
+        "data_hash": table.hash,
+        "software_version": software_version(),
+    }
+    return Factors(
+        header,
+        {name: np.asarray(fitted.tables_[name]) for name in model.indices},
+        {name: np.asarray(fitted.expected_counts_[name]) for name in model.indices},
+        np.asarray(fitted.objective_path_),
+    )
+
+
+def write_factors(path: str | os.PathLike[str], factors: Factors) -> None:
+    """Write them, whole or not at all; equal factors give equal bytes."""
+    arrays: dict[str, NDArray[Any]] = {"objective_path": factors.objective_path}
+    for prefix, group in (("tables", factors.tables), ("counts", factors.counts)):
+        arrays |= {f"{prefix}/{name}": each for name, each in group.items()}
+    write_arrays(path, FACTORS_FORMAT, factors.header, arrays)
+
+
+def read_factors(path: str | os.PathLike[str]) -> Factors:
+    """Read what `write_factors` wrote.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is something else, or damaged.
+    FileNotFoundError
+        If there is no such file.
+    """
+    header, arrays = read_arrays(path, FACTORS_FORMAT)
+    try:
+        names = list(header["indices"])  # JSON objects come back in alphabetical order
+        for part in ("families", "labels"):
+            header[part] = {name: header[part][name] for name in names}
+        tables, counts = (
+            {name: arrays[f"{prefix}/{name}"] for name in names} for prefix in ("tables", "counts")
+        )
+        return Factors(header, tables, counts, arrays["objective_path"])
+    except (KeyError, TypeError) as error:
+        raise ModelFormatError(f"{path}: not usable factors: {error}") from error
+
+
+def save_topics(path: Path, candidate: Candidate, table: CountTable, factors: Factors) -> bool:
+    """Write model.npz, as `train` does, if the graph is LDA's and it is clear what a word is."""
+    model = candidate.model
+    if not is_lda_graph(model):
+        return False
+    word = "word" if "word" in model.visible else model.visible[1]
+    if word != "word" and candidate.graph != "lda":
+        return False
+    topics = lda_topics(model, factors.tables, word=word)
+    kept = ("graph", "rank", "method", "objective", "a", "b", "seed", "software_version")
+    header = {"settings": {name: factors.header[name] for name in kept}}
+    words = table.labels[table.axes.index(word)]
+    prevalence = _share_of(factors, model, model.hidden[0])
+    save_model(path, SavedModel(topics, words, header, prevalence))
+    return True
+
+
+def _share_of(factors: Factors, model: AllocationModel, name: str) -> Floats:
+    """Share of the tokens (K,) that each value of an index has."""
+    counts = factors.counts[name]
+    totals = counts.reshape(-1, model.cardinalities[name]).sum(axis=0)
+    share: Floats = totals / totals.sum()
+    return share

@@ -1,0 +1,173 @@
+"""Figure 15 of Cemgil et al. 2019: run at a scale, as a table and a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evaluation.experiments.bam_letters import (
+    GRAPHS,
+    NMF,
+    SYMMETRIC,
+    Letters,
+    LettersSettings,
+    asymmetry,
+    draw_pairs,
+    score,
+)
+from evaluation.experiments.bam_rank_scores import SCORING
+from pipeline.letter_pairs import letter_pairs
+from pipeline.reproduction.bam_rank_curves import (
+    NAMES,
+    below_the_bound,
+    best_ranks,
+    draw_curves,
+    effort_of,
+    kept_curves,
+    place_of,
+    print_best,
+    print_curves,
+    print_findings,
+    rows_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from evaluation.experiments.bam_rank_scores import RankCurves
+    from pipeline.settings import ReproduceSettings
+
+NAME = "bam-letters"
+QUICK_RANKS = (1, 2, 3, 5, 8, 12, 20, 35, 50)
+ALMOST_ALL = 0.9
+"""Of the orders, at which symmetric NMF is to be preferred under a weak prior."""
+
+
+def protocol(settings: ReproduceSettings) -> LettersSettings:
+    """What the scale stands for."""
+    effort = effort_of(settings)
+    if settings.scale == "full":
+        return LettersSettings(effort=effort, seed=settings.seed)
+    return LettersSettings(ranks=QUICK_RANKS, effort=effort, seed=settings.seed)
+
+
+def run(settings: ReproduceSettings, directory: Path) -> Letters:
+    """All ranks in turn; what was done before is taken as it is."""
+    wanted = protocol(settings)
+    source, pairs = letter_pairs(settings.table, settings.threads)
+    X = draw_pairs(pairs, wanted.n_tokens, wanted.seed)
+    place = place_of(directory, wanted, ("ranks", "strengths"), X=X.ravel())
+    curves = kept_curves(
+        place, wanted, lambda cell: score(X, cell, wanted, settings.threads), stage=NAME
+    )
+    return Letters(source, pairs, wanted, X, curves)
+
+
+def as_json(found: Letters) -> dict[str, Any]:
+    """A row for each strength, graph, method and rank, and what the paper concludes."""
+    settings = found.settings
+    return {
+        "name": NAME,
+        "source": found.source,
+        "pairs": int(found.pairs.sum()),
+        "tokens": settings.n_tokens,
+        "cells": int((found.X > 0).sum()),
+        "asymmetry": asymmetry(found.X),
+        "asymmetry_of_pairs": asymmetry(found.pairs),
+        "particles": settings.effort.n_particles,
+        "repeats": settings.effort.n_repeats,
+        "starts": settings.effort.n_starts,
+        "rows": rows_of(found.curves),
+        "best": best_ranks(found.curves),
+        "preferred": [
+            _preferred(found.curves, method, a) for a in settings.strengths for method in SCORING
+        ],
+        "findings": _findings(found.curves),
+    }
+
+
+def _preferred(curves: RankCurves, method: str, a: float) -> dict[str, Any]:
+    """The ranks at which each graph scores higher, and those at which that may be chance."""
+    difference = curves.log_marginal(NMF, method, a) - curves.log_marginal(SYMMETRIC, method, a)
+    ranks = np.array(curves.ranks)
+    apart = curves.told_apart(GRAPHS, method, a)
+    return {
+        "a": a,
+        "method": method,
+        "nmf": ranks[difference > 0].tolist(),
+        "symmetric": ranks[difference < 0].tolist(),
+        "not_told_apart": ranks[~apart].tolist(),
+    }
+
+
+def _findings(curves: RankCurves) -> list[dict[str, Any]]:
+    """What the paper says of Figure 15, and where it does not hold here."""
+    strong, weak = max(curves.strengths), min(curves.strengths)
+
+    def lower(first: str, second: str, method: str, a: float) -> list[str]:
+        level = curves.log_marginal(first, method, a) - curves.log_marginal(second, method, a)
+        return [f"rank {rank}" for rank, gap in zip(curves.ranks, level, strict=True) if gap <= 0]
+
+    def unless(holds: bool, failed: list[str]) -> list[str]:
+        return [] if holds else failed
+
+    by_smc, by_vb = (lower(SYMMETRIC, NMF, method, weak) for method in SCORING)
+    n_ranks = len(curves.ranks)
+    findings = [
+        (
+            f"a = {strong:g}, {NAMES[method]}: NMF above symmetric NMF",
+            lower(NMF, SYMMETRIC, method, strong),
+        )
+        for method in SCORING
+    ]
+    findings += [
+        (
+            f"a = {weak:g}, SMC: symmetric NMF above NMF at {ALMOST_ALL:.0%} of the ranks or more",
+            unless(len(by_smc) <= (1 - ALMOST_ALL) * n_ranks, by_smc),
+        ),
+        (
+            f"a = {weak:g}, VB: symmetric NMF not above NMF throughout",
+            unless(bool(by_vb), ["any rank"]),
+        ),
+    ]
+    best = {
+        graph: [curves.best_rank(graph, method, strong) for method in ("vb", "smc")]
+        for graph in curves.graphs
+    }
+    findings.append(
+        (
+            f"a = {strong:g}: the best rank of VB below that of SMC",
+            [f"{graph} ({vb} and {smc})" for graph, (vb, smc) in best.items() if vb >= smc],
+        )
+    )
+    made = [{"claim": claim, "fails_at": failed} for claim, failed in findings]
+    return [*made, *below_the_bound(curves)]
+
+
+def print_result(result: dict[str, Any]) -> None:
+    """A table for each strength, then which graph and rank is best, and what should hold."""
+    print(
+        f"letter pairs of {result['source']}: {result['tokens']:,} drawn of {result['pairs']:,}, "
+        f"in {result['cells']} of 676 cells; asymmetry {result['asymmetry']:.3f}, of all pairs "
+        f"{result['asymmetry_of_pairs']:.3f}\n"
+        f"log marginal in nats: SMC, {result['particles']:,} particles, log of the mean of "
+        f"{result['repeats']} runs (the lowest to the highest of them); VB, the best bound of "
+        f"{result['starts']} starts"
+    )
+    print_curves(result["rows"], {})
+    print_best(result["best"])
+    print("\nhigher score, at how many ranks")
+    for each in result["preferred"]:
+        unsure = f"; runs overlap at {len(each['not_told_apart'])}"
+        print(
+            f"a = {each['a']:g}, {NAMES[each['method']]}: NMF {len(each['nmf'])}, symmetric NMF "
+            f"{len(each['symmetric'])}{unsure if each['method'] == 'smc' else ''}"
+        )
+    print_findings(result["findings"])
+
+
+def pictures(found: Letters) -> dict[str, Callable[[Any], None]]:
+    """Figure 15."""
+    return {NAME: lambda figure: draw_curves(figure, found.curves, {})}

@@ -1,0 +1,358 @@
+"""Figure 10 of Cemgil et al. 2019: run at a scale, as tables and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evaluation.experiments import bam_parafac as ranks
+from evaluation.experiments import bam_parafac_cost as costs
+from evaluation.experiments.bam_parafac import RankCurves, RankSettings
+from evaluation.experiments.bam_parafac_cost import Cost, CostCurves, CostSettings
+from pipeline.progress import Progress
+from pipeline.reproduction.bam_cells import cells_directory, kept_arrays, kept_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from models.allocation.cell_counts import CellCounts
+    from pipeline.settings import ReproduceSettings
+
+NAME = "bam-parafac"
+QUICK_RANKS: dict[str, Any] = {
+    "ranks": tuple(range(1, 11)),
+    "n_tensors": 3,
+    "n_particles": 2000,
+    "n_repeats": 4,
+    "n_starts": 5,
+}
+QUICK_COSTS: dict[str, Any] = {"sizes": (4, 8, 16, 32, 64), "n_tensors": 5, "n_particles": 300}
+FLAT = 0.2
+"""How much longer, at most, SMC may take on a larger tensor for its time to be called flat."""
+FLAT_FROM = 8
+"""From this size on; a tensor of 4³ has fewer cells than tokens."""
+AGREEMENT = 1.0
+"""Nats: how close runs of SMC should be for their mean to say much."""
+
+
+class Found(NamedTuple):
+    """Both halves of the figure."""
+
+    ranks: RankCurves
+    costs: CostCurves
+
+
+def protocol(settings: ReproduceSettings) -> tuple[RankSettings, CostSettings]:
+    """What the scale stands for."""
+    given = {
+        "n_particles": settings.particles,
+        "n_repeats": settings.repeats,
+        "n_starts": settings.repeats,
+    }
+    asked = {name: value for name, value in given.items() if value is not None}
+    is_quick = settings.scale == "quick"
+    of_costs = {name: value for name, value in asked.items() if name == "n_particles"}
+    return (
+        RankSettings(**((QUICK_RANKS if is_quick else {}) | asked), seed=settings.seed),
+        CostSettings(**((QUICK_COSTS if is_quick else {}) | of_costs), seed=settings.seed),
+    )
+
+
+def run(settings: ReproduceSettings, directory: Path) -> Found:
+    """Ranks, then costs; what was done before is taken as it is."""
+    of_ranks, of_costs = protocol(settings)
+    found = _ranks(of_ranks, directory, settings.threads)
+    return Found(found, _costs(of_costs, directory))
+
+
+def _ranks(wanted: RankSettings, directory: Path, threads: int) -> RankCurves:
+    depends_on = asdict(wanted)
+    del depends_on["ranks"], depends_on["n_tensors"]
+    place = cells_directory(directory, {"experiment": NAME} | depends_on)
+    tensors = [ranks.drawn_tensor(wanted, tensor) for tensor in range(wanted.n_tensors)]
+
+    def work(cell: ranks.Cell) -> Callable[[], Any]:
+        X: CellCounts = tensors[cell.tensor]
+        return lambda: ranks.estimate(cell, X, wanted, threads)
+
+    scores = kept_scores(
+        place, {cell.name: work(cell) for cell in wanted.cells}, stage=f"{NAME}: ranks"
+    )
+    return ranks.rank_curves(wanted, {cell: scores[cell.name] for cell in wanted.cells})
+
+
+def _costs(wanted: CostSettings, directory: Path) -> CostCurves:
+    depends_on = asdict(wanted)
+    del depends_on["sizes"], depends_on["n_tensors"]
+    place = cells_directory(directory, {"experiment": f"{NAME}: costs"} | depends_on)
+    found: dict[costs.Cell, Cost] = {}
+    is_warm = False
+
+    def measure(cell: costs.Cell) -> Callable[[], dict[str, Any]]:
+        def compute() -> dict[str, Any]:
+            nonlocal is_warm
+            if not is_warm:
+                costs.warm_up(wanted)
+                is_warm = True
+            return costs.measured(cell, wanted)._asdict()
+
+        return compute
+
+    with Progress(f"{NAME}: costs", len(wanted.cells), "runs") as progress:
+        for cell in wanted.cells:
+            progress.update(0, cell.name)
+            kept = kept_arrays(place / f"{cell.name}.npz", Cost._fields, measure(cell))
+            found[cell] = Cost(float(kept["seconds"]), int(kept["n_cells"]), int(kept["n_epochs"]))
+            progress.update(1)
+    return costs.cost_curves(wanted, found)
+
+
+def as_json(found: Found) -> dict[str, Any]:
+    """A row for each tensor and rank, one for each size, and what the paper concludes."""
+    of_ranks, of_costs = found.ranks.settings, found.costs.settings
+    return {
+        "name": NAME,
+        "shape": list(of_ranks.shape),
+        "true_rank": of_ranks.true_rank,
+        "tokens": of_ranks.n_tokens,
+        "a": of_ranks.a,
+        "particles": of_ranks.n_particles,
+        "repeats": of_ranks.n_repeats,
+        "starts": of_ranks.n_starts,
+        "rows": [
+            {
+                "tensor": d,
+                "rank": rank,
+                "smc": float(found.ranks.log_marginal["smc"][d, r]),
+                "smc_standard_error": float(found.ranks.standard_error[d, r]),
+                "smc_runs": found.ranks.repeats[d, r].tolist(),
+                "vb": float(found.ranks.log_marginal["vb"][d, r]),
+            }
+            for d in range(of_ranks.n_tensors)
+            for r, rank in enumerate(of_ranks.ranks)
+        ],
+        "found": [
+            {
+                "tensor": d,
+                **{method: int(found.ranks.found_rank(method)[d]) for method in ranks.METHODS},
+                **{
+                    f"{method}_above_truth": float(found.ranks.above_truth(method)[d])
+                    for method in ranks.METHODS
+                },
+            }
+            for d in range(of_ranks.n_tensors)
+        ],
+        "cost": {
+            "tokens": of_costs.n_tokens,
+            "rank": of_costs.rank,
+            "a": of_costs.a,
+            "particles": of_costs.n_particles,
+            "tensors": of_costs.n_tensors,
+            "rows": _cost_rows(found.costs),
+        },
+        "findings": _findings(found),
+    }
+
+
+def _cost_rows(found: CostCurves) -> list[dict[str, Any]]:
+    seconds = {method: found.median_seconds(method) for method in costs.METHODS}
+    return [
+        {
+            "size": size,
+            "cells": size**3,
+            "cells_not_empty": float(np.median(found.n_cells[n])),
+            "smc_seconds": float(seconds["smc"][n]),
+            "vb_seconds": float(seconds["vb"][n]),
+            "vb_epochs": float(np.median(found.n_epochs[n])),
+            "vb_epoch_seconds": float(found.median_epoch_seconds[n]),
+        }
+        for n, size in enumerate(found.settings.sizes)
+    ]
+
+
+def _findings(found: Found) -> list[dict[str, Any]]:
+    settings, sizes = found.ranks.settings, np.array(found.costs.settings.sizes)
+    true = settings.true_rank
+    tensors = range(settings.n_tensors)
+    rank_of = {method: found.ranks.found_rank(method) for method in ranks.METHODS}
+    spread = found.ranks.spread
+    seconds = {method: found.costs.median_seconds(method) for method in costs.METHODS}
+    is_large = sizes >= FLAT_FROM
+
+    def at_tensors(method: str, fails: Any) -> list[str]:
+        return [f"tensor {d} (R = {rank_of[method][d]})" for d in tensors if fails[d]]
+
+    findings = []
+    for method, name in (("smc", "SMC"), ("vb", "VB")):
+        off = np.abs(rank_of[method] - true)
+        findings += [
+            {
+                "claim": f"{name} is highest at the true R = {true}, in "
+                f"{(off == 0).sum()} of {len(off)} tensors",
+                "fails_at": at_tensors(method, off > 0),
+            },
+            {
+                "claim": f"{name} is highest at R = {true} or a neighbour, in "
+                f"{(off <= 1).sum()} of {len(off)}",
+                "fails_at": at_tensors(method, off > 1),
+            },
+        ]
+    gap = found.ranks.gap
+    times = {method: seconds[method] / seconds[method][is_large][0] for method in seconds}
+    from_size = sizes[is_large][0]
+    return [
+        *findings,
+        {
+            "claim": f"SMC has no other rank above R = {true} by every run above every run",
+            "fails_at": at_tensors("smc", found.ranks.is_told_apart),
+        },
+        {
+            "claim": f"runs of SMC agree to {AGREEMENT:g} nat at R = {true}",
+            "fails_at": [
+                f"tensor {d} ({spread[d]:.1f} nats apart)" for d in tensors if spread[d] > AGREEMENT
+            ],
+        },
+        {
+            "claim": "SMC is not below VB's bound, to which the truth is not either",
+            "fails_at": [
+                f"tensor {d} R = {rank} (by {-gap[d, r]:.1f} nats)"
+                for d in tensors
+                for r, rank in enumerate(settings.ranks)
+                if gap[d, r] < -1e-6
+            ],
+        },
+        {
+            "claim": "VB falls below SMC by more at the highest rank than at the true one",
+            "fails_at": [
+                f"tensor {d}" for d in tensors if gap[d, -1] <= gap[d, settings.ranks.index(true)]
+            ],
+        },
+        {
+            "claim": f"SMC takes as long on larger tensors as on {from_size}³, to {FLAT:.0%}",
+            "fails_at": [
+                f"{size}³ ({ratio - 1:+.0%})"
+                for size, ratio in zip(sizes, times["smc"], strict=True)
+                if size >= FLAT_FROM and abs(ratio - 1) > FLAT
+            ],
+        },
+        {
+            "claim": f"VB takes longer on larger tensors than on {from_size}³, by more than "
+            f"{FLAT:.0%}",
+            "fails_at": [
+                f"{size}³ ({ratio - 1:+.0%})"
+                for size, ratio in zip(sizes, times["vb"], strict=True)
+                if size > from_size and ratio - 1 <= FLAT
+            ],
+        },
+    ]
+
+
+def print_result(result: dict[str, Any]) -> None:
+    """The score of each tensor and rank, the ranks found, costs over size, what should hold."""
+    shape = " × ".join(map(str, result["shape"]))
+    print(
+        f"log marginal likelihood in nats of {shape} tensors of {result['tokens']} tokens, drawn "
+        f"from CP of R = {result['true_rank']}, a = {result['a']:g}\n"
+        f"SMC: {result['particles']:,} particles, {result['repeats']} runs, ± standard error; VB: "
+        f"best of {result['starts']} starts; * the highest\n"
+        "a standard error near 1 is of one run that outweighs the others: the truth may be higher"
+    )
+    best = {each["tensor"]: each for each in result["found"]}
+    tensor = None
+    for row in result["rows"]:
+        found = best[row["tensor"]]
+        if row["tensor"] != tensor:
+            tensor = row["tensor"]
+            print(f"\ntensor {tensor}\n{'R':>4s}{'SMC':>22s}{'runs':>22s}{'VB':>13s}")
+        smc = f"{row['smc']:.2f} ± {row['smc_standard_error']:.2f}"
+        stars = ["*" if found[method] == row["rank"] else " " for method in ("smc", "vb")]
+        runs = f"{min(row['smc_runs']):.1f} to {max(row['smc_runs']):.1f}"
+        line = f"{row['rank']:4d}{smc:>21s}{stars[0]}{runs:>22s}{row['vb']:13.2f}{stars[1]}"
+        print(line.rstrip())
+    cost = result["cost"]
+    print(
+        f"\nseconds on one core, median of {cost['tensors']} tensors of {cost['tokens']:,} tokens "
+        f"drawn from CP of R = {cost['rank']}, a = {cost['a']:g}\n"
+        f"SMC: one run of {cost['particles']:,} particles; VB: one start until its bound stands "
+        "still, over cells that are not empty\n"
+        f"{'tensor':>8s}{'not empty':>11s}{'SMC':>10s}{'VB':>10s}{'epochs':>8s}{'an epoch':>11s}"
+    )
+    for row in cost["rows"]:
+        print(
+            f"{row['size']:7d}³{row['cells_not_empty']:11,.0f}{row['smc_seconds']:10.4f}"
+            f"{row['vb_seconds']:10.4f}{row['vb_epochs']:8.0f}{row['vb_epoch_seconds']:11.6f}"
+        )
+    print()
+    for each in result["findings"]:
+        failed = ", ".join(each["fails_at"])
+        print(f"{each['claim']}: {f'not at {failed}' if failed else 'yes'}")
+
+
+def pictures(found: Found) -> dict[str, Callable[[Any], None]]:
+    """Scores over ranks, a panel for each tensor; seconds over sizes."""
+    return {
+        f"{NAME}-rank": lambda figure: _draw_ranks(figure, found.ranks),
+        f"{NAME}-cost": lambda figure: _draw_costs(figure, found.costs),
+    }
+
+
+def _draw_ranks(figure: Any, found: RankCurves) -> None:
+    settings = found.settings
+    n_columns = min(5, settings.n_tensors)
+    n_rows = -(-settings.n_tensors // n_columns)
+    figure.set_size_inches(3 * n_columns + 1, 3 * n_rows)
+    grid = figure.subplots(n_rows, n_columns, sharex=True, squeeze=False)
+    for axes in grid.flat[settings.n_tensors :]:
+        axes.set_axis_off()
+    for d in range(settings.n_tensors):
+        axes = grid.flat[d]
+        axes.axvline(settings.true_rank, color="0.8")
+        axes.errorbar(
+            settings.ranks,
+            found.log_marginal["smc"][d],
+            yerr=found.standard_error[d],
+            marker=".",
+            label="SMC",
+            zorder=3,
+        )
+        for repeat in range(settings.n_repeats):
+            axes.plot(
+                settings.ranks,
+                found.repeats[d, :, repeat],
+                linestyle="",
+                marker="_",
+                color="tab:blue",
+                alpha=0.5,
+                label="" if repeat else "its runs",
+            )
+        axes.plot(settings.ranks, found.log_marginal["vb"][d], marker="x", label="VB bound")
+        axes.set_title(f"tensor {d}")
+        if d >= (n_rows - 1) * n_columns:
+            axes.set_xlabel("R")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("log marginal, nats")
+    grid[0, 0].legend()
+
+
+def _draw_costs(figure: Any, found: CostCurves) -> None:
+    axes = figure.subplots()
+    for method, name in (("smc", "SMC"), ("vb", "VB")):
+        median = found.median_seconds(method)
+        lowest, highest = found.seconds[method].min(axis=1), found.seconds[method].max(axis=1)
+        axes.errorbar(
+            found.settings.sizes,
+            median,
+            yerr=[median - lowest, highest - median],
+            marker=".",
+            capsize=3,
+            label=f"{name}, median and range of {found.settings.n_tensors} tensors",
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(found.settings.sizes, [f"{size}³" for size in found.settings.sizes])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("tensor")
+    axes.set_ylabel("seconds")
+    axes.legend()

@@ -1,0 +1,453 @@
+"""Mean field and modes against enumeration, and the laws that each method's objective obeys."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy.special import gammaln, psi, xlogy
+
+from evaluation.allocation.exact import exact
+from models.allocation import allocation_modes, mean_field
+from models.allocation.allocation_modes import multinomial_mode
+from models.allocation.cell_counts import CellCounts
+from models.allocation.mean_field import (
+    MEAN_FIELD_METHODS,
+    Epoch,
+    MeanField,
+    best_of_starts,
+    expected_counts,
+)
+from models.allocation.mean_field_families import counts_of_epoch, tables_of_counts
+from models.allocation.mean_field_kernel import exp_of_differences
+from models.allocation.mean_field_logs import log_gamma_and_digamma
+from models.allocation.mean_field_start import log_factors_of, random_log_factors
+from models.allocation.model import AllocationModel
+from models.allocation.program import TableMemoryError, program_of
+from models.allocation.sequence import log_allocation, log_orders, log_total_probability
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+GRAPHS = [
+    "nmf",
+    "cp",
+    "chain",
+    "v-structure",
+    "tucker",
+    "symmetric",
+    "markov",
+    "tied-markov",
+    "missing",
+    "tied-missing",
+    "given-prior",
+    "parts",
+    "visible",
+]
+
+
+@cache
+def case(
+    name: str, a: float = 1.0, seed: int = 0, n_cells: int = 7, most: int = 3
+) -> tuple[AllocationModel, CellCounts]:
+    """A small model and sparse counts, of which some rows of tables do not occur."""
+    rng = np.random.default_rng(seed)
+    make = AllocationModel
+    models = {
+        "nmf": lambda: make.nmf(4, 3, 3, a),
+        "cp": lambda: make.cp((3, 4, 2), 2, a),
+        "chain": lambda: make.pachinko(4, 3, (2, 3), a),
+        "v-structure": lambda: make.mixed_membership(4, 2, 3, a),
+        "tucker": lambda: make.tucker((3, 2, 3), (2, 2, 2), a),
+        "symmetric": lambda: make.symmetric_nmf(4, 3, a),
+        "markov": lambda: make.hidden_markov(4, 2, 3, a),
+        "tied-markov": lambda: make.hidden_markov(4, 2, 3, a, tied=True),
+        "missing": lambda: make.nmf(4, 3, 2, a),
+        "tied-missing": lambda: make.symmetric_nmf(3, 2, a),
+        "given-prior": lambda: make.lda(4, 5, 2, alpha=0.3, eta=0.7, a=a),
+        "parts": lambda: make(
+            {"h": (), "x": ("h",), "k": (), "y": ("k",), "z": ("x",)},
+            {"h": 2, "x": 3, "k": 2, "y": 2, "z": 2},
+            "xyz",
+            a,
+        ),
+        "visible": lambda: make.complete((3, 2, 2), a),
+    }
+    model = models[name]()
+    cells = np.stack([rng.integers(max(1, size - 1), size=n_cells) for size in model.shape], axis=1)
+    if "missing" in name:
+        cells[rng.random(cells.shape) < 0.3] = -1
+    counts = CellCounts(cells, rng.integers(1, most + 1, size=len(cells)), model.shape)
+    return model, counts
+
+
+def random_tables(model: AllocationModel, rng: np.random.Generator) -> dict[str, Floats]:
+    tables = {}
+    for group in model.table_groups():
+        shape = model.table_shape(group[0])
+        drawn = rng.dirichlet(np.ones(shape[-1]), size=shape[:-1])
+        tables.update(dict.fromkeys(group, drawn))
+    return tables
+
+
+def joint(
+    model: AllocationModel, observed: CellCounts, tables: dict[str, Floats]
+) -> list[dict[tuple[int, ...], float]]:
+    """For each cell ∏ of the tables at all values of all indices that agree with it."""
+    found = []
+    for cell in observed.cells:
+        known = dict(zip(model.visible, cell.tolist(), strict=True))
+        ranges = [
+            range(model.cardinalities[n]) if known.get(n, -1) < 0 else [known[n]]
+            for n in model.indices
+        ]
+        of_cell = {}
+        for values in product(*ranges):
+            of = dict(zip(model.indices, values, strict=True))
+            each = [tables[n][tuple(of[m] for m in model.family(n))] for n in model.indices]
+            of_cell[values] = float(np.prod(each))
+        found.append(of_cell)
+    return found
+
+
+def families_by_enumeration(
+    model: AllocationModel, observed: CellCounts, weights: list[dict[tuple[int, ...], float]]
+) -> dict[str, Floats]:
+    counted = {name: np.zeros(model.table_shape(name)) for name in model.indices}
+    for count, of_cell in zip(observed.counts, weights, strict=True):
+        total = sum(of_cell.values())
+        for values, weight in of_cell.items():
+            of = dict(zip(model.indices, values, strict=True))
+            for name in model.indices:
+                at = tuple(of[m] for m in model.family(name))
+                counted[name][at] += count * weight / total
+    return counted
+
+
+def group_counts(
+    model: AllocationModel, families: dict[str, Floats]
+) -> list[tuple[Floats, Floats]]:
+    """For each table its pseudo-counts and its counts, of all that are tied."""
+    return [
+        (model.pseudo_counts(group[0]), sum((families[n] for n in group), np.zeros(())))
+        for group in model.table_groups()
+    ]
+
+
+def log_b(z: Floats) -> float:
+    """Log of B_n, eq. 3.12."""
+    return float(gammaln(z).sum() - gammaln(z.sum(axis=-1)).sum())
+
+
+def log_prior(alpha: Floats, theta: Floats) -> float:
+    """A Dirichlet's log density in the softmax basis."""
+    return float((alpha * np.log(theta)).sum()) - log_b(alpha)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_sums_and_expected_counts_are_those_of_enumeration(name: str) -> None:
+    model, observed = case(name)
+    tables = random_tables(model, np.random.default_rng(1))
+    field = MeanField.of(model, observed, "vb")
+    log_factor = log_factors_of(field.program, tables)
+    allocated = field.allocate(log_factor)
+    weights = joint(model, observed, tables)
+    counted = counts_of_epoch(field, Epoch(0.0, allocated, log_factor))
+    for each, wanted in families_by_enumeration(model, observed, weights).items():
+        np.testing.assert_allclose(counted[each], wanted, rtol=1e-11, atol=1e-13)
+    entropy = 0.0
+    for count, of_cell in zip(observed.counts, weights, strict=True):
+        share = np.array(list(of_cell.values())) / sum(of_cell.values())
+        entropy -= count * xlogy(share, share).sum()
+    assert allocated.log_ways == pytest.approx(entropy, rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("method", MEAN_FIELD_METHODS)
+def test_the_objective_is_the_formula_over_whole_tables(name: str, method: str) -> None:
+    model, observed = case(name, a=2.5)
+    field = MeanField.of(model, observed, method)
+    *_, epoch = islice(field.epochs(np.random.default_rng(5)), 3)
+    families = counts_of_epoch(field, epoch)
+    pairs = group_counts(model, families)
+    theta = tables_of_counts(model, families)
+    log_data = log_total_probability(model, observed.n_tokens) + log_orders(observed)
+    beta = sum(log_b(alpha + counts) - log_b(alpha) for alpha, counts in pairs)
+    of_prior = sum(
+        log_prior(alpha, theta[group[0]])
+        for (alpha, _), group in zip(pairs, model.table_groups(), strict=True)
+    )
+    of_counts = sum(float(xlogy(families[n], theta[n]).sum()) for n in model.indices)
+    wanted = {
+        "vb": log_data + beta + epoch.allocated.log_ways,
+        "dual-em": log_data + beta + epoch.allocated.log_ways,
+        "icm": log_data + of_prior + of_counts + epoch.allocated.log_ways,
+        "em": log_data
+        + of_prior
+        + sum(
+            count * np.log(sum(of_cell.values()))
+            for count, of_cell in zip(observed.counts, joint(model, observed, theta), strict=True)
+        ),
+    }[method]
+    assert epoch.objective == pytest.approx(wanted, rel=1e-11)
+
+
+@pytest.mark.parametrize("name", [n for n in GRAPHS if "missing" not in n])
+def test_dual_em_climbs_the_probability_of_the_allocation(name: str) -> None:
+    model, observed = case(name)
+    field = MeanField.of(model, observed, "dual-em")
+    optimum = best_of_starts(field, n_starts=3)
+    allocation = field.mode_of(optimum.best.allocated)
+    assert optimum.best.objective == pytest.approx(log_allocation(model, allocation), rel=1e-12)
+    visible = [model.indices.index(each) for each in model.visible]
+    again = CellCounts(allocation.cells[:, visible], allocation.counts, model.shape)
+    np.testing.assert_array_equal(again.cells, observed.cells)
+    np.testing.assert_array_equal(again.counts, observed.counts)
+
+
+def test_icm_is_the_probability_of_allocation_and_tables() -> None:
+    """log p(S, θ) = log π(S) + log p(θ | S), with the posterior Dirichlet in the softmax basis."""
+    model, observed = case("nmf")
+    field = MeanField.of(model, observed, "icm")
+    best = best_of_starts(field, n_starts=3).best
+    families = counts_of_epoch(field, best)
+    theta = tables_of_counts(model, families)
+    posterior = sum(
+        log_prior(model.pseudo_counts(name) + families[name], theta[name]) for name in model.indices
+    )
+    wanted = log_allocation(model, field.mode_of(best.allocated)) + posterior
+    assert best.objective == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", MEAN_FIELD_METHODS)
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("a", [1e-5, 3.0])
+def test_no_epoch_makes_the_objective_worse(name: str, method: str, a: float) -> None:
+    model, observed = case(name, a, seed=3)
+    field = MeanField.of(model, observed, method)
+    for seed in range(2):
+        epochs = islice(field.epochs(np.random.default_rng(seed)), 12)
+        path = np.array([epoch.objective for epoch in epochs])
+        assert np.isfinite(path).all()
+        assert (np.diff(path) >= -1e-11 * np.abs(path[1:])).all()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_bound_is_below_the_marginal_likelihood(name: str) -> None:
+    for a in (0.01, 20.0):
+        model, observed = case(name, a, n_cells=3, most=1)
+        optimum = best_of_starts(MeanField.of(model, observed, "vb"), n_starts=4)
+        truth = exact(model, observed).log_marginal
+        assert (optimum.objectives <= truth + 1e-9).all()
+        if name == "visible":
+            assert optimum.best.objective == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("a", [1e-5, 1.0, 100.0])
+def test_with_one_hidden_value_the_bound_is_the_marginal_likelihood(a: float) -> None:
+    models = [
+        AllocationModel.nmf(3, 4, 1, a),
+        AllocationModel.cp((3, 4), 1, a),
+        AllocationModel.symmetric_nmf(4, 1, a),
+    ]
+    for model in models:
+        X = np.random.default_rng(0).poisson(0.8, model.shape)
+        observed = CellCounts.of(X, model)
+        bound = best_of_starts(MeanField.of(model, observed, "vb"), n_starts=1).best.objective
+        assert bound == pytest.approx(exact(model, observed).log_marginal, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["vb", "em"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_it_converges_to_an_allocation_that_reproduces_itself(name: str, method: str) -> None:
+    model, observed = case(name, a=2.0)
+    epochs = MeanField.of(model, observed, method).epochs(np.random.default_rng(1))
+    before = next(epochs).allocated.counts
+    for epoch in islice(epochs, 20_000):
+        if np.abs(epoch.allocated.counts - before).max(initial=0.0) < 1e-8:
+            return
+        before = epoch.allocated.counts
+    pytest.fail("it still moves after 20,000 epochs")
+
+
+def test_the_first_epoch_of_nmf_by_the_papers_formulas() -> None:
+    """Φ ∝ exp(E log θ) with E log θ_ik = ψ(a_ik + ES_ik) - ψ(a_k + ES_k), for all cells at once."""
+    model, observed = case("nmf")
+    field = MeanField.of(model, observed, "vb")
+    first, second = islice(field.epochs(np.random.default_rng(2)), 2)
+    of = counts_of_epoch(field, first)
+    a, n_k, n_i, n_j = model.a, 3, 4, 3
+    s_k, s_ki, s_kj = of["k"], of["i"], of["j"]
+    log_phi = (psi(a / (n_k * n_i) + s_ki) - psi(a / n_k + s_k)[:, None])[:, :, None]
+    log_phi = log_phi + (psi(a / (n_k * n_j) + s_kj) - psi(a / n_k + s_k)[:, None])[:, None, :]
+    log_phi += psi(a / n_k + s_k)[:, None, None]
+    phi = np.exp(log_phi - log_phi.max(axis=0))
+    expected = observed.dense() * phi / phi.sum(axis=0)
+    wanted = counts_of_epoch(field, second)
+    np.testing.assert_allclose(wanted["i"], expected.sum(axis=2), rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(wanted["j"], expected.sum(axis=1), rtol=1e-11, atol=1e-14)
+
+
+def all_allocations(n_tokens: int, n_values: int) -> list[tuple[int, ...]]:
+    every = product(range(n_tokens + 1), repeat=n_values)
+    return [each for each in every if sum(each) == n_tokens]
+
+
+def mode_of(probability: Floats, n_tokens: int) -> NDArray[np.int64]:
+    n_values = len(probability)
+    tokens, heap = np.zeros((2, n_values), dtype=np.int64)
+    multinomial_mode(probability, n_tokens, tokens, heap, np.zeros(n_values))
+    return tokens
+
+
+def log_multinomial(probability: Floats, tokens: Any) -> float:
+    tokens = np.asarray(tokens)
+    return float((xlogy(tokens, probability) - gammaln(tokens + 1.0)).sum())
+
+
+def test_the_mode_of_a_multinomial_is_that_of_enumeration() -> None:
+    rng = np.random.default_rng(0)
+    for trial in range(200):
+        n_values = int(rng.integers(1, 5))
+        n_tokens = int(rng.integers(1, 7))
+        probability = rng.dirichlet(np.full(n_values, 0.5))
+        if trial % 4 == 0:
+            probability = np.full(n_values, 1.0 / n_values)
+        found = mode_of(probability, n_tokens)
+        assert found.sum() == n_tokens
+        best = max(
+            log_multinomial(probability, each) for each in all_allocations(n_tokens, n_values)
+        )
+        assert log_multinomial(probability, found) == pytest.approx(best, abs=1e-12)
+
+
+def test_the_mode_of_many_tokens_is_that_of_adding_them_one_by_one() -> None:
+    rng = np.random.default_rng(1)
+    for n_tokens, n_values in [(1000, 7), (5, 60), (300, 40)]:
+        probability = rng.dirichlet(np.full(n_values, 0.2))
+        tokens = np.zeros(n_values, dtype=np.int64)
+        for _ in range(n_tokens):
+            tokens[np.argmax(probability / (tokens + 1))] += 1
+        np.testing.assert_array_equal(mode_of(probability, n_tokens), tokens)
+
+
+def test_of_equal_values_the_first_take_the_tokens() -> None:
+    np.testing.assert_array_equal(mode_of(np.full(4, 0.25), 6), [2, 2, 1, 1])
+    np.testing.assert_array_equal(mode_of(np.array([0.0, 1.0, 0.0]), 3), [0, 3, 0])
+
+
+@pytest.mark.parametrize("method", ["vb", "dual-em"])
+def test_threads_change_no_bit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mean_field, "LEAST_BLOCK", 64)
+    model = AllocationModel.nmf(30, 30, 4)
+    X = np.random.default_rng(0).poisson(1.5, (30, 30))
+    observed = CellCounts.of(X, model)
+    found = []
+    for n_starts, n_jobs in [(1, 1), (1, 3), (3, 1), (3, 2)]:
+        field = MeanField.of(model, observed, method)
+        assert len(observed.counts) > 5 * field.block_size
+        found.append(
+            best_of_starts(
+                field, n_starts=n_starts, n_epochs=8, tolerance=0.0, seed=1, n_jobs=n_jobs
+            )
+        )
+    for one, other in [(found[0], found[1]), (found[2], found[3])]:
+        assert one.start == other.start
+        assert one.path.tobytes() == other.path.tobytes()
+        assert one.objectives.tobytes() == other.objectives.tobytes()
+        assert one.best.allocated.counts.tobytes() == other.best.allocated.counts.tobytes()
+
+
+def test_the_best_start_is_kept() -> None:
+    model, observed = case("nmf")
+    optimum = best_of_starts(MeanField.of(model, observed, "vb"), n_starts=6, seed=4)
+    assert optimum.best.objective == optimum.objectives.max() == optimum.path[-1]
+    assert optimum.start == int(np.argmax(optimum.objectives))
+
+
+@pytest.mark.parametrize("name", [n for n in GRAPHS if n not in {"visible", "given-prior"}])
+def test_the_tables_that_are_drawn_sum_to_one(name: str) -> None:
+    """Over cells with all values of the visible indices, so that all entries occur."""
+    model, _ = case(name)
+    cells = np.array(list(product(*(range(model.cardinalities[n]) for n in model.visible))))
+    observed = CellCounts(cells, np.ones(len(cells), np.int64), model.shape)
+    field = MeanField.of(model, observed, "vb")
+    log_factor = random_log_factors(field.program, np.random.default_rng(0))
+    _, log_sums, _ = expected_counts(field, field.reading, log_factor, field.program.n_state)
+    known = [n for n in model.indices if set(model.family(n)) <= set(model.visible)]
+    # tables that depend on nothing hidden are not drawn: each of their rows counts once
+    n_rows = np.prod([float(model.cardinalities[n]) for n in known])
+    assert np.exp(log_sums).sum() == pytest.approx(n_rows, rel=1e-11)
+
+
+def test_entries_are_drawn_as_from_whole_rows() -> None:
+    """Of a row of 50 words two occur: p(k) p(i | k) has the mean and variance of two Dirichlets.
+
+    Within 4 standard errors; 0.1 is added to all pseudo-counts.
+    """
+    model = AllocationModel({"k": (), "i": ("k",)}, {"k": 2, "i": 50}, ("i",), a=60.0)
+    observed = CellCounts(np.array([[3], [7]]), np.array([2, 1]), model.shape)
+    program = program_of(model, observed)
+    rng, n_draws = np.random.default_rng(3), 1000
+    drawn = np.array([np.exp(random_log_factors(program, rng)) for _ in range(n_draws)])
+    assert drawn.shape[1] == 4
+    of_k, of_i = 60.0 / 2 + 0.1, 60.0 / 100 + 0.1
+    square_k = of_k * (of_k + 1) / (2 * of_k * (2 * of_k + 1))
+    square_i = of_i * (of_i + 1) / (50 * of_i * (50 * of_i + 1))
+    for values, wanted in ((drawn, 0.5 / 50), (drawn**2, square_k * square_i)):
+        error = values.std(axis=0) / np.sqrt(n_draws)
+        assert (np.abs(values.mean(axis=0) - wanted) < 4 * error).all()
+
+
+def test_impossible_counts_have_no_probability() -> None:
+    prior = {"k": [1.0, 1.0], "i": [[1.0, 0.0], [1.0, 0.0]], "j": [[1.0, 1.0], [1.0, 1.0]]}
+    model = AllocationModel(
+        {"k": (), "i": ("k",), "j": ("k",)}, {"k": 2, "i": 2, "j": 2}, "ij", prior=prior
+    )
+    impossible = CellCounts.of(np.array([[1, 1], [1, 0]]), model)
+    possible = CellCounts.of(np.array([[2, 3], [0, 0]]), model)
+    for method in MEAN_FIELD_METHODS:
+        field = MeanField.of(model, impossible, method)
+        assert best_of_starts(field, n_starts=2).best.objective == -np.inf
+        field = MeanField.of(model, possible, method)
+        assert np.isfinite(best_of_starts(field, n_starts=2).objectives).all()
+
+
+def test_no_tokens() -> None:
+    model = AllocationModel.nmf(3, 2, 2, b=0.5)
+    observed = CellCounts.of(np.zeros((3, 2), dtype=int), model)
+    truth = log_total_probability(model, 0)
+    for method in ("vb", "dual-em"):
+        best = best_of_starts(MeanField.of(model, observed, method), n_starts=1).best
+        assert best.objective == pytest.approx(truth, rel=1e-12)
+
+
+def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, observed = case("chain")
+    field = MeanField.of(model, observed, "vb")
+    with pytest.raises(TableMemoryError, match="expected counts need"):
+        best_of_starts(field, n_starts=1, max_memory=100)
+    monkeypatch.setattr(allocation_modes, "MOST_JOINT_VALUES", 5)
+    with pytest.raises(TableMemoryError, match=r"joint values of .*k1, k2"):
+        MeanField.of(model, observed, "icm")
+
+
+def test_special_functions() -> None:
+    for x in np.concatenate([np.logspace(-12, 9, 400), np.linspace(0.5, 10, 300)]):
+        log_gamma, digamma = log_gamma_and_digamma(x)
+        assert log_gamma == pytest.approx(gammaln(x), rel=1e-14, abs=2e-14)
+        assert digamma == pytest.approx(psi(x), rel=1e-14, abs=2e-14)
+    values = np.concatenate([-np.linspace(0, 690, 1001), [-np.inf, -1e7]])
+    exps = values.copy()
+    total, weighted = exp_of_differences(exps, 0.0)
+    wanted = np.exp(values)
+    np.testing.assert_allclose(exps, wanted, rtol=4e-14, atol=0)
+    near = values > -69
+    np.testing.assert_allclose(exps[near], wanted[near], rtol=3e-15, atol=0)
+    assert total == pytest.approx(wanted.sum(), rel=1e-14)
+    assert weighted == pytest.approx((wanted[:-2] * values[:-2]).sum(), rel=1e-14)
