@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.allocation.cell_counts import CellCounts
-from models.allocation.program import TableMemoryError
+from models.allocation.cliques import TableMemoryError
 from models.allocation.tables import mixed_radix
 from models.kernel import kernel
 

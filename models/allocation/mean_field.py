@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from models.allocation.allocation_modes import JointValues, modes
+from models.allocation.cliques import TableMemoryError
 from models.allocation.mean_field_kernel import expect
 from models.allocation.mean_field_layout import (
     cliques_of,
@@ -39,7 +40,7 @@ from models.allocation.mean_field_layout import (
 )
 from models.allocation.mean_field_logs import mean_logs, mode_logs
 from models.allocation.mean_field_start import random_log_factors
-from models.allocation.program import TableMemoryError, program_of
+from models.allocation.program import program_of
 from models.allocation.sequence import log_of_counts
 from models.parallel import effective_n_jobs, for_blocks
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.allocation.cell_counts import MISSING, CellCounts
+from models.allocation.cliques import TableMemoryError
 from models.allocation.mean_field import MeanField, expected_counts
 from models.allocation.mean_field_start import entries_of, log_factors_of
-from models.allocation.program import TableMemoryError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

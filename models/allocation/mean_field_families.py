@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from models.allocation.cliques import TableMemoryError
 from models.allocation.mean_field import MeanField, expected_counts
 from models.allocation.mean_field_kernel import Reading
-from models.allocation.program import TableMemoryError
 from models.allocation.tables import mixed_radix
 
 if TYPE_CHECKING:

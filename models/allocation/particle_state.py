@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.allocation.ancestry import n_nodes
-from models.allocation.program import TableMemoryError
+from models.allocation.cliques import TableMemoryError
 
 if TYPE_CHECKING:
     from models.allocation.program import Program

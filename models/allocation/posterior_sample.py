@@ -164,8 +164,7 @@ def _log_splits(run: ParticleRun, hidden: Ints) -> Floats:
 
 def _hidden_values(program: Program, run: ParticleRun, slots: Ints) -> tuple[tuple[str, ...], Ints]:
     """The hidden values of each token, of some of the particles."""
-    names = {name for unknown in program.unknown for name in unknown}
-    inner = tuple(name for name in program.model.indices if name in names)
+    inner = tuple(name for name in program.model.indices if name in program.unknown_names)
     visible = program.model.visible
     n_tokens, n_particles = len(run.order), len(run.particles.weights)
     drawn = np.zeros((n_tokens, n_particles, program.most_cliques), dtype=np.int32)

@@ -11,14 +11,13 @@ All is laid down in flat arrays once, for each pattern of unknown indices, and k
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from models.allocation.cell_counts import MISSING
+from models.allocation.cliques import Clique, check_cliques, rooted_cliques
 from models.allocation.tables import Table, mixed_radix, tables_of
 
 if TYPE_CHECKING:
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
-
-
-MOST_VALUES = 2**22
-"""Combinations of values that a clique of hidden indices may have."""
-
-
-class TableMemoryError(ValueError):
-    """The tables of an allocation model would not fit in memory."""
 
 
 class Steps(NamedTuple):
@@ -114,6 +105,11 @@ class Program:
     def n_factors(self) -> int:
         """Uses of dynamic tables."""
         return len(self.steps.table_of)
+
+    @property
+    def unknown_names(self) -> set[str]:
+        """Indices that are hidden, or missing of some token."""
+        return {name for names in self.unknown for name in names}
 
     @property
     def most_cliques(self) -> int:
@@ -206,11 +202,11 @@ class _Layout:
         self.cliques: list[tuple[str, ...]] = []
 
     def add_pattern(self, unknown: tuple[str, ...]) -> None:
-        cliques = _rooted_cliques(unknown, [table.marginal.uses for table in self.dynamic])
+        cliques = rooted_cliques(unknown, [table.marginal.uses for table in self.dynamic])
         sizes = {name: self.model.cardinalities[name] for name in unknown}
         first = self.clique_start[-1]
         homes = self._homes(cliques, set(unknown))
-        _check_cliques(cliques, sizes)
+        check_cliques(cliques, sizes)
         at = 0
         for n, (separator, rest, parent) in enumerate(cliques):
             names = separator + rest
@@ -250,9 +246,7 @@ class _Layout:
         self.clique_start.append(first + len(cliques))
         self.scratch_size = max(self.scratch_size, at)
 
-    def _homes(
-        self, cliques: list[tuple[tuple[str, ...], tuple[str, ...], int]], unknown: set[str]
-    ) -> list[int]:
+    def _homes(self, cliques: list[Clique], unknown: set[str]) -> list[int]:
         """For each factor the clique it is multiplied into; uses of one table share theirs."""
         homes = []
         for t, _ in self.uses:
@@ -297,58 +291,6 @@ class _Layout:
             alpha_at=alpha_at,
             alpha_step=alpha_step,
         )
-
-
-def _check_cliques(
-    cliques: list[tuple[tuple[str, ...], tuple[str, ...], int]], sizes: dict[str, int]
-) -> None:
-    for separator, rest, _ in cliques:
-        names = separator + rest
-        _, n_values = mixed_radix([sizes[name] for name in names])
-        if n_values > MOST_VALUES:
-            raise TableMemoryError(
-                f"the hidden indices {', '.join(names)} must be summed over together, and have "
-                f"{n_values:.3g} combinations of values, more than {MOST_VALUES:,}: give them "
-                "fewer values, or the graph fewer edges or ties"
-            )
-
-
-def _rooted_cliques(
-    unknown: tuple[str, ...], uses: list[tuple[tuple[str, ...], ...]]
-) -> list[tuple[tuple[str, ...], tuple[str, ...], int]]:
-    """Cliques of the unknown indices, children first: (separator, rest, number of the parent).
-
-    Indices are numbered, since a set of names has another order in each process.
-    """
-    if not unknown:
-        return [((), (), -1)]
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(len(unknown)))
-    for group in uses:
-        joined = {unknown.index(name) for use in group for name in use if name in unknown}
-        graph.add_edges_from(combinations(sorted(joined), 2))
-    chordal, _ = nx.complete_to_chordal_graph(graph)
-    cliques = sorted(tuple(sorted(clique)) for clique in nx.chordal_graph_cliques(chordal))
-    tree: nx.Graph[int] = nx.Graph()
-    tree.add_nodes_from(range(len(cliques)))
-    for one, other in combinations(range(len(cliques)), 2):
-        shared = len(set(cliques[one]) & set(cliques[other]))
-        if shared:
-            tree.add_edge(one, other, weight=shared)
-    tree = nx.maximum_spanning_tree(tree)
-    downwards: list[tuple[int, int]] = []
-    for component in nx.connected_components(tree):
-        root = min(component)
-        downwards += [(root, -1), *((child, of) for of, child in nx.bfs_edges(tree, root))]
-    upwards = downwards[::-1]
-    number = {clique: n for n, (clique, _) in enumerate(upwards)}
-    rooted = []
-    for clique, of in upwards:
-        above = set(cliques[of]) if of >= 0 else set()
-        separator = tuple(unknown[i] for i in cliques[clique] if i in above)
-        rest = tuple(unknown[i] for i in cliques[clique] if i not in above)
-        rooted.append((separator, rest, number[of] if of >= 0 else -1))
-    return rooted
 
 
 def _values(sizes: list[int]) -> Ints:

@@ -114,6 +114,11 @@ class Table:
         return len(self.row_values)
 
     @property
+    def inner_names(self) -> set[str]:
+        """The indices of the columns."""
+        return {use[axis] for use in self.marginal.uses for axis in self.inner_axes}
+
+    @property
     def power(self) -> int:
         """Of α + S in the probability of a token."""
         return self.marginal.power

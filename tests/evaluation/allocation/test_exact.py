@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from evaluation.allocation import exact as exact_module
-from evaluation.allocation.exact import MAX_MEMORY, Frontier, MarginalCostError, exact
+from evaluation.allocation import frontier
+from evaluation.allocation.exact import MAX_MEMORY, MarginalCostError, exact
+from evaluation.allocation.frontier import Frontier
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.program import program_of
@@ -287,9 +288,9 @@ def test_states_that_are_not_merged_change_nothing(monkeypatch):
     model = AllocationModel.nmf(7, 7, 3, 0.7, 0.2)
     X = np.eye(7, dtype=int) + np.eye(7, k=1, dtype=int)
     expected = value_of(model, X)
-    monkeypatch.setattr(exact_module, "WORD", 8)  # many integers to mix
+    monkeypatch.setattr(frontier, "WORD", 8)  # many integers to mix
     assert value_of(model, X) == pytest.approx(expected, rel=1e-12)
-    monkeypatch.setattr(exact_module, "_mixed", lambda keys: keys[0] & np.uint64(1))
+    monkeypatch.setattr(frontier, "_mixed", lambda keys: keys[0] & np.uint64(1))
     assert value_of(model, X) == pytest.approx(expected, rel=1e-12)
 
 

@@ -10,8 +10,8 @@ import pytest
 from evaluation.allocation.exact import exact
 from evaluation.allocation.variational import variational
 from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
-from models.allocation.program import TableMemoryError
 from tests.shared_data import shared_file
 
 X1 = np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]])

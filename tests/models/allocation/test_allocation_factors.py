@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 from models.allocation import mean_field_families
 from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
-from models.allocation.program import TableMemoryError
 from models.allocation.sequence import log_allocation
 from models.lda.topics import LDATopics
 

@@ -14,6 +14,7 @@ from evaluation.allocation.exact import exact
 from models.allocation import allocation_modes, mean_field
 from models.allocation.allocation_modes import multinomial_mode
 from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
 from models.allocation.mean_field import (
     MEAN_FIELD_METHODS,
     Epoch,
@@ -26,7 +27,7 @@ from models.allocation.mean_field_kernel import exp_of_differences
 from models.allocation.mean_field_logs import log_gamma_and_digamma
 from models.allocation.mean_field_start import log_factors_of, random_log_factors
 from models.allocation.model import AllocationModel
-from models.allocation.program import TableMemoryError, program_of
+from models.allocation.program import program_of
 from models.allocation.sequence import log_allocation, log_orders, log_total_probability
 
 if TYPE_CHECKING:

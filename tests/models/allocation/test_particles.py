@@ -12,8 +12,9 @@ import pytest
 from evaluation.allocation.exact import exact
 from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
+from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
-from models.allocation.particle_state import TableMemoryError, check_memory, n_events_of
+from models.allocation.particle_state import check_memory, n_events_of
 from models.allocation.particles import run_particles
 from models.allocation.posterior_sample import posterior_sample
 from models.allocation.program import program_of

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import models
 from models.allocation.cell_counts import MISSING, CellCounts
+from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
-from models.allocation.program import TableMemoryError, program_of
+from models.allocation.program import program_of
 from tests.models.allocation.test_tables import (
     graphs,
     joint_counts,
