@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import product
 from typing import Any
 
@@ -135,11 +136,19 @@ def test_a_seed_fixes_the_bits_whatever_the_threads() -> None:
     assert again.objective_ == drawn.objective_
 
 
-def test_clone_keeps_settings_and_shares_the_model() -> None:
+def test_clone_and_pickle_keep_settings_and_model() -> None:
     fitted = factors("nmf", "em", n_epochs=7)
     copied = clone(fitted)
-    assert copied.get_params() == fitted.get_params()
-    assert copied.model is fitted.model
+    settings, again = fitted.get_params(), copied.get_params()
+    model, same = settings.pop("model"), again.pop("model")
+    assert again == settings
+    assert (same.parents, same.cardinalities, same.a) == (
+        model.parents,
+        model.cardinalities,
+        model.a,
+    )
+    pickled = pickle.loads(pickle.dumps(fitted))
+    assert all((pickled.tables_[name] == table).all() for name, table in fitted.tables_.items())
     assert not hasattr(copied, "tables_")
     assert copied.set_params(n_epochs=9).n_epochs == 9
 
