@@ -21,6 +21,7 @@ from models.allocation.program import program_of
 from models.allocation.sequence import log_allocation, log_of_counts
 
 X1 = np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]])
+X2 = np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]])
 SMALL = np.array([[2, 1], [0, 1]])
 
 
@@ -103,6 +104,20 @@ def test_schemes_and_orders_are_unbiased(resampling: str, order: str) -> None:
     truth = exact(model, observed).log_marginal
     assert is_mean(estimate.repeats, truth)
     assert abs(estimate.log_marginal - truth) < 5 * estimate.standard_error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["sis", "smc", "smc-adaptive"])
+@pytest.mark.parametrize("matrix", [X1, X2], ids=["X1", "X2"])
+@pytest.mark.parametrize("n_topics", [2, 3, 4])
+def test_a_thousand_runs(n_topics: int, matrix: np.ndarray, method: str) -> None:
+    """|t| < 2.58, as if there were no bias: one of the 18 may be expected above 2 all the same."""
+    model = AllocationModel.nmf(*matrix.shape, n_topics, a=1.0)
+    observed = CellCounts.of(matrix, model)
+    truth = exact(model, observed).log_marginal
+    estimate = by_particles(model, observed, method, n_particles=100, n_repeats=1000, seed=2)
+    ratio = np.exp(estimate.repeats - truth)
+    assert abs(ratio.mean() - 1) < 2.58 * ratio.std(ddof=1) / np.sqrt(1000)
 
 
 def test_every_path_of_one_particle_listed() -> None:
