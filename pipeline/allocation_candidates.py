@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluation.allocation.exact import MarginalCostError
 from models.allocation.allocation_modes import MOST_JOINT_VALUES
+from models.allocation.cliques import TableMemoryError
 from models.allocation.particle_state import check_memory
-from models.allocation.program import TableMemoryError, program_of
+from models.allocation.program import program_of
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from models.allocation.model import AllocationModel
     from pipeline.allocation_counts import CountTable
@@ -144,14 +147,13 @@ def check_candidates(
     sampled = settings.method in BY_PARTICLES
     _check_tokens(table, n_runs if sampled else 0, keeps=settings.factors == "smc", most=most)
     for each in candidates:
-        try:
+        with refused_by_name(each, " (--max-memory, --particles)"):
             program = program_of(each.model, table.counts)
             if sampled:
-                check_memory(program, settings.particles, n_runs, most)
+                keeps = settings.moves > 0
+                check_memory(program, settings.particles, n_runs, most, keep_history=keeps)
             if settings.factors == "smc":
                 check_memory(program, settings.particles, 1, most, keep_history=True)
-        except (TableMemoryError, MemoryError) as error:
-            raise UsageError(f"{each.name}: {error} (--max-memory, --particles)") from error
         if settings.factors in BY_MODES:
             _check_joint_values(each, program.unknown)
         if settings.factors != "none" and (needed := n_table_bytes(each.model)) > most:
@@ -159,6 +161,15 @@ def check_candidates(
                 f"{each.name}: its tables as factors take {needed / 2**30:,.1f} GiB, more than "
                 f"--max-memory, {settings.max_memory:g}: a lower rank, or --factors none"
             )
+
+
+@contextmanager
+def refused_by_name(candidate: Candidate, hint: str = "") -> Iterator[None]:
+    """What takes too much memory is refused with the model's name, of the many that are tried."""
+    try:
+        yield
+    except (MarginalCostError, TableMemoryError, MemoryError) as error:
+        raise UsageError(f"{candidate.name}: {error}{hint}") from error
 
 
 def n_table_bytes(model: AllocationModel) -> float:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pipeline.settings import AllocateSettings
 
 KIND = "allocation score"
+FINGERPRINT = ("method", "particles", "moves", "order", "repeats", "seed")
+"""Settings that a score depends on; what a model is has its own hash."""
 SCALARS = ("log_marginal", "standard_error")
 TEXTS = ("method", "direction", "n_tokens", "n_particles")
 PATH = ("tokens", "effective_sample_size", "n_ancestors")
@@ -44,7 +46,7 @@ class Score:
 
 def cells_directory(directory: Path, settings: AllocateSettings, table: CountTable) -> Path:
     """Where cells of these data and settings are; it is there, and free of what was left over."""
-    parts = {name: getattr(settings, name) for name in ("method", "particles", "repeats", "seed")}
+    parts = {name: getattr(settings, name) for name in FINGERPRINT}
     parts |= {"data": table.hash, "version": software_version()}
     text = json.dumps(parts, sort_keys=True)
     place = directory / "cells" / hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.lda_bridge import is_lda_graph, lda_topics
-from models.allocation.program import TableMemoryError
 from models.saved import ModelFormatError, SavedModel, read_arrays, save_model, write_arrays
+from pipeline.allocation_candidates import refused_by_name
 from pipeline.allocation_cells import key_of, seed_of
-from pipeline.errors import UsageError
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
@@ -70,17 +69,16 @@ def fit(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> 
     """
     model = candidate.model
     seed = seed_of(settings.seed, model)
-    try:
+    with refused_by_name(candidate, "; or --factors none"):
         fitted = AllocationFactors(
             model,
             settings.factors,
             n_starts=settings.repeats,
             n_particles=settings.particles,
+            n_moves=settings.moves,
             random_state=seed,
             n_jobs=settings.threads,
         ).fit(table.counts)
-    except TableMemoryError as error:
-        raise UsageError(f"{candidate.name}: {error}; or --factors none") from error
     labels = dict(zip(table.axes, map(list, table.labels), strict=True))
     header = {
         "graph": candidate.graph,

@@ -6,8 +6,9 @@ m given the data is l_m - log Σ_n exp(l_n), and, as the estimates l are indepen
 
 The standard error s of a log is the relative one of the probability. It is never above 1, whatever
 the runs are: if one of them outweighs all others, the mean is that run's, and s comes to 1. The
-estimate is *rough* then. It is likely to be too low, by nobody knows how much, since few runs find
-where the mass is: no model is said to be better than one with a rough estimate.
+estimate is *rough* then (`MarginalEstimate.is_unsure`). It is likely to be too low, by nobody knows
+how much, since few runs find where the mass is: no model is said to be better than one with a rough
+estimate.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ ERRORS_APART = 2.0
 """Standard errors of a difference by which models are told apart."""
 FEW_PARTICLES = 10.0
 """Effective particles below which a standard error is not to be trusted."""
-LARGE_ERROR = 0.5
-"""Above which an estimate is rough."""
 MOST_NAMES = 4
 
 
@@ -47,8 +46,8 @@ def rows_of(candidates: Sequence[Candidate], scores: Sequence[Score]) -> list[di
             "sizes": dict(candidate.sizes),
             "log_marginal": finite(marginals[m]),
             "standard_error": finite(errors[m]),
-            "spread": _spread(score),
-            "rough": bool(errors[m] > LARGE_ERROR),
+            "spread": finite(score.estimate.spread) if score.estimate.path else None,
+            "rough": score.estimate.is_unsure and bool(np.isfinite(marginals[m])),
             "direction": score.estimate.direction,
             "log_odds": finite(odds[m]),
             "log_odds_standard_error": finite(odds_errors[m]),
@@ -122,7 +121,7 @@ def _compared(best: dict[str, Any], others: Sequence[dict[str, Any]], method: st
             what += f" {_names(near)}, less than {ERRORS_APART:g} standard errors below"
         if rough:
             what += f"{', nor from' if near else ''} {_names(rough)}, of rough estimates"
-        what += ": more --particles or --repeats"
+        what += ": more --moves or --repeats"
     return f"{name_of(best)}: {what}"
 
 
@@ -173,7 +172,7 @@ def warnings_of(
             f"at some token no more than {worst['effective_sample_size']:.1f} of {particles:,} "
             f"particles were effective ({name_of(worst)}, the worst of {len(few)} of {len(rows)} "
             "models): what is rare may have been missed, and errors be larger than they say; more "
-            "--particles"
+            "--moves or --particles"
         )
     rough = [row for row in rows if row["rough"]]
     if rough:
@@ -182,14 +181,14 @@ def warnings_of(
             f"{len(rough)} of {len(rows)} estimates are rough, as one run or two outweigh the "
             f"others (the logs of runs spread by {worst['spread'] or math.inf:.1f} nats for "
             f"{name_of(worst)}): "
-            "they have no error that can be trusted, and are likely to be too low; more "
-            "--particles, or fewer tokens"
+            "they have no error that can be trusted, and are likely to be too low; more --moves, "
+            "or fewer tokens"
         )
     estimate, error = rows[best]["log_marginal"], rows[best]["standard_error"] or 0.0
     if bound is not None and estimate is not None and bound > estimate + 2 * error + 1e-6:
         found.append(
             f"the estimate of {name_of(rows[best])} is too low: the lower bound by vb is "
-            f"{bound:.2f}; more --particles"
+            f"{bound:.2f}; more --moves"
         )
     impossible = [row for row in rows if row["log_marginal"] is None]
     if impossible:
@@ -206,14 +205,6 @@ def name_of(row: dict[str, Any]) -> str:
 def finite(value: float) -> float | None:
     """JSON has neither NaN nor infinity."""
     return float(value) if math.isfinite(value) else None
-
-
-def _spread(score: Score) -> float | None:
-    """Standard deviation of the logs of runs by particles."""
-    repeats = score.estimate.repeats
-    if score.estimate.path is None or len(repeats) < 2 or not np.isfinite(repeats).all():
-        return None
-    return float(repeats.std(ddof=1))
 
 
 def _particles(score: Score) -> dict[str, float | None]:

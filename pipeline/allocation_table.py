@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from pipeline.allocation_scores import LARGE_ERROR
+from evaluation.marginal_estimate import LARGEST_ERROR
 from pipeline.allocation_strongest import format_strongest
 
 if TYPE_CHECKING:
@@ -86,7 +86,10 @@ def _what(result: Mapping[str, Any]) -> str:
     elif method == "vb":
         how = f"vb: lower bounds, the best of {result['repeats']} starts"
     else:
-        how = f"{method}: {result['repeats']} runs of {result['particles']:,} particles, unbiased"
+        moves = f", {result['moves']:,} moves a token" if result["moves"] else ""
+        order = "" if result["order"] == "random" else f", tokens {result['order']}"
+        how = f"{method}: {result['repeats']} runs of {result['particles']:,} particles"
+        how += f"{moves}{order}, unbiased"
     return f"{how}; log-probability of the counts in nats, seed {result['seed']}"
 
 
@@ -97,7 +100,7 @@ def _shortened(strongest: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
 def _with_error(value: float | None, error: float | None, is_rough: bool) -> str:
     if value is None:
         return "impossible"
-    if is_rough or (error or 0.0) > LARGE_ERROR:
+    if is_rough or (error or 0.0) > LARGEST_ERROR:
         return f"{value:.2f} rough"
     return f"{value + 0.0:.2f}" + ("" if not error else f" ± {error:.2f}")
 

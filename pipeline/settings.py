@@ -448,7 +448,19 @@ class AllocateSettings:
         "estimator of the log marginal likelihood",
         choices=("smc", "smc-adaptive", "sis", "vb", "exact"),
     )
-    particles: int = setting(1000, "particles of each run", metavar="N")
+    particles: int = setting(200, "particles of each run", metavar="N")
+    moves: int = setting(
+        30,
+        "after each token, so many of those taken in are drawn anew; 0 as published",
+        metavar="N",
+        of=("smc", "smc-adaptive", "sis"),
+    )
+    order: str = setting(
+        "random",
+        "in which tokens are taken in; sorted, by cell, is for tables of tens of tokens",
+        choices=("random", "sorted"),
+        of=("smc", "smc-adaptive", "sis"),
+    )
     repeats: int = setting(
         10, "independent runs of each estimate; of vb, and of factors, starts", metavar="N"
     )

@@ -8,7 +8,7 @@ one posterior sample is set beside its age.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,14 +18,8 @@ from scipy.stats import kruskal
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from evaluation.experiments.bam_rank_scores import (
-    DEFAULT_EFFORT,
-    Effort,
-    RankCell,
-    RankCurves,
-    estimate,
-    planned,
-)
+from evaluation.experiments.bam_rank_scores import RankCell, RankCurves, estimate, planned
+from evaluation.experiments.bam_scores import Effort
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.posterior_sample import posterior_sample
@@ -58,7 +52,7 @@ class AbaloneSettings:
     strengths: tuple[float, ...] = (1.0, 0.001)
     """Values of a."""
     ranks: tuple[int, ...] = tuple(range(1, 31))
-    effort: Effort = DEFAULT_EFFORT
+    effort: Effort = field(default_factory=Effort)
     class_rank: int = 3
     """Hidden classes that are set beside the age."""
     class_strength: float = 1.0
@@ -137,13 +131,17 @@ def score(
 
 
 def sampled_classes(bins: Ints, settings: AbaloneSettings) -> Ints:
-    """(N,), the hidden class of each animal in the most probable particle of SMC."""
+    """(N,), the hidden class of each animal in the most probable particle of SMC with moves."""
     observed = tensor_of(bins, settings.n_bins)
     model = model_of(settings.class_rank, settings.class_strength, observed.shape)
     sample = posterior_sample(
-        model, observed, n_particles=settings.effort.n_particles, seed=settings.seed
+        model,
+        observed,
+        n_particles=settings.effort.n_particles_with_moves,
+        n_moves=settings.effort.n_moves,
+        seed=settings.seed,
     )
-    best = sample.allocations[int(sample.log_allocation.argmax())]
+    best = sample.allocation(sample.most_probable)
     return classes_of(best, bins, np.random.default_rng([settings.seed, 1]))
 
 

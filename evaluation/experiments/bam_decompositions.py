@@ -9,8 +9,7 @@ no projected gradients any more.
 from __future__ import annotations
 
 import warnings
-import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,11 +17,12 @@ from numpy.typing import NDArray
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from evaluation.experiments.bam_scores import cell_seed
+from evaluation.experiments.bam_scores import NAMES, WITH_MOVES, Effort, cell_seed
 from evaluation.experiments.factor_quality import FactorQuality, factor_quality
 from evaluation.experiments.projected_gradient_nmf import projected_gradient_nmf
 from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.model import AllocationModel
+from models.parallel import effective_n_jobs, for_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BAYESIAN = {"SMC": "smc", "VB": "vb"}
-"""By the names of the paper, the method of `AllocationFactors`."""
+SMC, SMC_WITH_MOVES, VB = (NAMES[method] for method in ("smc", WITH_MOVES, "vb"))
+BAYESIAN = (SMC, SMC_WITH_MOVES, VB)
+"""Methods of `AllocationFactors`."""
 PROJECTED_GRADIENT, COORDINATE_DESCENT = "ALS-PGD", "least squares, CD"
 PEERS = (PROJECTED_GRADIENT, COORDINATE_DESCENT)
 MEASURES = ("sparsity", "squared_loss", "kl_divergence")
@@ -66,18 +67,14 @@ class DecompositionsSettings:
     rank: int = 3
     strengths: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
     """Values of a."""
-    n_particles: int = 1000
-    n_starts: int = 100
-    """Of VB, of which the best counts."""
-    n_repeats: int = 20
-    """Runs of each method on the same sample, each with its own random numbers."""
+    effort: Effort = field(default_factory=lambda: Effort(n_repeats=20))
+    """Runs of each method are on the same sample, each with its own random numbers."""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        lowest = {"n_tokens": 1, "rank": 1, "n_particles": 1, "n_starts": 1, "n_repeats": 1}
-        for name, least in lowest.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
+        for name in ("n_tokens", "rank"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, found {getattr(self, name)}")
         if not self.strengths or min(self.strengths) <= 0:
             raise ValueError(f"strengths must be positive, found {self.strengths}")
 
@@ -96,18 +93,20 @@ def factors_of(
     n_jobs: int | None = None,
 ) -> tuple[Floats, Floats]:
     """W (I, K) and H (K, J) of one run."""
-    seed = cell_seed(settings.seed, zlib.crc32(cell.name.encode()), repeat)
+    seed = cell_seed(settings.seed, f"{cell.name}-{repeat}")
     if cell.method == PROJECTED_GRADIENT:
         return projected_gradient_nmf(X, settings.rank, np.random.default_rng(seed))
     if cell.method == COORDINATE_DESCENT:
         return _coordinate_descent(X, settings.rank, seed)
     assert cell.a is not None
     n_rows, n_columns = X.shape
+    effort, has_moves = settings.effort, cell.method == SMC_WITH_MOVES
     factors = AllocationFactors(
         AllocationModel.nmf(n_rows, n_columns, settings.rank, a=cell.a),
-        method=BAYESIAN[cell.method],
-        n_starts=settings.n_starts,
-        n_particles=settings.n_particles,
+        method="vb" if cell.method == VB else "smc",
+        n_starts=effort.n_starts,
+        n_particles=effort.n_particles_with_moves if has_moves else effort.n_particles,
+        n_moves=effort.n_moves if has_moves else 0,
         random_state=seed,
         n_jobs=n_jobs,
     ).fit(X)
@@ -130,13 +129,20 @@ def _coordinate_descent(X: Ints, rank: int, seed: int) -> tuple[Floats, Floats]:
 def qualities(
     X: Ints, cell: FactorCell, settings: DecompositionsSettings, n_jobs: int | None = None
 ) -> Floats:
-    """(n_repeats, 5), the fields of `FactorQuality` of each run of a cell."""
-    return np.array(
-        [
-            factor_quality(X, *factors_of(X, cell, repeat, settings, n_jobs))
-            for repeat in range(settings.n_repeats)
-        ]
-    )
+    """(n_repeats, 5), the fields of `FactorQuality` of each run of a cell.
+
+    Threads are of the runs of SMC, and of the starts of VB.
+    """
+    found = np.empty((settings.effort.n_repeats, len(FactorQuality._fields)))
+    is_smc = cell.method in (SMC, SMC_WITH_MOVES)
+
+    def work(start: int, stop: int) -> None:
+        for repeat in range(start, stop):
+            factors = factors_of(X, cell, repeat, settings, None if is_smc else n_jobs)
+            found[repeat] = factor_quality(X, *factors)
+
+    for_blocks(work, len(found), 1, effective_n_jobs(n_jobs) if is_smc else 1)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +162,6 @@ class Decompositions:
         return FactorQuality(*self.found[cell].mean(axis=0).tolist())
 
     def standard_error(self, cell: FactorCell) -> FactorQuality:
-        """Of the mean; NaN of a single repeat."""
+        """Of the mean."""
         runs = self.found[cell]
-        if len(runs) == 1:
-            return FactorQuality(*[float("nan")] * runs.shape[1])
         return FactorQuality(*(runs.std(axis=0, ddof=1) / np.sqrt(len(runs))).tolist())

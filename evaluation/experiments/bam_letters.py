@@ -6,20 +6,14 @@ a pair and another as the second) is scored against symmetric NMF (one profile),
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.experiments.bam_rank_scores import (
-    DEFAULT_EFFORT,
-    Effort,
-    RankCell,
-    RankCurves,
-    estimate,
-    planned,
-)
+from evaluation.experiments.bam_rank_scores import RankCell, RankCurves, estimate, planned
+from evaluation.experiments.bam_scores import Effort
 from models.allocation.model import AllocationModel
 
 if TYPE_CHECKING:
@@ -47,7 +41,7 @@ class LettersSettings:
     strengths: tuple[float, ...] = (1.0, 0.001)
     """Values of a."""
     ranks: tuple[int, ...] = tuple(range(1, 51))
-    effort: Effort = DEFAULT_EFFORT
+    effort: Effort = field(default_factory=Effort)
     seed: int = 0
 
     def __post_init__(self) -> None:

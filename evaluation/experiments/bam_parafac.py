@@ -1,20 +1,21 @@
 """Cemgil et al. 2019, Figure 10 (left): the rank of a tensor, found again.
 
 Tensors of few tokens are drawn from CP (PARAFAC) of known rank, tables from their priors first, and
-scored by SMC and VB under CP of all ranks. The paper shows one tensor; here there are several.
+scored by SMC, with and without moves, and VB under CP of all ranks. The paper shows one tensor;
+here there are several.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.allocation.simulate import draw
-from evaluation.experiments.bam_scores import cell_seed
-from evaluation.log_marginal import log_marginal
+from evaluation.experiments import bam_scores
+from evaluation.experiments.bam_scores import WITH_MOVES, Effort, cell_seed
 from models.allocation.model import AllocationModel
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-METHODS = ("smc", "vb")
-DRAWING, SCORING = 0, 1
+METHODS = ("smc", WITH_MOVES, "vb")
+BY_PARTICLES = ("smc", WITH_MOVES)
+DRAWING = 0
 """What a random number is for."""
 
 
@@ -62,16 +64,11 @@ class RankSettings:
     ranks: tuple[int, ...] = tuple(range(1, 16))
     n_tensors: int = 5
     """Drawn anew; the paper shows one."""
-    n_particles: int = 10_000
-    n_repeats: int = 5
-    """Runs of SMC. Few of many particles: runs of 1,000 are tens of nats apart."""
-    n_starts: int = 10
-    """Starts of VB, of which the best counts."""
+    effort: Effort = field(default_factory=lambda: Effort(n_starts=10))
     seed: int = 0
 
     def __post_init__(self) -> None:
-        lowest = {"true_rank": 1, "n_tokens": 1, "n_tensors": 1, "n_starts": 1}
-        for name, least in (lowest | {"n_particles": 2, "n_repeats": 2}).items():
+        for name, least in {"true_rank": 1, "n_tokens": 1, "n_tensors": 1}.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
         if self.true_rank not in self.ranks or min(self.ranks) < 1:
@@ -102,16 +99,8 @@ def estimate(
     cell: Cell, X: CellCounts, settings: RankSettings, n_jobs: int | None = None
 ) -> MarginalEstimate:
     """Run a method; its random numbers are the cell's own."""
-    m = METHODS.index(cell.method)
-    return log_marginal(
-        settings.model(cell.rank),
-        X,
-        cell.method,
-        n_particles=settings.n_particles,
-        n_repeats=settings.n_starts if cell.method == "vb" else settings.n_repeats,
-        random_state=cell_seed(settings.seed, SCORING, cell.tensor, cell.rank, m),
-        n_jobs=n_jobs,
-    )
+    model, seed = settings.model(cell.rank), cell_seed(settings.seed, cell.name)
+    return bam_scores.estimate(model, X, cell.method, settings.effort, seed, n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +110,10 @@ class RankCurves:
     settings: RankSettings
     log_marginal: Mapping[str, Floats]
     """Of each method, (D, R); of VB bounds."""
-    standard_error: Floats
-    """(D, R), of SMC; near 1 where one run outweighs the others, which is not to be relied on."""
-    repeats: Floats
-    """(D, R, N), of N runs of SMC, whose mean of probabilities `log_marginal` is the log of."""
+    standard_error: Mapping[str, Floats]
+    """Of each kind of SMC, (D, R); near 1 where one run outweighs the others, and says nothing."""
+    repeats: Mapping[str, Floats]
+    """Of each kind of SMC, (D, R, N), of N runs, of whose mean `log_marginal` is the log."""
 
     def found_rank(self, method: str) -> Ints:
         """(D,), the rank of the highest score."""
@@ -137,30 +126,27 @@ class RankCurves:
         above: Floats = scores.max(axis=1) - scores[:, self._true]
         return above
 
-    @property
-    def is_told_apart(self) -> NDArray[np.bool_]:
+    def is_told_apart(self, method: str) -> NDArray[np.bool_]:
         """(D,), whether SMC has another rank above the true one, every run above every run."""
-        best = self.log_marginal["smc"].argmax(axis=1)
-        lowest = self.repeats[np.arange(len(best)), best].min(axis=1)
-        apart: NDArray[np.bool_] = (lowest > self.repeats[:, self._true].max(axis=1)) & (
+        best, repeats = self.log_marginal[method].argmax(axis=1), self.repeats[method]
+        lowest = repeats[np.arange(len(best)), best].min(axis=1)
+        apart: NDArray[np.bool_] = (lowest > repeats[:, self._true].max(axis=1)) & (
             best != self._true
         )
         return apart
 
-    @property
-    def spread(self) -> Floats:
+    def spread(self, method: str) -> Floats:
         """(D,), nats between the highest and the lowest run of SMC at the true rank."""
-        width: Floats = np.ptp(self.repeats[:, self._true], axis=1)
+        width: Floats = np.ptp(self.repeats[method][:, self._true], axis=1)
         return width
 
     @property
     def _true(self) -> int:
         return self.settings.ranks.index(self.settings.true_rank)
 
-    @property
-    def gap(self) -> Floats:
+    def gap(self, method: str) -> Floats:
         """(D, R), how far VB's bound is below SMC's estimate."""
-        difference: Floats = self.log_marginal["smc"] - self.log_marginal["vb"]
+        difference: Floats = self.log_marginal[method] - self.log_marginal["vb"]
         return difference
 
 
@@ -175,12 +161,13 @@ def rank_curves(settings: RankSettings, scores: Mapping[Cell, Score]) -> RankCur
     if set(scores) != set(settings.cells):
         raise ValueError("the cells are not those of the settings")
     shape = settings.n_tensors, len(settings.ranks)
-    marginal, error = {method: np.empty(shape) for method in METHODS}, np.empty(shape)
-    repeats = np.empty((*shape, settings.n_repeats))
+    marginal = {method: np.empty(shape) for method in METHODS}
+    error = {method: np.empty(shape) for method in BY_PARTICLES}
+    repeats = {method: np.empty((*shape, settings.effort.n_repeats)) for method in BY_PARTICLES}
     for cell, score in scores.items():
         at = cell.tensor, settings.ranks.index(cell.rank)
         marginal[cell.method][at] = score.estimate.log_marginal
-        if cell.method == "smc":
-            error[at] = score.estimate.standard_error
-            repeats[at] = score.estimate.repeats
+        if cell.method in BY_PARTICLES:
+            error[cell.method][at] = score.estimate.standard_error
+            repeats[cell.method][at] = score.estimate.repeats
     return RankCurves(settings, marginal, error, repeats)

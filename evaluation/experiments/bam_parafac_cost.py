@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.allocation.particles import by_particles
 from evaluation.allocation.simulate import draw
 from evaluation.experiments.bam_scores import cell_seed
-from evaluation.log_marginal import log_marginal
 from models.allocation.mean_field import MeanField, best_of_starts
 from models.allocation.model import AllocationModel
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 METHODS = ("smc", "vb")
-DRAWING, RUNNING = 2, 3
+DRAWING = 2
 """What a random number is for."""
 
 
@@ -101,7 +101,7 @@ def measured(cell: Cell, settings: CostSettings) -> Cost:
     model = settings.model(cell.size)
     rng = np.random.default_rng([settings.seed, DRAWING, cell.size, cell.tensor])
     X, _ = draw(model, settings.n_tokens, rng)
-    seed = cell_seed(settings.seed, RUNNING, cell.size, cell.tensor, METHODS.index(cell.method))
+    seed = cell_seed(settings.seed, cell.name)
     run: Callable[[], int] = {
         "smc": lambda: _smc(model, X, settings.n_particles, seed),
         "vb": lambda: _vb(model, X, seed),
@@ -119,7 +119,7 @@ def warm_up(settings: CostSettings) -> None:
 
 
 def _smc(model: AllocationModel, X: CellCounts, n_particles: int, seed: int) -> int:
-    log_marginal(model, X, "smc", n_particles=n_particles, n_repeats=1, random_state=seed)
+    by_particles(model, X, "smc", n_particles=n_particles, n_repeats=1, seed=seed)
     return 1
 
 

@@ -2,6 +2,7 @@
 
 KL-NMF of rank K = 1, …, 4 with b = a / S₊. The matrices are so small that the marginal likelihood
 is known exactly: by how much are estimates off, and do they prefer the rank that it prefers?
+Beside SMC as published there is SMC that takes tokens in by cell, whose variance is far lower.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from evaluation.experiments import bam_scores
 from evaluation.experiments.bam_published import LOG_MARGINAL, RANKS, A
-from evaluation.experiments.bam_scores import cell_seed
-from evaluation.log_marginal import log_marginal
+from evaluation.experiments.bam_scores import SORTED, Effort, cell_seed
 from models.allocation.model import AllocationModel
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ MATRICES = {
     "X2": np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]]),
 }
 """In the paper X⁽¹⁾ and X⁽²⁾."""
-METHODS = ("exact", "smc", "vb")
+METHODS = ("exact", "smc", SORTED, "vb")
+BY_PARTICLES = ("smc", SORTED)
+PUBLISHED = ("exact", "smc", "vb")
 
 
 class Cell(NamedTuple):
@@ -41,6 +44,11 @@ class Cell(NamedTuple):
     a: float
     rank: int
     method: str
+
+    @property
+    def name(self) -> str:
+        """Of a file that it is kept in."""
+        return f"{self.matrix}-{self.a:g}-{self.rank}-{self.method}"
 
 
 @dataclass(frozen=True)
@@ -55,17 +63,10 @@ class ToySettings:
 
     a: tuple[float, ...] = A
     ranks: tuple[int, ...] = RANKS
-    n_particles: int = 1000
-    n_repeats: int = 100
-    """Runs of SMC."""
-    n_starts: int = 100
-    """Starts of VB, of which the best counts."""
+    effort: Effort = field(default_factory=lambda: Effort(n_repeats=100))
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in {"n_particles": 2, "n_repeats": 2, "n_starts": 1}.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, found {getattr(self, name)}")
         for name in ("a", "ranks"):
             if not getattr(self, name) or min(getattr(self, name)) <= 0:
                 raise ValueError(f"{name} must be positive, found {getattr(self, name)}")
@@ -87,17 +88,8 @@ def estimate(cell: Cell, settings: ToySettings, n_jobs: int | None = None) -> Ma
     X = MATRICES[cell.matrix]
     n_rows, n_columns = X.shape
     model = AllocationModel.nmf(n_rows, n_columns, cell.rank, cell.a)
-    exponent = round(1000 * np.log10(cell.a)) + 10**6
-    m = list(MATRICES).index(cell.matrix)
-    return log_marginal(
-        model,
-        X,
-        cell.method,
-        n_particles=settings.n_particles,
-        n_repeats=settings.n_starts if cell.method == "vb" else settings.n_repeats,
-        random_state=cell_seed(settings.seed, m, exponent, cell.rank, METHODS.index(cell.method)),
-        n_jobs=n_jobs,
-    )
+    seed = cell_seed(settings.seed, cell.name)
+    return bam_scores.estimate(model, X, cell.method, settings.effort, seed, n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,31 +99,29 @@ class ToyComparison:
     settings: ToySettings
     log_marginal: Mapping[str, Floats]
     """Of each method, (M, A, K)."""
-    standard_error: Floats
-    """(M, A, K), of SMC; 0 if all runs agree."""
-    repeats: Floats
-    """(M, A, K, R), of the runs of SMC."""
+    standard_error: Mapping[str, Floats]
+    """Of each order of SMC, (M, A, K); 0 if all runs agree."""
+    repeats: Mapping[str, Floats]
+    """Of each order of SMC, (M, A, K, R), of its runs."""
     published: Mapping[str, Floats] = field(init=False)
     """Of each method, (M, A, K), NaN where nothing was published."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "published", _published(self.settings))
 
-    @property
-    def error(self) -> Floats:
+    def error(self, method: str) -> Floats:
         """(M, A, K), SMC minus exact."""
-        difference: Floats = self.log_marginal["smc"] - self.log_marginal["exact"]
+        difference: Floats = self.log_marginal[method] - self.log_marginal["exact"]
         return difference
 
-    @property
-    def ratio_t(self) -> Floats:
+    def ratio_t(self, method: str) -> Floats:
         """(M, A, K), of the mean over runs of p̂ / p - 1 in its standard errors.
 
         Standard normal, about, if SMC is unbiased and its runs many; NaN where all runs agree, up
         to rounding. For X1 at a = 1e-5 and K = 2 one run in a thousand is over a hundred times the
         truth, and these hold a fifth of the mean: of 100 runs t is about -8.5 without any bias.
         """
-        ratio = np.exp(self.repeats - self.log_marginal["exact"][..., None])
+        ratio = np.exp(self.repeats[method] - self.log_marginal["exact"][..., None])
         deviation = ratio.std(axis=-1, ddof=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (ratio.mean(axis=-1) - 1) / (deviation / np.sqrt(ratio.shape[-1]))
@@ -143,11 +133,10 @@ class ToyComparison:
         """Of each method (M, A, K): log posterior probability of each rank, all alike before."""
         return {name: log_odds(values) for name, values in self.log_marginal.items()}
 
-    @property
-    def log_odds_standard_error(self) -> Floats:
+    def log_odds_standard_error(self, method: str) -> Floats:
         """(M, A, K), of SMC's, by the delta method."""
-        share = np.exp(log_odds(self.log_marginal["smc"]))
-        square = self.standard_error**2
+        share = np.exp(log_odds(self.log_marginal[method]))
+        square = self.standard_error[method] ** 2
         others = (share**2 * square).sum(axis=-1, keepdims=True) - share**2 * square
         result: Floats = np.sqrt((1 - share) ** 2 * square + others)
         return result
@@ -158,16 +147,16 @@ class ToyComparison:
         best: NDArray[np.int64] = ranks[self.log_marginal[method].argmax(axis=-1)]
         return best
 
-    def gap(self, m: int, i: int) -> tuple[float, float]:
+    def gap(self, method: str, m: int, i: int) -> tuple[float, float]:
         """How far SMC has its best rank above the exact best rank, and the standard error of that.
 
         Of matrix m at the a of number i; 0 and 0 if they are the same.
         """
-        smc, exact = self.log_marginal["smc"][m, i], self.log_marginal["exact"][m, i]
+        smc, exact = self.log_marginal[method][m, i], self.log_marginal["exact"][m, i]
         ours, right = int(smc.argmax()), int(exact.argmax())
         if ours == right:
             return 0.0, 0.0
-        error = self.standard_error[m, i]
+        error = self.standard_error[method][m, i]
         return float(smc[ours] - smc[right]), float(np.hypot(error[ours], error[right]))
 
 
@@ -189,7 +178,8 @@ def comparison(settings: ToySettings, scores: Mapping[Cell, Score]) -> ToyCompar
         raise ValueError("the cells are not those of the settings")
     shape = (len(MATRICES), len(settings.a), len(settings.ranks))
     marginal = {method: np.empty(shape) for method in METHODS}
-    error, repeats = np.zeros(shape), np.empty((*shape, settings.n_repeats))
+    error = {method: np.zeros(shape) for method in BY_PARTICLES}
+    repeats = {method: np.empty((*shape, settings.effort.n_repeats)) for method in BY_PARTICLES}
     for cell, score in scores.items():
         at = (
             list(MATRICES).index(cell.matrix),
@@ -197,20 +187,20 @@ def comparison(settings: ToySettings, scores: Mapping[Cell, Score]) -> ToyCompar
             settings.ranks.index(cell.rank),
         )
         marginal[cell.method][at] = score.estimate.log_marginal
-        if cell.method == "smc":
-            error[at] = score.estimate.standard_error
-            repeats[at] = score.estimate.repeats
+        if cell.method in BY_PARTICLES:
+            error[cell.method][at] = score.estimate.standard_error
+            repeats[cell.method][at] = score.estimate.repeats
     return ToyComparison(settings, marginal, error, repeats)
 
 
 def _published(settings: ToySettings) -> dict[str, Floats]:
     shape = (len(MATRICES), len(settings.a), len(settings.ranks))
-    found = {method: np.full(shape, np.nan) for method in METHODS}
+    found = {method: np.full(shape, np.nan) for method in PUBLISHED}
     for m, matrix in enumerate(MATRICES):
         for i, a in enumerate(settings.a):
             for k, rank in enumerate(settings.ranks):
                 if a in A and rank in RANKS:
-                    for method in METHODS:
+                    for method in PUBLISHED:
                         row = LOG_MARGINAL[matrix][method][A.index(a)]
                         found[method][m, i, k] = row[RANKS.index(rank)]
     return found

@@ -45,7 +45,7 @@ from models.allocation.sequence import log_of_counts
 from models.parallel import effective_n_jobs, for_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from models.allocation.cell_counts import CellCounts
     from models.allocation.mean_field_kernel import Cliques, Reading
@@ -59,6 +59,9 @@ Ints = NDArray[np.int64]
 MEAN_FIELD_METHODS = ("vb", "em", "dual-em", "icm")
 N_EPOCHS = 1000
 TOLERANCE = 1e-8
+FIRST_TOLERANCE = 1e-6
+"""Of several starts each is climbed until an epoch gains less than this share, and then the best of
+them on: most epochs are at the end of a climb, which gains less than starts differ."""
 MAX_MEMORY = 2 * 2**30
 """Bytes that the numbers of all starts that are climbed at the same time may take."""
 LEAST_BLOCK = 512
@@ -190,7 +193,10 @@ class MeanField:
 
     def epochs(self, rng: np.random.Generator, n_threads: int = 1) -> Iterator[Epoch]:
         """Climb from tables drawn at random, without end."""
-        log_factor = random_log_factors(self.program, rng)
+        return self.epochs_from(random_log_factors(self.program, rng), n_threads)
+
+    def epochs_from(self, log_factor: Floats, n_threads: int = 1) -> Iterator[Epoch]:
+        """Climb from tables whose logs (n_state,) are given, without end."""
         allocated = self.allocate(log_factor, n_threads)
         while True:
             following, of_tables = self.log_tables(allocated.counts)
@@ -210,15 +216,16 @@ class MeanField:
         self, rng: np.random.Generator, n_epochs: int, tolerance: float, n_threads: int = 1
     ) -> tuple[Epoch, Floats]:
         """Until the objective grows by less than `tolerance` of itself, or `n_epochs`."""
-        path: list[float] = []
-        for epoch in self.epochs(rng, n_threads):
-            path.append(epoch.objective)
-            gain = path[-1] - path[-2] if len(path) > 1 else np.inf
-            if len(path) >= n_epochs or not gain > tolerance * abs(path[-1]):
-                return epoch, np.array(path)
-            if path[-1] == -np.inf:
-                return epoch, np.array(path)
-        raise AssertionError("epochs never end")
+        return _until(self.epochs(rng, n_threads), [], n_epochs, tolerance)
+
+    def climb_on(
+        self, epoch: Epoch, path: Floats, n_epochs: int, tolerance: float, n_threads: int = 1
+    ) -> tuple[Epoch, Floats]:
+        """Go on from where a climb ended, to the same bits as if it had not ended there."""
+        if _is_at_its_end(path, n_epochs, tolerance):
+            return epoch, path
+        following, _ = self.log_tables(epoch.allocated.counts)
+        return _until(self.epochs_from(following, n_threads), list(path), n_epochs, tolerance)
 
     def _allocate_modes(self, log_factor: Floats, joint: JointValues, n_threads: int) -> Allocated:
         counts, n_cells = self.program.observed.counts, len(self.program.observed.counts)
@@ -298,6 +305,7 @@ def best_of_starts(
 ) -> Optimum:
     """Climb from several starts, each with a seed of its own, and keep the best.
 
+    Where there are several they are climbed to `FIRST_TOLERANCE`, and only the best of them on.
     Threads are over the starts or, where these are fewer, over blocks of cells.
 
     Raises
@@ -316,6 +324,7 @@ def best_of_starts(
             + f", more than {max_memory / 2**20:,.0f} MiB: take fewer threads, a lower rank, or "
             "more memory"
         )
+    first_tolerance = max(tolerance, FIRST_TOLERANCE) if n_starts > 1 else tolerance
     objectives = np.zeros(n_starts)
     kept: list[tuple[Epoch, int, Floats]] = []
     lock = Lock()
@@ -323,7 +332,7 @@ def best_of_starts(
     def work(first: int, last: int) -> None:
         for start in range(first, last):
             rng = np.random.default_rng([seed, start])
-            epoch, path = field.climb(rng, n_epochs, tolerance, within)
+            epoch, path = field.climb(rng, n_epochs, first_tolerance, within)
             objectives[start] = epoch.objective
             with lock:
                 kept.append((epoch, start, path))
@@ -331,7 +340,27 @@ def best_of_starts(
 
     for_blocks(work, n_starts, 1, at_once)
     best, start, path = kept[0]
+    best, path = field.climb_on(best, path, n_epochs, tolerance, n_threads)
+    objectives[start] = best.objective
     return Optimum(best, start, path, objectives)
+
+
+def _until(
+    epochs: Iterator[Epoch], path: list[float], n_epochs: int, tolerance: float
+) -> tuple[Epoch, Floats]:
+    """The epoch at which a climb ends, and the objective after each; `path` is what came before."""
+    for epoch in epochs:
+        path.append(epoch.objective)
+        if _is_at_its_end(path, n_epochs, tolerance):
+            return epoch, np.array(path)
+    raise AssertionError("epochs never end")
+
+
+def _is_at_its_end(path: Sequence[float] | Floats, n_epochs: int, tolerance: float) -> bool:
+    gain = path[-1] - path[-2] if len(path) > 1 else np.inf
+    return bool(
+        len(path) >= n_epochs or path[-1] == -np.inf or not gain > tolerance * abs(path[-1])
+    )
 
 
 def _n_blocks(n_cells: int, block_size: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,16 @@ import numpy as np
 from corpora import MissingExtraError, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.formats.vocabulary_file import stem_of
-from evaluation.allocation.exact import MarginalCostError
 from evaluation.log_marginal import log_marginal
 from models.allocation.cell_counts import MISSING, CellCounts
-from models.allocation.program import TableMemoryError
-from pipeline.allocation_candidates import candidates_of, check_candidates, max_memory
+from pipeline.allocation_candidates import (
+    candidates_of,
+    check_candidates,
+    max_memory,
+    refused_by_name,
+)
 from pipeline.allocation_cells import cells_directory, is_kept, kept_score, seed_of
+from pipeline.allocation_cost import warn_of_long_work
 from pipeline.allocation_factors import kept_factors, save_topics, write_factors
 from pipeline.allocation_graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.allocation_input import read_table
@@ -40,7 +45,7 @@ from pipeline.pictures import write_pictures
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from evaluation.marginal_estimate import MarginalEstimate
     from pipeline.allocation_candidates import Candidate
@@ -98,6 +103,8 @@ def _scores(
     """Of every model the score that was kept, or a new one, kept as soon as it is there."""
     scores = []
     is_warm = False
+    new = [each for each in candidates if not is_kept(place, each.model)]
+    warn_of_long_work(new, table, settings)
     with Progress("allocate", len(candidates), "models") as progress:
         for each in candidates:
             progress.update(0, each.name)
@@ -113,19 +120,34 @@ def _scores(
 def _score(
     candidate: Candidate, counts: CellCounts, settings: AllocateSettings
 ) -> MarginalEstimate:
-    try:
+    with refused_by_name(candidate), _warned_of_at_the_end():
         return log_marginal(
             candidate.model,
             counts,
             settings.method,
             n_particles=settings.particles,
             n_repeats=settings.repeats,
+            n_moves=settings.moves,
+            order=settings.order,
             max_memory=max_memory(settings),
             random_state=seed_of(settings.seed, candidate.model),
             n_jobs=settings.threads,
         )
-    except (MarginalCostError, TableMemoryError) as error:
-        raise UsageError(f"{candidate.name}: {error}") from error
+
+
+@contextmanager
+def _warned_of_at_the_end() -> Iterator[None]:
+    """Unsure estimates are told of by `warnings_of`, all together, and those that were kept too."""
+
+    def is_not_a_warning(record: logging.LogRecord) -> bool:
+        return record.levelno < logging.WARNING
+
+    of_library = logging.getLogger(log_marginal.__module__)
+    of_library.addFilter(is_not_a_warning)
+    try:
+        yield
+    finally:
+        of_library.removeFilter(is_not_a_warning)
 
 
 def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> None:
@@ -134,7 +156,13 @@ def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings
         return
     token = CellCounts(table.counts.cells[:1], np.ones(1, dtype=np.int64), table.counts.shape)
     log_marginal(
-        candidate.model, token, settings.method, n_particles=2, n_repeats=1, random_state=0
+        candidate.model,
+        token,
+        settings.method,
+        n_particles=2,
+        n_repeats=1,
+        n_moves=min(settings.moves, 1),
+        random_state=0,
     )
 
 
@@ -170,6 +198,8 @@ def _result(
         "method": settings.method,
         "direction": scores[best].estimate.direction,
         "particles": settings.particles,
+        "moves": settings.moves,
+        "order": settings.order,
         "repeats": settings.repeats,
         "seed": settings.seed,
         "rows": rows,
@@ -242,7 +272,7 @@ def _check(settings: AllocateSettings) -> None:
     """Refuse at once what would be refused after all the work."""
     if not 0 <= settings.seed < 2**63:
         raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
-    for name, least in (("particles", 2), ("repeats", 1), ("top", 1)):
+    for name, least in (("particles", 2), ("moves", 0), ("repeats", 1), ("top", 1)):
         if getattr(settings, name) < least:
             raise UsageError(f"--{name} must be at least {least}, found {getattr(settings, name)}")
     for name in ("a", "b", "alpha", "eta", "max_memory"):

@@ -22,15 +22,16 @@ from evaluation.experiments.bam_abalone import (
     score,
     tensor_of,
 )
-from evaluation.experiments.bam_rank_scores import SCORING
+from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING
+from evaluation.experiments.bam_scores import NAMES, Effort
 from pipeline.errors import UsageError
+from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_cells import kept_arrays
 from pipeline.reproduction.bam_rank_curves import (
-    NAMES,
+    at_ranks,
     below_the_bound,
     best_ranks,
     draw_curves,
-    effort_of,
     kept_curves,
     place_of,
     print_best,
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
     from pipeline.settings import ReproduceSettings
 
 NAME = "bam-abalone"
-QUICK_RANKS = (1, 2, 3, 4, 6, 10, 20, 30)
+QUICK_RANKS = (1, 2, 3, 4, 6, 10, 20)
+QUICK = {"n_repeats": 4, "n_starts": 20, "n_moves": 10}
 COLUMNS = (
     *("Sex", "Length", "Diameter", "Height", "WholeWeight"),
     *("ShuckedWeight", "VisceraWeight", "ShellWeight", "Rings"),
@@ -65,7 +67,7 @@ CLEAR = 4.0
 
 def protocol(settings: ReproduceSettings) -> AbaloneSettings:
     """What the scale stands for."""
-    effort = effort_of(settings)
+    effort = bam_effort.effort_of(settings, NAME, Effort(), QUICK)
     if settings.scale == "full":
         return AbaloneSettings(effort=effort, seed=settings.seed)
     return AbaloneSettings(ranks=QUICK_RANKS, effort=effort, seed=settings.seed)
@@ -165,9 +167,7 @@ def as_json(found: Abalone) -> dict[str, Any]:
         "animals": found.observed.n_tokens,
         "cells": len(found.observed.counts),
         "all_cells": int(np.prod(found.observed.shape)),
-        "particles": settings.effort.n_particles,
-        "repeats": settings.effort.n_repeats,
-        "starts": settings.effort.n_starts,
+        **bam_effort.as_json(settings.effort),
         "complete_graph": [{"a": a, "log_marginal": log} for a, log in found.complete.items()],
         "rows": rows_of(found.curves),
         "best": best_ranks(found.curves),
@@ -197,14 +197,14 @@ def _findings(found: Abalone) -> list[dict[str, Any]]:
     curves, ages = found.curves, found.ages
     findings = []
     for a, complete in found.complete.items():
-        levels = {NAMES[method]: curves.log_marginal(CP, method, a) for method in SCORING}
-        levels["every run of SMC"] = curves.ends(CP, "smc", a)[0]
-        for name, level in levels.items():
-            failed = [
-                f"rank {rank}"
-                for rank, log in zip(curves.ranks, level, strict=True)
-                if rank > UP_TO and log <= complete
-            ]
+        levels = [(NAMES[method], method, curves.log_marginal(CP, method, a)) for method in SCORING]
+        levels += [
+            (f"every run of {NAMES[method]}", method, curves.ends(CP, method, a)[0])
+            for method in BY_PARTICLES
+        ]
+        for name, method, level in levels:
+            fails = (np.array(curves.ranks) > UP_TO) & (level <= complete)
+            failed = at_ranks(curves, fails, (CP,), method, a)
             claim = f"a = {a:g}, {name}: CP above the {COMPLETE} from rank {UP_TO + 1} on"
             findings.append({"claim": claim, "fails_at": failed})
     n_found = len(ages.mean)
@@ -231,17 +231,15 @@ def print_result(result: dict[str, Any]) -> None:
     """A table for each strength, the ages by class, then what should hold."""
     print(
         f"{result['animals']:,} abalones in {result['cells']:,} of {result['all_cells']:,} cells\n"
-        f"log marginal in nats: SMC, {result['particles']:,} particles, log of the mean of "
-        f"{result['repeats']} runs (the lowest to the highest of them); VB, the best bound of "
-        f"{result['starts']} starts"
+        f"log marginal in nats; {bam_effort.in_words(result)}"
     )
     extra = {each["a"]: (COMPLETE, each["log_marginal"]) for each in result["complete_graph"]}
     print_curves(result["rows"], extra)
     print_best(result["best"])
     ages = result["ages"]
     print(
-        f"\nhidden classes of the most probable particle, CP of rank {ages['rank']}, "
-        f"a = {ages['a']:g}\n{'class':>5s}{'animals':>9s}{'mean rings':>16s}"
+        f"\nhidden classes of the most probable particle of SMC with moves, CP of rank "
+        f"{ages['rank']}, a = {ages['a']:g}\n{'class':>5s}{'animals':>9s}{'mean rings':>16s}"
     )
     for r, each in enumerate(ages["classes"]):
         mean = f"{each['mean_rings']:.2f} ± {each['standard_error']:.2f}"

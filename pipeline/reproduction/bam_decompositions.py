@@ -16,9 +16,11 @@ from evaluation.experiments.bam_decompositions import (
     qualities,
 )
 from evaluation.experiments.bam_letters import draw_pairs
+from evaluation.experiments.bam_scores import Effort
 from evaluation.experiments.factor_quality import FLOOR
 from pipeline.letter_pairs import letter_pairs
 from pipeline.progress import Progress
+from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_cells import cells_directory, kept_arrays
 from pipeline.reproduction.bam_rank_curves import print_findings
 from pipeline.reproduction.l2r_panels import finite
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 NAME = "bam-decompositions"
-QUICK = {"n_repeats": 5, "n_starts": 20}
+QUICK = {"n_repeats": 5, "n_starts": 20, "n_moves": 20}
 TITLES = {
     "sparsity": "Hoyer sparsity, mean of both factors",
     "squared_loss": "squared loss",
@@ -45,10 +47,8 @@ TITLES = {
 
 def protocol(settings: ReproduceSettings) -> DecompositionsSettings:
     """What the scale stands for."""
-    given = {"n_particles": settings.particles, "n_repeats": settings.repeats}
-    asked: dict[str, Any] = {name: n for name, n in given.items() if n is not None}
-    scale: dict[str, Any] = QUICK if settings.scale == "quick" else {}
-    return DecompositionsSettings(seed=settings.seed, **(scale | asked))
+    effort = bam_effort.effort_of(settings, NAME, Effort(n_repeats=20), QUICK)
+    return DecompositionsSettings(effort=effort, seed=settings.seed)
 
 
 def run(settings: ReproduceSettings, directory: Path) -> Decompositions:
@@ -83,9 +83,7 @@ def as_json(found: Decompositions) -> dict[str, Any]:
         "source": found.source,
         "tokens": settings.n_tokens,
         "rank": settings.rank,
-        "particles": settings.n_particles,
-        "starts": settings.n_starts,
-        "repeats": settings.n_repeats,
+        **bam_effort.as_json(settings.effort),
         "rows": [_row(found, cell) for cell in settings.cells],
         "findings": _findings(found),
     }
@@ -138,7 +136,10 @@ def print_result(result: dict[str, Any]) -> None:
     print(
         f"letter pairs of {result['source']}, {result['tokens']:,} drawn; rank {result['rank']}; "
         f"mean ± standard error of {result['repeats']} runs\n"
-        f"SMC: {result['particles']:,} particles; VB: best of {result['starts']} starts; "
+        f"SMC: {result['particles']:,} particles; SMC with moves: "
+        f"{result['particles_with_moves']:,}, {result['moves']} tokens drawn anew after each; of "
+        "both the\nmost probable particle of a run\n"
+        f"VB: best of {result['starts']} starts; "
         f"{PEERS[0]}: alternating projected gradients (Lin 2007);\n"
         f"{PEERS[1]}: coordinate descent of scikit-learn, which minimises the same loss\n"
         "sparsity: Hoyer's, mean of both factors, the columns of W scaled to sum to 1; unscaled: "

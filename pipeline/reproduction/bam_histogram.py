@@ -8,6 +8,7 @@ import numpy as np
 
 from evaluation.experiments.bam_histogram import Histogram, HistogramSettings, histogram
 from pipeline.progress import Progress
+from pipeline.reproduction.bam_rank_curves import print_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,10 +132,7 @@ def print_result(result: dict[str, Any]) -> None:
             f"{level['effective_parameters']:5d}{level['allocations']:13,d}"
             f"{low:12.2f} to {high:.2f}"
         )
-    print()
-    for each in result["findings"]:
-        failed = ", ".join(each["fails_at"])
-        print(f"{each['claim']}: {f'not at {failed}' if failed else 'yes'}")
+    print_findings(result["findings"])
 
 
 def pictures(found: Histogram) -> dict[str, Callable[[Any], None]]:

@@ -11,8 +11,11 @@ from evaluation.experiments import bam_parafac as ranks
 from evaluation.experiments import bam_parafac_cost as costs
 from evaluation.experiments.bam_parafac import RankCurves, RankSettings
 from evaluation.experiments.bam_parafac_cost import Cost, CostCurves, CostSettings
+from evaluation.experiments.bam_scores import NAMES, Effort
 from pipeline.progress import Progress
+from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_cells import cells_directory, kept_arrays, kept_scores
+from pipeline.reproduction.bam_rank_curves import print_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,10 +28,8 @@ NAME = "bam-parafac"
 QUICK_RANKS: dict[str, Any] = {
     "ranks": tuple(range(1, 11)),
     "n_tensors": 3,
-    "n_particles": 2000,
-    "n_repeats": 4,
-    "n_starts": 5,
 }
+QUICK = {"n_repeats": 4, "n_starts": 5, "n_moves": 99}
 QUICK_COSTS: dict[str, Any] = {"sizes": (4, 8, 16, 32, 64), "n_tensors": 5, "n_particles": 300}
 FLAT = 0.2
 """How much longer, at most, SMC may take on a larger tensor for its time to be called flat."""
@@ -47,17 +48,14 @@ class Found(NamedTuple):
 
 def protocol(settings: ReproduceSettings) -> tuple[RankSettings, CostSettings]:
     """What the scale stands for."""
-    given = {
-        "n_particles": settings.particles,
-        "n_repeats": settings.repeats,
-        "n_starts": settings.repeats,
-    }
-    asked = {name: value for name, value in given.items() if value is not None}
+    effort = bam_effort.effort_of(settings, NAME, Effort(n_starts=10), QUICK)
     is_quick = settings.scale == "quick"
-    of_costs = {name: value for name, value in asked.items() if name == "n_particles"}
+    of_ranks, of_costs = (QUICK_RANKS, QUICK_COSTS) if is_quick else ({}, {})
+    if settings.particles is not None:
+        of_costs = of_costs | {"n_particles": settings.particles}
     return (
-        RankSettings(**((QUICK_RANKS if is_quick else {}) | asked), seed=settings.seed),
-        CostSettings(**((QUICK_COSTS if is_quick else {}) | of_costs), seed=settings.seed),
+        RankSettings(**of_ranks, effort=effort, seed=settings.seed),
+        CostSettings(**of_costs, seed=settings.seed),
     )
 
 
@@ -119,17 +117,23 @@ def as_json(found: Found) -> dict[str, Any]:
         "true_rank": of_ranks.true_rank,
         "tokens": of_ranks.n_tokens,
         "a": of_ranks.a,
-        "particles": of_ranks.n_particles,
-        "repeats": of_ranks.n_repeats,
-        "starts": of_ranks.n_starts,
+        **bam_effort.as_json(of_ranks.effort),
         "rows": [
             {
                 "tensor": d,
                 "rank": rank,
-                "smc": float(found.ranks.log_marginal["smc"][d, r]),
-                "smc_standard_error": float(found.ranks.standard_error[d, r]),
-                "smc_runs": found.ranks.repeats[d, r].tolist(),
-                "vb": float(found.ranks.log_marginal["vb"][d, r]),
+                **{
+                    method: float(found.ranks.log_marginal[method][d, r])
+                    for method in ranks.METHODS
+                },
+                "standard_error": {
+                    method: float(found.ranks.standard_error[method][d, r])
+                    for method in ranks.BY_PARTICLES
+                },
+                "runs": {
+                    method: found.ranks.repeats[method][d, r].tolist()
+                    for method in ranks.BY_PARTICLES
+                },
             }
             for d in range(of_ranks.n_tensors)
             for r, rank in enumerate(of_ranks.ranks)
@@ -178,7 +182,6 @@ def _findings(found: Found) -> list[dict[str, Any]]:
     true = settings.true_rank
     tensors = range(settings.n_tensors)
     rank_of = {method: found.ranks.found_rank(method) for method in ranks.METHODS}
-    spread = found.ranks.spread
     seconds = {method: found.costs.median_seconds(method) for method in costs.METHODS}
     is_large = sizes >= FLAT_FROM
 
@@ -186,8 +189,8 @@ def _findings(found: Found) -> list[dict[str, Any]]:
         return [f"tensor {d} (R = {rank_of[method][d]})" for d in tensors if fails[d]]
 
     findings = []
-    for method, name in (("smc", "SMC"), ("vb", "VB")):
-        off = np.abs(rank_of[method] - true)
+    for method in ranks.METHODS:
+        name, off = NAMES[method], np.abs(rank_of[method] - true)
         findings += [
             {
                 "claim": f"{name} is highest at the true R = {true}, in "
@@ -200,36 +203,43 @@ def _findings(found: Found) -> list[dict[str, Any]]:
                 "fails_at": at_tensors(method, off > 1),
             },
         ]
-    gap = found.ranks.gap
+    for method in ranks.BY_PARTICLES:
+        name, gap, spread = NAMES[method], found.ranks.gap(method), found.ranks.spread(method)
+        findings += [
+            {
+                "claim": f"{name} has no other rank above R = {true} by every run above every run",
+                "fails_at": at_tensors(method, found.ranks.is_told_apart(method)),
+            },
+            {
+                "claim": f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}",
+                "fails_at": [
+                    f"tensor {d} ({spread[d]:.1f} nats apart)"
+                    for d in tensors
+                    if spread[d] > AGREEMENT
+                ],
+            },
+            {
+                "claim": f"{name} is not below VB's bound, to which the truth is not either",
+                "fails_at": [
+                    f"tensor {d} R = {rank} (by {-gap[d, r]:.1f} nats)"
+                    for d in tensors
+                    for r, rank in enumerate(settings.ranks)
+                    if gap[d, r] < -1e-6
+                ],
+            },
+            {
+                "claim": f"VB falls below {name} by more at the highest rank than at the true one",
+                "fails_at": [
+                    f"tensor {d}"
+                    for d in tensors
+                    if gap[d, -1] <= gap[d, settings.ranks.index(true)]
+                ],
+            },
+        ]
     times = {method: seconds[method] / seconds[method][is_large][0] for method in seconds}
     from_size = sizes[is_large][0]
     return [
         *findings,
-        {
-            "claim": f"SMC has no other rank above R = {true} by every run above every run",
-            "fails_at": at_tensors("smc", found.ranks.is_told_apart),
-        },
-        {
-            "claim": f"runs of SMC agree to {AGREEMENT:g} nat at R = {true}",
-            "fails_at": [
-                f"tensor {d} ({spread[d]:.1f} nats apart)" for d in tensors if spread[d] > AGREEMENT
-            ],
-        },
-        {
-            "claim": "SMC is not below VB's bound, to which the truth is not either",
-            "fails_at": [
-                f"tensor {d} R = {rank} (by {-gap[d, r]:.1f} nats)"
-                for d in tensors
-                for r, rank in enumerate(settings.ranks)
-                if gap[d, r] < -1e-6
-            ],
-        },
-        {
-            "claim": "VB falls below SMC by more at the highest rank than at the true one",
-            "fails_at": [
-                f"tensor {d}" for d in tensors if gap[d, -1] <= gap[d, settings.ranks.index(true)]
-            ],
-        },
         {
             "claim": f"SMC takes as long on larger tensors as on {from_size}³, to {FLAT:.0%}",
             "fails_at": [
@@ -256,9 +266,7 @@ def print_result(result: dict[str, Any]) -> None:
     print(
         f"log marginal likelihood in nats of {shape} tensors of {result['tokens']} tokens, drawn "
         f"from CP of R = {result['true_rank']}, a = {result['a']:g}\n"
-        f"SMC: {result['particles']:,} particles, {result['repeats']} runs, ± standard error; VB: "
-        f"best of {result['starts']} starts; * the highest\n"
-        "a standard error near 1 is of one run that outweighs the others: the truth may be higher"
+        f"{bam_effort.in_words(result)}; * the highest"
     )
     best = {each["tensor"]: each for each in result["found"]}
     tensor = None
@@ -266,12 +274,14 @@ def print_result(result: dict[str, Any]) -> None:
         found = best[row["tensor"]]
         if row["tensor"] != tensor:
             tensor = row["tensor"]
-            print(f"\ntensor {tensor}\n{'R':>4s}{'SMC':>22s}{'runs':>22s}{'VB':>13s}")
-        smc = f"{row['smc']:.2f} ± {row['smc_standard_error']:.2f}"
-        stars = ["*" if found[method] == row["rank"] else " " for method in ("smc", "vb")]
-        runs = f"{min(row['smc_runs']):.1f} to {max(row['smc_runs']):.1f}"
-        line = f"{row['rank']:4d}{smc:>21s}{stars[0]}{runs:>22s}{row['vb']:13.2f}{stars[1]}"
-        print(line.rstrip())
+            titles = (f"{NAMES[method]:>36s}" for method in ranks.BY_PARTICLES)
+            print(f"\ntensor {tensor}\n{'R':>4s}{''.join(titles)}{'VB':>13s}")
+        star = {method: "*" if found[method] == row["rank"] else " " for method in ranks.METHODS}
+        line = f"{row['rank']:4d}"
+        for method in ranks.BY_PARTICLES:
+            runs = f"({min(row['runs'][method]):.1f} to {max(row['runs'][method]):.1f})"
+            line += f"{row[method]:12.2f}{star[method]}{runs:>23s}"
+        print(f"{line}{row['vb']:13.2f}{star['vb']}".rstrip())
     cost = result["cost"]
     print(
         f"\nseconds on one core, median of {cost['tensors']} tensors of {cost['tokens']:,} tokens "
@@ -285,10 +295,7 @@ def print_result(result: dict[str, Any]) -> None:
             f"{row['size']:7d}³{row['cells_not_empty']:11,.0f}{row['smc_seconds']:10.4f}"
             f"{row['vb_seconds']:10.4f}{row['vb_epochs']:8.0f}{row['vb_epoch_seconds']:11.6f}"
         )
-    print()
-    for each in result["findings"]:
-        failed = ", ".join(each["fails_at"])
-        print(f"{each['claim']}: {f'not at {failed}' if failed else 'yes'}")
+    print_findings(result["findings"])
 
 
 def pictures(found: Found) -> dict[str, Callable[[Any], None]]:
@@ -310,25 +317,18 @@ def _draw_ranks(figure: Any, found: RankCurves) -> None:
     for d in range(settings.n_tensors):
         axes = grid.flat[d]
         axes.axvline(settings.true_rank, color="0.8")
-        axes.errorbar(
-            settings.ranks,
-            found.log_marginal["smc"][d],
-            yerr=found.standard_error[d],
-            marker=".",
-            label="SMC",
-            zorder=3,
-        )
-        for repeat in range(settings.n_repeats):
-            axes.plot(
+        for n, method in enumerate(ranks.BY_PARTICLES):
+            level, runs = found.log_marginal[method][d], found.repeats[method][d]
+            axes.errorbar(
                 settings.ranks,
-                found.repeats[d, :, repeat],
-                linestyle="",
-                marker="_",
-                color="tab:blue",
-                alpha=0.5,
-                label="" if repeat else "its runs",
+                level,
+                yerr=[level - runs.min(axis=1), runs.max(axis=1) - level],
+                marker=".",
+                color=f"C{n}",
+                label=f"{NAMES[method]} and its runs",
+                elinewidth=0.8,
             )
-        axes.plot(settings.ranks, found.log_marginal["vb"][d], marker="x", label="VB bound")
+        axes.plot(settings.ranks, found.log_marginal["vb"][d], "x--", color="C2", label="VB bound")
         axes.set_title(f"tensor {d}")
         if d >= (n_rows - 1) * n_columns:
             axes.set_xlabel("R")

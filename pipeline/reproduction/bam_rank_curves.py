@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from evaluation.experiments.bam_rank_scores import SCORING, Effort, RankCell, RankCurves
+import numpy as np
+
+from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING, RankCell, RankCurves
+from evaluation.experiments.bam_scores import NAMES, WITH_MOVES
 from pipeline.reproduction.bam_cells import cells_directory, kept_scores
 from pipeline.reproduction.l2r_panels import finite
 
@@ -18,19 +21,9 @@ if TYPE_CHECKING:
     from evaluation.experiments.bam_abalone import AbaloneSettings
     from evaluation.experiments.bam_letters import LettersSettings
     from evaluation.marginal_estimate import MarginalEstimate
-    from pipeline.settings import ReproduceSettings
 
-NAMES = {"smc": "SMC", "vb": "VB"}
-LINES = {"smc": "-", "vb": "--"}
-ROUNDING = 1e-6
-"""Nats."""
-
-
-def effort_of(settings: ReproduceSettings) -> Effort:
-    """What the scale, --particles and --repeats stand for."""
-    effort = Effort() if settings.scale == "full" else Effort(n_repeats=4, n_starts=20)
-    given = {"n_particles": settings.particles, "n_repeats": settings.repeats}
-    return effort._replace(**{name: n for name, n in given.items() if n is not None})
+LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
+BELOW = "below VB's bound"
 
 
 def place_of(
@@ -110,53 +103,57 @@ def best_ranks(curves: RankCurves) -> list[dict[str, Any]]:
     ]
 
 
-def below_the_bound(curves: RankCurves) -> list[dict[str, Any]]:
-    """Where SMC is below what VB shows the truth to be at least, so that too few particles met it.
+def at_ranks(
+    curves: RankCurves, fails: Any, graphs: Sequence[str], method: str, a: float
+) -> list[str]:
+    """The ranks at which something `fails` (R,), and whether a score there is known to be too low.
 
-    The log of an unbiased estimate is mostly too low where runs differ by many nats.
+    It is if it is below VB's bound: what it speaks for is then no evidence.
     """
+    below = np.any([curves.is_below_bound(graph, method, a) for graph in graphs], axis=0)
+    return [
+        f"rank {rank}" + (f" ({BELOW})" if below[r] else "")
+        for r, rank in enumerate(curves.ranks)
+        if fails[r]
+    ]
+
+
+def below_the_bound(curves: RankCurves) -> list[dict[str, Any]]:
+    """Where SMC is below what VB shows the truth to be at least: too few particles met it."""
     return [
         {
-            "claim": f"a = {a:g}, {graph}: SMC no lower than the bound of VB",
+            "claim": f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB",
             "fails_at": [
                 f"rank {rank}"
-                for rank, smc, bound in zip(
-                    curves.ranks,
-                    curves.log_marginal(graph, "smc", a),
-                    curves.log_marginal(graph, "vb", a),
-                    strict=True,
+                for rank, below in zip(
+                    curves.ranks, curves.is_below_bound(graph, method, a), strict=True
                 )
-                if smc < bound - ROUNDING
+                if below
             ],
         }
         for a in curves.strengths
         for graph in curves.graphs
+        for method in BY_PARTICLES
     ]
 
 
 def print_curves(rows: list[dict[str, Any]], extra: dict[float, tuple[str, float]]) -> None:
-    """A table for each strength: graphs and methods beside each other, a line for each rank.
+    """A table for each strength and graph: methods beside each other, a line for each rank.
 
     `extra` is a name and a log marginal of no rank for each strength.
     """
-    for a in dict.fromkeys(row["a"] for row in rows):
-        of_a = [row for row in rows if row["a"] == a]
-        columns = list(dict.fromkeys((row["graph"], row["method"]) for row in of_a))
-        found = {(row["graph"], row["method"], row["rank"]): row for row in of_a}
+    for a, graph in dict.fromkeys((row["a"], row["graph"]) for row in rows):
+        of_graph = [row for row in rows if (row["a"], row["graph"]) == (a, graph)]
+        found = {(row["method"], row["rank"]): row for row in of_graph}
         note = f"; {extra[a][0]} {extra[a][1]:.2f}" if a in extra else ""
-        print(f"\na = {a:g}{note}")
-        print(
-            "rank"
-            + "".join(
-                f"{f'{graph}, {NAMES[method]}':>{_width(method)}s}" for graph, method in columns
-            )
-        )
-        for rank in dict.fromkeys(row["rank"] for row in of_a):
-            print(f"{rank:4d}" + "".join(_entry(found[(*each, rank)]) for each in columns))
+        print(f"\na = {a:g}, {graph}{note}")
+        print("rank" + "".join(f"{NAMES[method]:>{_width(method)}s}" for method in SCORING))
+        for rank in dict.fromkeys(row["rank"] for row in of_graph):
+            print(f"{rank:4d}" + "".join(_entry(found[method, rank]) for method in SCORING))
 
 
 def _width(method: str) -> int:
-    return 39 if method == "smc" else 20
+    return 13 if method == "vb" else 39
 
 
 def _entry(row: dict[str, Any]) -> str:
@@ -166,18 +163,20 @@ def _entry(row: dict[str, Any]) -> str:
     if row["method"] == "vb":
         return f"{text('log_marginal'):>{_width('vb')}s}"
     ends = f"({text('lowest_repeat')} to {text('highest_repeat')})"
-    return f"{text('log_marginal'):>12s}{ends:>{_width('smc') - 12}s}"
+    return f"{text('log_marginal'):>13s}{ends:>{_width(row['method']) - 13}s}"
 
 
 def print_best(best: list[dict[str, Any]]) -> None:
-    """A line for each strength: which rank is best."""
+    """A line for each strength and graph: which rank is best."""
     print("\nbest rank")
     for a in dict.fromkeys(each["a"] for each in best):
-        of_a = [each for each in best if each["a"] == a]
-        ranks = ", ".join(
-            f"{each['graph']} by {NAMES[each['method']]} {each['rank']}" for each in of_a
-        )
-        print(f"a = {a:g}: {ranks}")
+        for graph in dict.fromkeys(each["graph"] for each in best):
+            ranks = ", ".join(
+                f"{each['rank']} by {NAMES[each['method']]}"
+                for each in best
+                if (each["a"], each["graph"]) == (a, graph)
+            )
+            print(f"a = {a:g}, {graph}: {ranks}")
 
 
 def print_findings(findings: list[dict[str, Any]]) -> None:
@@ -198,7 +197,7 @@ def draw_curves(figure: Any, curves: RankCurves, extra: dict[float, tuple[str, f
             for method in SCORING:
                 level = curves.log_marginal(graph, method, a)
                 lowest, highest = curves.ends(graph, method, a)
-                bars = [level - lowest, highest - level] if method == "smc" else None
+                bars = None if method == "vb" else [level - lowest, highest - level]
                 axes.errorbar(
                     curves.ranks,
                     level,
@@ -206,10 +205,10 @@ def draw_curves(figure: Any, curves: RankCurves, extra: dict[float, tuple[str, f
                     linestyle=LINES[method],
                     marker=".",
                     color=f"C{g}",
-                    alpha=1.0 if method == "smc" else 0.6,
+                    alpha=1.0 if method == WITH_MOVES else 0.5,
                     label=f"{graph}, {NAMES[method]}",
                 )
         axes.set_title(f"a = {a:g}")
         axes.set_xlabel("rank")
     panels[0].set_ylabel("log marginal, nats (of VB a lower bound)")
-    panels[0].legend()
+    panels[0].legend(fontsize="small", framealpha=0.6)

@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 from corpora import writer_lock
+from evaluation.log_marginal import log_marginal
+from models.allocation.model import AllocationModel
 from pipeline import allocation_cells
 from pipeline.commands import allocate as command
 from pipeline.errors import Interrupted
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 X1 = "2,1,1,0\n0,0,1,2\n0,0,1,1\n"
 """Of the paper's section 6.1, and the exact log marginal likelihood at a = 1 of ranks 1 to 4."""
 EXACT_X1 = (-20.227060056769, -19.810624350664, -20.093149263557, -20.345416633741)
-QUICK = ("--particles", 200, "--repeats", 4)
+QUICK = ("--particles", 100, "--moves", 2, "--repeats", 4)
 
 
 @pytest.fixture
@@ -84,16 +86,23 @@ def test_exact_figures_and_odds(place: Path, no_pictures: None) -> None:
 
 
 def test_particles_agree_with_the_exact_value(place: Path, no_pictures: None) -> None:
-    argv = ("x1.csv", "--ranks", "1:4", "--particles", 300, "--repeats", 20, "--factors", "none")
-    for method in ("smc", "smc-adaptive", "sis"):
-        for row, exact in zip(
-            result_of(*argv, "--method", method, cwd=place)["rows"], EXACT_X1, strict=True
-        ):
+    argv = ("x1.csv", "--ranks", "1:4", "--particles", 150, "--repeats", 20, "--factors", "none")
+    ways: tuple[tuple[object, ...], ...] = (
+        ("smc", "--moves", 0),
+        ("smc", "--moves", 5),
+        ("smc-adaptive", "--moves", 3, "--order", "sorted"),
+        ("sis", "--moves", 1),
+    )
+    for way in ways:
+        result = result_of(*argv, "--method", *way, cwd=place)
+        assert (result["method"], result["moves"]) == (way[0], way[2])
+        assert result["order"] == ("sorted" if "sorted" in way else "random")
+        for row, exact in zip(result["rows"], EXACT_X1, strict=True):
             # four standard errors, of 20 repeats each, and rounding where nothing is drawn
             assert abs(row["log_marginal"] - exact) < 4 * row["standard_error"] + 1e-9
             assert row["standard_error"] < 0.1
-            assert 1 <= row["effective_sample_size"] <= 300
-            assert 1 <= row["surviving_ancestors"] <= 300
+            assert 1 <= row["effective_sample_size"] <= 150
+            assert 1 <= row["surviving_ancestors"] <= 150
 
 
 def test_a_bound_is_called_a_bound(place: Path, no_pictures: None) -> None:
@@ -126,7 +135,9 @@ def test_what_is_printed_and_written(place: Path, no_pictures: None) -> None:
         "fruit.csv: records, 11 tokens in 5 cells of colour (2) × size (2) × taste (2); "
         "2 tokens not wholly observed"
     )
-    assert lines[1].startswith("smc: 4 runs of 200 particles, unbiased; log-probability of the")
+    assert lines[1].startswith(
+        "smc: 4 runs of 100 particles, 2 moves a token, unbiased; log-probability of the counts"
+    )
     assert lines[3].split()[:2] == ["graph", "rank"]
     assert [line.split()[:2] for line in lines[4:6]] == [["cp", "1"], ["cp", "2"]]
     assert result["recommendation"] in lines
@@ -166,6 +177,39 @@ def test_seeds_matter(place: Path, no_pictures: None) -> None:
         for seed, name in ((1, "a"), (1, "b"), (2, "a"))
     )
     assert first == again != other
+
+
+def test_what_is_unsure_is_said_once(
+    place: Path, no_pictures: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    np.save(place / "many.npy", np.random.default_rng(0).integers(0, 60, (6, 6)))
+    argv = ("many.npy", "--ranks", "3", "--particles", 2, "--moves", 0, "--repeats", 3)
+    argv = (*argv, "--factors", "none")
+    outcome = allocated(*argv, cwd=place)
+    assert outcome.out.count("1 of 1 estimates are rough") == 1
+    assert "more --moves, or fewer tokens" in outcome.out
+    assert "standard deviation" not in outcome.err + caplog.text
+    (row,) = result_of(*argv, cwd=place)["rows"]
+    assert row["rough"]
+    assert row["spread"] == pytest.approx(np.std(row["repeats"], ddof=1))
+    # the control: the library's own warning, which stays on for others
+    model = AllocationModel.nmf(6, 6, 3)
+    X = np.load(place / "many.npy")
+    log_marginal(model, X, n_particles=2, n_repeats=3, random_state=0)
+    assert caplog.text.count("standard deviation") == 1
+
+
+def test_settings_of_a_file(place: Path, no_pictures: None) -> None:
+    (place / "pipeline.toml").write_text(
+        '[allocate]\nmethod = "sis"\nparticles = 30\nmoves = 1\nrepeats = 3\norder = "sorted"\n'
+    )
+    result = result_of("x1.csv", "--ranks", "2", "--repeats", 4, cwd=place)
+    found = [result[name] for name in ("method", "particles", "moves", "order", "repeats")]
+    assert found == ["sis", 30, 1, "sorted", 4]
+    (place / "pipeline.toml").write_text("[allocate]\nmove = 1\n")
+    outcome = call("allocate", "x1.csv", cwd=place)
+    assert outcome.code == 2
+    assert "pipeline.toml: [allocate] has no setting 'move'" in outcome.error
 
 
 # --- going on -------------------------------------------------------------------------------------
@@ -222,8 +266,10 @@ def test_other_data_or_settings_are_scored_anew(place: Path, no_pictures: None) 
         return list(result_of(*argv, *(more or QUICK), cwd=place)["rows"][0]["repeats"])
 
     first = repeats()
-    assert repeats("--particles", 201, "--repeats", 4) != first
-    assert repeats("--particles", 200, "--repeats", 5) != first
+    assert repeats(*QUICK, "--particles", 101) != first
+    assert repeats(*QUICK, "--repeats", 5) != first
+    assert repeats(*QUICK, "--moves", 3) != first
+    assert repeats(*QUICK, "--order", "sorted") != first
     assert repeats(*QUICK, "--a", 2) != first
     assert repeats(*QUICK, "--b", 2) != first
     assert repeats(*QUICK, "--method", "sis") != first
@@ -342,6 +388,8 @@ def test_without_matplotlib_there_are_no_pictures(place: Path) -> None:
         ("x1.csv --eta 0.5", 2, "--eta is for --graph lda"),
         ("x1.csv --particles 1", 2, "--particles must be at least 2"),
         ("x1.csv --repeats 0", 2, "--repeats must be at least 1"),
+        ("x1.csv --moves -1", 2, "--moves must be at least 0"),
+        ("x1.csv --order cells", 2, "--order must be one of random, sorted"),
         ("x1.csv --top 0", 2, "--top must be at least 1"),
         ("x1.csv --seed -1", 2, "--seed must be from 0"),
         ("x1.csv --max-memory 0", 2, "--max-memory must be positive"),

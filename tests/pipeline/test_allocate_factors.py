@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 METHODS = ("vb", "em", "dual-em", "icm", "smc")
-QUICK = ("--particles", 50, "--repeats", 2, "--threads", 1)
+QUICK = ("--particles", 50, "--moves", 2, "--repeats", 2, "--threads", 1)
 
 
 @pytest.fixture(autouse=True)

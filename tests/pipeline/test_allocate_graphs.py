@@ -16,6 +16,7 @@ from pipeline.allocation_candidates import (
     parse_ranks,
     parse_sizes,
 )
+from pipeline.allocation_cost import expected_seconds, warn_of_long_work
 from pipeline.allocation_counts import CountTable, axis_names
 from pipeline.allocation_graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.errors import UsageError
@@ -278,3 +279,27 @@ def test_what_fits() -> None:
     large = table_of(*[99] * 5)
     settings = AllocateSettings(factors="none", method="exact")
     check_candidates(candidates(large, "complete"), large, settings)
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+
+def test_long_work_is_said_beforehand(caplog: pytest.LogCaptureFixture) -> None:
+    table = table_of(9, 9, count=10**5)
+    found = candidates(table, "nmf", ranks="2,3")
+
+    def said(**settings: object) -> str:
+        caplog.clear()
+        asked = AllocateSettings(threads=1, **settings)  # type: ignore[arg-type]
+        warn_of_long_work(found, table, asked)
+        return caplog.text
+
+    assert "scoring 2 models will take about" in said()
+    assert "fewer --ranks or --repeats, --moves, or --method vb would be quicker" in said()
+    assert "days" in said(moves=10**5)
+    assert said(moves=0, particles=100) == said(method="vb") == said(method="exact") == ""
+    one, thirty = (
+        expected_seconds(found[0], table, AllocateSettings(threads=1, moves=moves))
+        for moves in (0, 29)
+    )
+    assert thirty == pytest.approx(30 * one)

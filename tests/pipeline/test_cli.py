@@ -24,7 +24,10 @@ from tests.pipeline.support import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("download", "train", "select", "evaluate", "topics", "infer", "reproduce", "convert")
+COMMANDS = (
+    *("download", "train", "select", "evaluate", "topics", "infer"),
+    *("allocate", "reproduce", "convert"),
+)
 
 
 def succeeded(outcome: Outcome) -> Outcome:

@@ -15,7 +15,9 @@ from evaluation.experiments import bam_parafac_cost as costs
 from evaluation.experiments.bam_histogram import Histogram, HistogramSettings
 from evaluation.experiments.bam_parafac import RankCurves, RankSettings
 from evaluation.experiments.bam_parafac_cost import CostCurves, CostSettings
+from evaluation.experiments.bam_scores import SORTED, WITH_MOVES, Effort
 from evaluation.experiments.bam_toy import (
+    BY_PARTICLES,
     MATRICES,
     METHODS,
     Cell,
@@ -23,7 +25,7 @@ from evaluation.experiments.bam_toy import (
     ToySettings,
 )
 from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
-from pipeline.errors import Interrupted
+from pipeline.errors import Interrupted, UsageError
 from pipeline.reproduction import bam_histogram, bam_parafac, bam_toy
 from pipeline.reproduction.bam_cells import cells_directory, kept_arrays, kept_scores
 from pipeline.settings import ReproduceSettings
@@ -34,16 +36,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 BAM_EXPERIMENTS = ("bam-toy", "bam-histogram", "bam-parafac")
-SMALL_TOY = ToySettings(a=(1.0,), ranks=(1, 2), n_particles=30, n_repeats=4, n_starts=2)
+SMALL_TOY = ToySettings(a=(1.0,), ranks=(1, 2), effort=Effort(30, 4, 2))
 SMALL_RANKS = RankSettings(
     shape=(3, 4, 5),
     true_rank=2,
     n_tokens=12,
     ranks=(1, 2, 3),
     n_tensors=2,
-    n_particles=20,
-    n_repeats=3,
-    n_starts=2,
+    effort=Effort(20, 3, 2, 3),
 )
 SMALL_COSTS = CostSettings(sizes=(4, 8), n_tokens=10, n_tensors=1, n_particles=20)
 
@@ -107,8 +107,9 @@ def test_rows_of_the_toy_experiment(quick: None, no_pictures: None, tmp_path: Pa
     assert len(result["rows"]) == 2 * 2
     for row in result["rows"]:
         assert row["exact"] == pytest.approx(row["published"]["exact"], abs=1e-8)
-        assert row["smc_error"] == row["smc"] - row["exact"]
-        assert (row["t"] is None) == (row["rank"] == 1)
+        for method in BY_PARTICLES:
+            assert row["error"][method] == row[method] - row["exact"]
+            assert (row["t"][method] is None) == (row["rank"] == 1)
         assert row["vb"] <= row["exact"] + 1e-9
     for matrix in MATRICES:
         rows = [row for row in result["rows"] if (row["matrix"], row["a"]) == (matrix, 1.0)]
@@ -116,7 +117,9 @@ def test_rows_of_the_toy_experiment(quick: None, no_pictures: None, tmp_path: Pa
             assert np.exp([row["log_odds"][method] for row in rows]).sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("experiment", ["bam-toy", "bam-parafac"])
+@pytest.mark.parametrize(
+    "experiment", ["bam-toy", pytest.param("bam-parafac", marks=pytest.mark.slow)]
+)
 def test_the_same_rows_for_a_seed_whatever_the_threads(
     experiment: str, quick: None, no_pictures: None, tmp_path: Path
 ) -> None:
@@ -137,7 +140,9 @@ def test_histogram_of_the_paper(no_pictures: None, tmp_path: Path) -> None:
     assert sum(level["allocations"] for level in result["levels"]) == 8748
 
 
-@pytest.mark.parametrize("experiment", BAM_EXPERIMENTS)
+@pytest.mark.parametrize(
+    "experiment", [pytest.param("bam-toy", marks=pytest.mark.slow), *BAM_EXPERIMENTS[1:]]
+)
 def test_what_pictures_show(experiment: str, quick: None, tmp_path: Path) -> None:
     module: Any = command.MODULES[experiment]
     found = module.run(ReproduceSettings(threads=1), tmp_path)
@@ -177,18 +182,22 @@ def failing(findings: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 def toy(change: dict[str, float], noise: float = 0.01) -> ToyComparison:
     """At the published figures, but for changes to X1 at K = 2 of some methods."""
-    settings = ToySettings(a=(0.1, 1.0), n_repeats=100)
+    settings = ToySettings(a=(0.1, 1.0))
     shape = (2, 2, 4)
     blank = ToyComparison(
-        settings, {m: np.zeros(shape) for m in METHODS}, np.zeros(shape), np.zeros((*shape, 100))
+        settings,
+        {m: np.zeros(shape) for m in METHODS},
+        {m: np.zeros(shape) for m in BY_PARTICLES},
+        {m: np.zeros((*shape, 100)) for m in BY_PARTICLES},
     )
     marginal = {method: values.copy() for method, values in blank.published.items()}
-    marginal["smc"] = marginal["exact"].copy()
+    marginal |= {m: marginal["exact"].copy() for m in BY_PARTICLES}
     for method, by in change.items():
         marginal[method][0, :, 1] += by
     ratio = 1 + noise * np.resize([1.0, -1.0], 100)
-    repeats = marginal["smc"][..., None] + np.log(ratio)
-    return ToyComparison(settings, marginal, np.full(shape, 0.1 * noise), repeats)
+    repeats = {m: marginal[m][..., None] + np.log(ratio) for m in BY_PARTICLES}
+    errors = {m: np.full(shape, 0.1 * noise) for m in BY_PARTICLES}
+    return ToyComparison(settings, marginal, errors, repeats)
 
 
 def test_findings_of_the_toy_experiment() -> None:
@@ -198,14 +207,18 @@ def test_findings_of_the_toy_experiment() -> None:
     assert list(good.values()) == [vb_of_2]
     low = failing(bam_toy.as_json(toy({"smc": -2.0}))["findings"])
     assert (
-        "X1 a = 0.1 (K = 1 for 2, by 1.4 ± 0.0014)" in low["SMC prefers the rank that exact does"]
+        "X1 a = 0.1 (K = 1 for 2, by 1.4 ± 0.0014)" in low["SMC: prefers the rank that exact does"]
     )
-    assert len(low["or another by less than 2.58 standard errors"]) == 2
-    assert low["SMC is within 0.02 nats of exact from a = 0.1 on"] == [
+    assert len(low["SMC: where not, by less than 2.58 standard errors"]) == 2
+    assert low["SMC: within 0.02 nats of exact from a = 0.1 on"] == [
         f"X1 a = {a} K = 2 (-2.000 ± 0.001)" for a in (0.1, 1)
     ]
-    (t,) = [claim for claim in low if claim.startswith("p / exact of SMC is 1")]
-    assert "in each of 16 cells that vary of 16" in t
+    (t,) = [claim for claim in low if "p / exact is 1" in claim]
+    assert t.startswith("SMC: ")
+    assert "in all 16 that vary" in t
+    other = failing(bam_toy.as_json(toy({SORTED: -2.0}))["findings"])
+    assert len(other["SMC, sorted order: within 0.02 nats of exact from a = 0.1 on"]) == 2
+    assert not any(claim.startswith("SMC:") for claim in other)
     assert len(low[t]) == 2
     vb = failing(bam_toy.as_json(toy({"vb": 9.0}))["findings"])
     assert vb["VB is below exact"] == ["X1 a = 0.1 K = 2", "X1 a = 1 K = 2"]
@@ -229,7 +242,10 @@ def parafac(smc: list[list[float]], vb: list[list[float]], seconds: list[float])
     """Two tensors at three ranks, of which the second is the true one; two sizes."""
     repeats = np.array(smc)[..., None] + np.array([-0.4, 0.0, 0.4])
     of_ranks = RankCurves(
-        SMALL_RANKS, {"smc": np.array(smc), "vb": np.array(vb)}, np.ones((2, 3)), repeats
+        SMALL_RANKS,
+        {"smc": np.array(smc), WITH_MOVES: np.full((2, 3), [0.0, 2.0, 1.0]), "vb": np.array(vb)},
+        {"smc": np.ones((2, 3)), WITH_MOVES: np.ones((2, 3))},
+        {"smc": repeats, WITH_MOVES: np.full((2, 3, 3), [[0.0], [2.0], [1.0]])},
     )
     each = np.array(seconds)[:, None]
     sizes = replace(SMALL_COSTS, sizes=(8, 64))
@@ -268,7 +284,11 @@ def kept(place: Path, experiment: str) -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    ("experiment", "called"), [("bam-toy", "estimate"), ("bam-parafac", "costs.measured")]
+    ("experiment", "called"),
+    [
+        ("bam-toy", "estimate"),
+        pytest.param("bam-parafac", "costs.measured", marks=pytest.mark.slow),
+    ],
 )
 def test_an_interrupted_run_goes_on_to_the_same_bytes(
     experiment: str,
@@ -329,7 +349,7 @@ def test_longer_lists_go_on_with_what_is_there(
 
     def made_up(cell: Cell, settings: ToySettings, n_jobs: int | None) -> MarginalEstimate:
         calls.append((cell, n_jobs))
-        repeats = np.full(settings.n_repeats, -1.0)
+        repeats = np.full(settings.effort.n_repeats, -1.0)
         return MarginalEstimate(-1.0, 0.0, cell.method, "exact", 9, repeats)
 
     def run(settings: ToySettings) -> int:
@@ -345,8 +365,9 @@ def test_longer_lists_go_on_with_what_is_there(
     assert run(SMALL_TOY) == n_cells
     assert run(longer) == len(longer.cells) - n_cells
     assert run(SMALL_TOY) == 0
-    for other in ({"n_repeats": 5}, {"n_particles": 31}, {"n_starts": 3}, {"seed": 1}):
-        assert run(replace(SMALL_TOY, **other)) == n_cells
+    for effort in (Effort(30, 5, 2), Effort(31, 4, 2), Effort(30, 4, 3)):
+        assert run(replace(SMALL_TOY, effort=effort)) == n_cells
+    assert run(replace(SMALL_TOY, seed=1)) == n_cells
 
 
 def test_estimates_come_back_as_they_were(tmp_path: Path) -> None:
@@ -416,16 +437,25 @@ def test_scales() -> None:
     assert full == (RankSettings(seed=7), CostSettings(seed=7))
     asked = ReproduceSettings(particles=50, repeats=6)
     toy = bam_toy.protocol(asked)
-    assert (toy.n_particles, toy.n_repeats, toy.n_starts) == (50, 6, 6)
+    assert toy.effort == Effort(50, 6, 20)
     of_ranks, of_costs = bam_parafac.protocol(asked)
-    assert (of_ranks.n_particles, of_ranks.n_repeats, of_ranks.n_starts) == (50, 6, 6)
+    assert of_ranks.effort == Effort(50, 6, 5, 99)
     assert of_costs.n_particles == 50
     quick = bam_toy.protocol(ReproduceSettings())
     assert quick.cells == ToySettings().cells
-    assert quick.n_repeats < ToySettings().n_repeats
+    assert quick.effort.n_repeats < ToySettings().effort.n_repeats
     of_ranks, of_costs = bam_parafac.protocol(ReproduceSettings())
     assert len(of_ranks.cells) < len(RankSettings().cells)
     assert of_costs.sizes == (4, 8, 16, 32, 64)
+
+
+def test_moves() -> None:
+    of_ranks, _ = bam_parafac.protocol(ReproduceSettings(moves=7))
+    assert of_ranks.effort.n_moves == 7
+    with pytest.raises(UsageError, match="bam-toy has no runs with moves"):
+        bam_toy.protocol(ReproduceSettings(moves=7))
+    with pytest.raises(UsageError, match="--moves must be at least 1"):
+        bam_parafac.protocol(ReproduceSettings(moves=0))
 
 
 @pytest.mark.parametrize(

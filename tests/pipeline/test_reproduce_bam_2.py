@@ -19,7 +19,8 @@ from evaluation.experiments.bam_abalone import score as abalone_score
 from evaluation.experiments.bam_decompositions import DecompositionsSettings, qualities
 from evaluation.experiments.bam_letters import NMF, SYMMETRIC, LettersSettings
 from evaluation.experiments.bam_letters import score as letters_score
-from evaluation.experiments.bam_rank_scores import Effort, RankCell
+from evaluation.experiments.bam_rank_scores import RankCell
+from evaluation.experiments.bam_scores import NAMES, WITH_MOVES, Effort
 from pipeline.errors import Interrupted, UsageError
 from pipeline.reproduction import bam_abalone, bam_decompositions, bam_letters
 from pipeline.reproduction.bam_abalone import COLUMNS, read_abalone
@@ -39,12 +40,12 @@ MODULES: dict[str, Any] = dict(
 )
 TABLES = {"bam-abalone": "abalone.csv", "bam-letters": "pairs.csv"}
 TABLES["bam-decompositions"] = TABLES["bam-letters"]
-EFFORT = Effort(n_particles=8, n_repeats=2, n_starts=2)
+EFFORT = Effort(n_particles=8, n_repeats=2, n_starts=2, n_moves=2)
 SMALL: dict[str, Any] = {
     "bam-abalone": AbaloneSettings(n_bins=2, strengths=(1.0, 0.1), ranks=(1, 3), effort=EFFORT),
     "bam-letters": LettersSettings(n_tokens=40, ranks=(1, 2), effort=EFFORT),
     "bam-decompositions": DecompositionsSettings(
-        n_tokens=40, rank=2, strengths=(0.1, 1.0), n_particles=8, n_starts=2, n_repeats=2
+        n_tokens=40, rank=2, strengths=(0.1, 1.0), effort=EFFORT
     ),
 }
 SCORE = {
@@ -131,7 +132,14 @@ def test_what_is_printed(
         assert {row["direction"] for row in result["rows"]} == {"unbiased", "lower bound"}
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        pytest.param("bam-abalone", marks=pytest.mark.slow),
+        pytest.param("bam-letters", marks=pytest.mark.slow),
+        "bam-decompositions",
+    ],
+)
 def test_threads_change_nothing(
     experiment: str, quick: None, no_pictures: None, place: Path
 ) -> None:
@@ -164,10 +172,11 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
     drawn[experiment](figure)
     names = {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
     assert len(figure.axes) == (3 if experiment == "bam-decompositions" else 2)
+    methods = {NAMES[method] for method in ("smc", WITH_MOVES, "vb")}
     expected = {
-        "bam-abalone": {"complete graph", "CP, SMC", "CP, VB"},
-        "bam-letters": {f"{g}, {m}" for g in (NMF, SYMMETRIC) for m in ("SMC", "VB")},
-        "bam-decompositions": {"SMC", "VB", "ALS-PGD", "least squares, CD"},
+        "bam-abalone": {"complete graph", *(f"CP, {m}" for m in methods)},
+        "bam-letters": {f"{g}, {m}" for g in (NMF, SYMMETRIC) for m in methods},
+        "bam-decompositions": {*methods, "ALS-PGD", "least squares, CD"},
     }
     assert names == expected[experiment]
     if experiment == "bam-abalone":
@@ -186,11 +195,12 @@ def test_findings_of_abalones_tell_where_they_fail(quick: None, place: Path) -> 
     low = {cell: _shifted(score, -1e6) for cell, score in found.curves.scores.items()}
     high = {cell: _shifted(score, 1e6) for cell, score in found.curves.scores.items()}
     ages = Ages.of(np.arange(60) % 3 + 5, np.arange(60) // 20)
-    for scores, failed in ((low, ["rank 3"]), (high, [])):
+    for scores, failed in ((low, 1), (high, 0)):
         made = replace(found, curves=replace(found.curves, scores=scores), ages=ages)
         findings = bam_abalone.as_json(made)["findings"]
         of_graph = [each["fails_at"] for each in findings if "CP above" in each["claim"]]
-        assert of_graph == [failed] * 6
+        assert [len(each) for each in of_graph] == [failed] * 10
+        assert all(each[0].startswith("rank 3") for each in of_graph if each)
         of_ages = [each["fails_at"] for each in findings if "ages" in each["claim"]]
         assert of_ages == [["classes 1 and 2", "classes 2 and 3"]]
         (differ,) = (each["fails_at"] for each in findings if "in age" in each["claim"])
@@ -218,10 +228,12 @@ def test_findings_of_letters_tell_where_they_fail(quick: None, place: Path) -> N
     made = replace(found, curves=replace(found.curves, scores=scores))
     result = bam_letters.as_json(made)
     failed = {each["claim"]: each["fails_at"] for each in result["findings"]}
-    assert failed["a = 1, SMC: NMF above symmetric NMF"] == ["rank 2"]
-    assert failed["a = 0.001, SMC: symmetric NMF above NMF at 90% of the ranks or more"] == []
+    assert failed["a = 1, SMC: NMF above symmetric NMF from rank 2 on"] == ["rank 2"]
+    assert failed["a = 0.001, SMC: symmetric NMF above NMF at 90% of ranks"] == []
     assert failed["a = 0.001, VB: symmetric NMF not above NMF throughout"] == ["any rank"]
     assert failed["a = 1: the best rank of VB below that of SMC"][0] == f"{NMF} (1 and 1)"
+    at_1 = "a = 1: NMF above symmetric NMF at rank 1, where all methods are exact"
+    assert failed[at_1] == []
     lowered = {cell: _shifted(s, -5.0 * (cell.method == "smc")) for cell, s in scores.items()}
     low = bam_letters.as_json(replace(found, curves=replace(found.curves, scores=lowered)))
     claims = {each["claim"]: each["fails_at"] for each in low["findings"]}
@@ -245,8 +257,8 @@ def test_scales() -> None:
             for particles in (None, 9)
         )
         assert less != module.protocol(ReproduceSettings(scale="full"))
-        effort = getattr(asked, "effort", asked)
-        assert (effort.n_particles, effort.n_repeats) == (9, 9)
+        assert (asked.effort.n_particles, asked.effort.n_repeats) == (9, 9)
+        assert module.protocol(ReproduceSettings(moves=3)).effort.n_moves == 3
 
 
 @pytest.mark.parametrize(
@@ -322,7 +334,14 @@ def test_the_real_abalones() -> None:
 # --- going on -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        pytest.param("bam-abalone", marks=pytest.mark.slow),
+        "bam-letters",
+        pytest.param("bam-decompositions", marks=pytest.mark.slow),
+    ],
+)
 def test_interrupted_it_goes_on_where_it_was(
     experiment: str, quick: None, no_pictures: None, place: Path
 ) -> None:
@@ -365,7 +384,7 @@ def test_what_is_kept_is_found_by_what_it_depends_on(tmp_path: Path) -> None:
     assert place_of(tmp_path, replace(small, ranks=(9,)), left_out, X=X) == place
     others = [
         place_of(tmp_path, replace(small, seed=1), left_out, X=X),
-        place_of(tmp_path, replace(small, effort=Effort(9, 2, 2)), left_out, X=X),
+        place_of(tmp_path, replace(small, effort=Effort(9, 2, 2, 2)), left_out, X=X),
         place_of(tmp_path, replace(small, n_tokens=41), left_out, X=X),
         place_of(tmp_path, small, left_out, X=X + 1),
     ]

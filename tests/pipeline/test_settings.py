@@ -10,6 +10,7 @@ import pytest
 from pipeline.errors import UsageError
 from pipeline.setting_sources import SECTIONS, as_table, from_table, resolve, value_type
 from pipeline.settings import (
+    AllocateSettings,
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
@@ -30,6 +31,7 @@ KINDS = dict(
             TopicsSettings,
             InferSettings,
             SelectSettings,
+            AllocateSettings,
             ReproduceSettings,
         ),
         strict=True,

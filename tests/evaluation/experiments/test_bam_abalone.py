@@ -24,19 +24,18 @@ from evaluation.experiments.bam_abalone import (
 )
 from evaluation.experiments.bam_rank_scores import (
     SCORING,
-    Effort,
     RankCell,
     RankCurves,
     planned,
 )
-from evaluation.experiments.bam_scores import Score
+from evaluation.experiments.bam_scores import WITH_MOVES, Effort, Score
 from evaluation.log_marginal import log_marginal
 from evaluation.marginal_estimate import MarginalEstimate
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
 
-SMALL = AbaloneSettings(n_bins=2, ranks=(1, 2), effort=Effort(20, 2, 2), class_rank=2)
+SMALL = AbaloneSettings(n_bins=2, ranks=(1, 2), effort=Effort(20, 2, 2, 3), class_rank=2)
 
 
 def two_kinds(rng: np.random.Generator, n: int, axes: int = 4) -> tuple[Any, Any]:
@@ -141,7 +140,7 @@ def test_one_class_is_exact_and_two_kinds_are_found() -> None:
 
 
 def estimate_of(value: float, repeats: list[float], method: str) -> Score:
-    direction: Any = "unbiased" if method == "smc" else "lower bound"
+    direction: Any = "lower bound" if method == "vb" else "unbiased"
     return Score(MarginalEstimate(value, 0.1, method, direction, 9, np.array(repeats)), 1.0)
 
 
@@ -153,6 +152,7 @@ def test_curves() -> None:
         for cell in planned(("A", "B"), (1.0,), (1, 4))
     }
     scores[RankCell("B", "smc", 1.0, 4)] = estimate_of(9.0, [5.5, 9.5], "smc")
+    scores[RankCell("A", WITH_MOVES, 1.0, 4)] = estimate_of(3.5, [3.0, 3.9], WITH_MOVES)
     curves = RankCurves(("A", "B"), (1.0,), (1, 4), scores)
     assert curves.log_marginal("A", "smc", 1.0).tolist() == [1.0, 4.0]
     assert curves.standard_error("A", "smc", 1.0).tolist() == [0.1, 0.1]
@@ -161,6 +161,8 @@ def test_curves() -> None:
     assert curves.best_rank("B", "smc", 1.0) == 4
     assert curves.told_apart(("A", "B"), "smc", 1.0).tolist() == [False, True]
     assert curves.told_apart(("B", "A"), "smc", 1.0).tolist() == [False, True]
+    assert curves.is_below_bound("A", "smc", 1.0).tolist() == [False, False]
+    assert curves.is_below_bound("A", WITH_MOVES, 1.0).tolist() == [False, True]
     with pytest.raises(ValueError, match="not those"):
         replace(curves, ranks=(1, 4, 5))
 
@@ -194,7 +196,7 @@ def test_who_of_equal_animals_is_in_which_class_is_drawn() -> None:
 
 def test_two_kinds_are_told_from_each_other() -> None:
     bins, kind = two_kinds(np.random.default_rng(7), 300, axes=7)
-    settings = replace(SMALL, effort=Effort(100, 2, 2))
+    settings = replace(SMALL, effort=Effort(100, 2, 2, 3))
     found = sampled_classes(bins.astype(np.int64), settings)
     assert set(found.tolist()) <= {0, 1}
     agree = (found == kind).mean()

@@ -18,10 +18,11 @@ from evaluation.experiments.bam_letters import (
     model_of,
     score,
 )
-from evaluation.experiments.bam_rank_scores import SCORING, Effort, RankCell, planned
+from evaluation.experiments.bam_rank_scores import SCORING, RankCell, planned
+from evaluation.experiments.bam_scores import Effort
 from evaluation.log_marginal import log_marginal
 
-SMALL = LettersSettings(n_tokens=60, ranks=(1, 2), effort=Effort(50, 3, 3))
+SMALL = LettersSettings(n_tokens=60, ranks=(1, 2), effort=Effort(50, 3, 3, 5))
 
 
 def test_the_sample_is_drawn_in_proportion() -> None:
@@ -79,7 +80,7 @@ def test_the_full_protocol_is_the_papers() -> None:
         1,
         50,
     )
-    assert len(full.cells) == len(set(full.cells)) == 2 * 2 * 2 * 50
+    assert len(full.cells) == len(set(full.cells)) == 2 * 2 * 3 * 50
     assert len({cell.name for cell in full.cells}) == len(full.cells)
     assert planned(GRAPHS, (1.0,), (3, 1))[0] == RankCell(NMF, "smc", 1.0, 1)
 
@@ -99,8 +100,8 @@ def test_one_component_is_exact(graph: str) -> None:
     for a in (1.0, 0.01):
         cells = {method: RankCell(graph, method, a, 1) for method in SCORING}
         exact = log_marginal(model_of(cells["smc"], 3), X, "exact").log_marginal
-        assert score(X, cells["smc"], SMALL).log_marginal == pytest.approx(exact, abs=1e-8)
-        assert score(X, cells["vb"], SMALL).log_marginal == pytest.approx(exact, abs=1e-8)
+        for cell in cells.values():
+            assert score(X, cell, SMALL).log_marginal == pytest.approx(exact, abs=1e-8)
 
 
 def test_what_is_tied_is_seen_in_the_scores() -> None:

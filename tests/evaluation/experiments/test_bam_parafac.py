@@ -13,7 +13,7 @@ from evaluation.experiments import bam_parafac_cost as costs
 from evaluation.experiments.bam_histogram import all_allocations, log_allocations
 from evaluation.experiments.bam_parafac import RankCurves, RankSettings, drawn_tensor, rank_curves
 from evaluation.experiments.bam_parafac_cost import Cost, CostSettings, cost_curves, measured
-from evaluation.experiments.bam_scores import Score
+from evaluation.experiments.bam_scores import WITH_MOVES, Effort, Score
 from evaluation.marginal_estimate import MarginalEstimate
 from models.allocation.cell_counts import CellCounts
 from models.allocation.mean_field import MeanField
@@ -26,9 +26,7 @@ SMALL = RankSettings(
     n_tokens=12,
     ranks=(1, 2, 3),
     n_tensors=2,
-    n_particles=20,
-    n_repeats=3,
-    n_starts=2,
+    effort=Effort(20, 3, 2, 4),
     seed=5,
 )
 SMALL_COSTS = CostSettings(sizes=(2, 8), n_tokens=20, n_tensors=2, n_particles=20, seed=5)
@@ -162,7 +160,7 @@ def test_bad_draws() -> None:
 
 def test_tensors_do_not_depend_on_how_many_there_are() -> None:
     first, second = (drawn_tensor(SMALL, tensor) for tensor in (0, 1))
-    again = drawn_tensor(replace(SMALL, n_tensors=9, ranks=(2, 7), n_particles=3), 1)
+    again = drawn_tensor(replace(SMALL, n_tensors=9, ranks=(2, 7), effort=Effort(3)), 1)
     assert (again.cells == second.cells).all()
     assert (first.shape, first.n_tokens) == ((3, 4, 5), 12)
     other = drawn_tensor(replace(SMALL, seed=6), 1)
@@ -184,7 +182,8 @@ def made_up(smc: list[list[float]], vb: list[list[float]], width: float) -> Rank
     """Runs of SMC at and `width` above and below each value."""
     scores = {}
     for cell in SMALL.cells:
-        value = (smc if cell.method == "smc" else vb)[cell.tensor][cell.rank - 1]
+        value = (vb if cell.method == "vb" else smc)[cell.tensor][cell.rank - 1]
+        value += cell.method == WITH_MOVES  # one nat more
         repeats = value + width * np.array([-1.0, 0.0, 1.0])
         estimate = MarginalEstimate(value, 0.1 * cell.rank, cell.method, "unbiased", 12, repeats)
         scores[cell] = Score(estimate, 1.0)
@@ -198,18 +197,19 @@ def test_ranks_by_hand() -> None:
     assert found.found_rank("vb").tolist() == [2, 1]
     assert found.above_truth("smc").tolist() == [2.0, 0.0]
     assert found.above_truth("vb").tolist() == [0.0, 0.5]
-    assert found.is_told_apart.tolist() == [True, False]
-    assert made_up(smc, vb, 1.5).is_told_apart.tolist() == [False, False]
-    assert found.spread.tolist() == [1.0, 1.0]
-    assert found.gap.tolist() == [[0.0, 2.0, 5.0], [-1.0, 4.5, 4.5]]
-    assert found.standard_error[1].tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert found.is_told_apart("smc").tolist() == [True, False]
+    assert made_up(smc, vb, 1.5).is_told_apart("smc").tolist() == [False, False]
+    assert found.spread(WITH_MOVES).tolist() == [1.0, 1.0]
+    assert found.gap("smc").tolist() == [[0.0, 2.0, 5.0], [-1.0, 4.5, 4.5]]
+    assert found.gap(WITH_MOVES).tolist() == [[1.0, 3.0, 6.0], [0.0, 5.5, 5.5]]
+    assert found.standard_error["smc"][1].tolist() == pytest.approx([0.1, 0.2, 0.3])
     with pytest.raises(ValueError, match="not those of the settings"):
         rank_curves(SMALL, {})
 
 
 def test_a_rank_that_is_plain_is_found() -> None:
     """Many tokens of a tensor of two blocks: both methods see that one is too few."""
-    settings = replace(SMALL, n_particles=200)
+    settings = replace(SMALL, effort=Effort(200, 3, 2, 4))
     X = CellCounts([[0, 0, 0], [2, 3, 4]], [6, 6], settings.shape)  # type: ignore[arg-type]
     for method in ranks.METHODS:
         one, two = (
@@ -225,9 +225,6 @@ def test_a_rank_that_is_plain_is_found() -> None:
         {"true_rank": 0},
         {"n_tokens": 0},
         {"n_tensors": 0},
-        {"n_particles": 1},
-        {"n_repeats": 1},
-        {"n_starts": 0},
         {"ranks": (1, 2)},
         {"ranks": (0, 5)},
     ],

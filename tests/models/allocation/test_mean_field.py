@@ -198,6 +198,38 @@ def test_the_objective_is_the_formula_over_whole_tables(name: str, method: str) 
     assert epoch.objective == pytest.approx(wanted, rel=1e-11)
 
 
+@pytest.mark.parametrize("method", MEAN_FIELD_METHODS)
+def test_a_climb_that_goes_on_is_the_same(method: str) -> None:
+    field = MeanField.of(*case("nmf", n_cells=12, most=5), method)
+    wanted, path = field.climb(np.random.default_rng(3), 60, 0.0)
+    for n_epochs in (1, 2, 7):
+        part = field.climb(np.random.default_rng(3), n_epochs, 0.0)
+        found, whole = field.climb_on(*part, 60, 0.0)
+        assert whole.tolist() == path.tolist()
+        assert found.objective == wanted.objective
+        np.testing.assert_array_equal(found.log_factor, wanted.log_factor)
+        np.testing.assert_array_equal(found.allocated.counts, wanted.allocated.counts)
+        assert field.climb_on(found, whole, 60, 0.0)[1] is whole  # it is at its end
+
+
+def test_the_best_start_alone_is_climbed_to_the_end() -> None:
+    field = MeanField.of(*case("nmf", n_cells=12, most=5), "vb")
+    optimum = best_of_starts(field, n_starts=6, tolerance=1e-11, seed=2)
+    first = [
+        field.climb(np.random.default_rng([2, start]), 1000, mean_field.FIRST_TOLERANCE)
+        for start in range(6)
+    ]
+    assert optimum.start == int(np.argmax([epoch.objective for epoch, _ in first]))
+    epoch, path = field.climb(np.random.default_rng([2, optimum.start]), 1000, 1e-11)
+    assert optimum.path.tolist() == path.tolist()
+    assert len(path) > len(first[optimum.start][1])
+    for start in range(6):
+        wanted = epoch if start == optimum.start else first[start][0]
+        assert optimum.objectives[start] == wanted.objective
+    again = best_of_starts(field, n_starts=6, tolerance=1e-11, seed=2, n_jobs=3)
+    assert again.objectives.tolist() == optimum.objectives.tolist()
+
+
 @pytest.mark.parametrize("name", [n for n in GRAPHS if "missing" not in n])
 def test_dual_em_climbs_the_probability_of_the_allocation(name: str) -> None:
     model, observed = case(name)
