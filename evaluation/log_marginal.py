@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evaluation.allocation.exact import MAX_MEMORY, exact
 from evaluation.allocation.particles import by_particles
 from evaluation.allocation.variational import variational
 from models.allocation.cell_counts import CellCounts
-from models.allocation.particles import ORDERS
+from models.allocation.particles import check_particle_settings, check_whole
 from models.allocation.program import program_of
 from models.allocation.reachable import check_reachable
-from models.allocation.resampling import SCHEMES
 from models.seed import seed_from
 
 if TYPE_CHECKING:
@@ -90,19 +87,8 @@ def log_marginal(
     """
     if method not in MARGINAL_METHODS:
         raise ValueError(f"method must be one of {MARGINAL_METHODS}, found {method!r}")
-    if resampling not in SCHEMES:
-        raise ValueError(f"resampling must be one of {tuple(SCHEMES)}, found {resampling!r}")
-    if order not in ORDERS:
-        raise ValueError(f"order must be one of {ORDERS}, found {order!r}")
-    for name, value, least in (
-        ("n_particles", n_particles, 1),
-        ("n_repeats", n_repeats, 1),
-        ("n_moves", n_moves, 0),
-    ):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{name} must be a whole number, found {value!r}")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, found {value}")
+    check_particle_settings(n_particles, n_moves, resampling, order)
+    check_whole("n_repeats", n_repeats, 1)
     observed = CellCounts.of(X, model)
     check_reachable(program_of(model, observed))
     if method == "exact":

@@ -46,8 +46,13 @@ def for_blocks(
         return
     pool = _pool(n_threads)
     tasks = [pool.submit(work, start, min(start + block_size, n_items)) for start in starts]
-    for task in tasks:
-        task.result()
+    try:
+        for task in tasks:
+            task.result()
+    except BaseException:  # also when interrupted: what has not begun is not to be waited for
+        for task in tasks:
+            task.cancel()
+        raise
 
 
 @cache

@@ -16,6 +16,7 @@ column says nothing new, and states are told apart without it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,6 +37,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
+BYTES_A_COLUMN = 100
+"""What Python needs to list one of the columns that a token can count in."""
 WORD = 64
 """Bits of an integer that holds fields."""
 
@@ -113,7 +116,9 @@ class Frontier:
         start = np.cumsum([0, *(table.n_rows for table in tables)])
         self.rows = [_Row(t, r) for t, table in enumerate(tables) for r in range(table.n_rows)]
         self.table_of_row = np.array([row.table for row in self.rows])
+        self.n_uses = sum(table.n_uses for table in tables)
         n_bytes = 8 * 8 * len(self.counts) * len(self.rows)  # some arrays of this size
+        n_bytes += 4 * 8 * self.n_uses * self.n_tokens  # logs of α and all counts there can be
         if n_bytes > max_memory:
             raise MarginalCostError(0, self.n_tokens, 1, n_bytes, max_memory)
         self.uses = np.zeros((len(self.counts), len(self.rows)), dtype=np.int64)
@@ -176,6 +181,7 @@ class Frontier:
         for p, cell in enumerate(order):
             for r in np.flatnonzero(first == p):
                 self._open(self.rows[r], int(total[r]))
+            self._check_affordable(self._n_moves(cell), n_taken)
             moves = list(self._moves(cell))
             closing = [self.rows[r] for r in np.flatnonzero(last == p)]
             for left in range(int(self.counts[cell]) - 1, -1, -1):
@@ -190,6 +196,11 @@ class Frontier:
                     self._merge()
                 n_taken += 1
         return float(np.logaddexp.reduce(self.log_weight)) + float(np.sum(self.log_scale))
+
+    def _n_moves(self, cell: int) -> int:
+        """How many joint values what is unknown of a token has."""
+        names = set(self.program.unknown[self.program.steps.pattern_of[cell]]) & self.names
+        return math.prod(self.program.model.cardinalities[name] for name in names)
 
     def _moves(self, cell: int) -> Iterator[list[tuple[_Row, int]]]:
         """For each joint value of what is unknown of a token, the rows and columns it counts in."""
@@ -225,7 +236,7 @@ class Frontier:
         """Refuse the next token if its states, and what it takes to merge them, are too many."""
         n_words = sum(lanes.shape[0] * lanes.shape[1] for lanes in self.lanes)
         n_states = n_moves * len(self.log_weight)
-        n_bytes = 8 * n_states * (2 * n_words + 6)
+        n_bytes = 8 * n_states * (2 * n_words + 6) + BYTES_A_COLUMN * n_moves * self.n_uses
         if n_bytes > self.max_memory and n_states > 1:
             raise MarginalCostError(n_taken, self.n_tokens, n_states, n_bytes, self.max_memory)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
+from models.allocation.cliques import TableMemoryError
 from models.allocation.particle_state import check_memory
 from models.allocation.particles import MAX_MEMORY, RESAMPLE_BELOW, run_particles, times_of
 from models.allocation.program import program_of
@@ -50,6 +51,8 @@ def by_particles(
     n_threads = min(effective_n_jobs(n_jobs), n_repeats)
     check_memory(program, n_particles, n_threads, max_memory, keep_history=n_moves > 0)
     times = times_of(observed.n_tokens)
+    if 16 * n_repeats * len(times) > max_memory:
+        raise TableMemoryError(f"n_repeats = {n_repeats:,} is more than there is memory for")
     repeats = np.zeros(n_repeats)
     effective = np.zeros((n_repeats, len(times)))
     n_ancestors = np.zeros((n_repeats, len(times)), dtype=np.int64)

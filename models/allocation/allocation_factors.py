@@ -23,7 +23,10 @@ from models.allocation.mean_field_families import (
     counts_of_epoch,
     tables_of_counts,
 )
+from models.allocation.particles import check_particle_settings, check_whole
 from models.allocation.posterior_sample import PosteriorSample, posterior_sample
+from models.allocation.program import program_of
+from models.allocation.reachable import check_reachable
 from models.allocation.sequence import rate_of
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
@@ -113,15 +116,18 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         ------
         TableMemoryError
             If the tables, or the particles, do not fit in memory: a ValueError.
+        UnreachableCellError
+            If the counts are impossible under the prior: a ValueError.
         ValueError, TypeError
-            If a setting is out of its range, `X` is not of the model's shape or holds what is no
-            count, or the counts are impossible under the prior.
+            If a setting is out of its range, or `X` is not of the model's shape or holds what is no
+            count.
         """
         del y
         self._check_settings()
         observed = CellCounts.of(X, self.model)
         check_tables(self.model)
         self.seed_ = seed_from(self.random_state)
+        check_reachable(program_of(self.model, observed))
         if self.method == "smc":
             self._fit_by_particles(observed)
         else:
@@ -173,10 +179,6 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
             seed=self.seed_,
             n_jobs=self.n_jobs,
         )
-        if optimum.best.objective == -np.inf:
-            raise ValueError(
-                "X holds counts that are impossible under the prior: pseudo-counts are 0 there"
-            )
         self.objective_ = optimum.best.objective
         self.objective_path_ = optimum.path
         n_threads = effective_n_jobs(self.n_jobs)
@@ -200,12 +202,9 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         methods = (*MEAN_FIELD_METHODS, "smc")
         if self.method not in methods:
             raise ValueError(f"method must be one of {methods}, found {self.method!r}")
-        for name, least in (("n_starts", 1), ("n_epochs", 1), ("n_particles", 1), ("n_moves", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise TypeError(f"{name} must be a whole number, found {value!r}")
-            if value < least:
-                raise ValueError(f"{name} must be at least {least}, found {value}")
+        check_whole("n_starts", self.n_starts, 1)
+        check_whole("n_epochs", self.n_epochs, 1)
+        check_particle_settings(self.n_particles, self.n_moves)
         tolerance = self.tolerance
         if isinstance(tolerance, bool) or not isinstance(
             tolerance, (int, float, np.integer, np.floating)

@@ -60,6 +60,19 @@ def log_gamma_and_digamma(x: float) -> tuple[float, float]:
 
 
 @kernel
+def log_rising(alpha: float, count: float, log_gamma: float, log_gamma_alpha: float) -> float:
+    """Log Γ(α + S) - log Γ(α), given both; for large α without the difference of large numbers.
+
+    There each is a series of Stirling, of which terms are subtracted one by one.
+    """
+    if alpha < 1000.0:
+        return log_gamma - log_gamma_alpha
+    both = alpha + count
+    leading = (alpha - 0.5) * math.log1p(count / alpha) + count * (math.log(both) - 1.0)
+    return leading + (1 / both - 1 / alpha) / 12 - (1 / both**3 - 1 / alpha**3) / 360
+
+
+@kernel
 def mean_logs(rows: Rows, counts: Floats, log_factor: Floats) -> float:
     """Fill `log_factor` with power · ψ(α + S); returns Σ power · (log Γ(α + S) - log Γ(α)).
 
@@ -78,7 +91,10 @@ def mean_logs(rows: Rows, counts: Floats, log_factor: Floats) -> float:
             elif rows.alpha[n] + count > 0.0:
                 log_gamma, digamma = log_gamma_and_digamma(rows.alpha[n] + count)
                 log_factor[at + c] = power * digamma
-                rising += power * (log_gamma - rows.log_gamma_alpha[n]) if count > 0.0 else 0.0
+                if count > 0.0:
+                    rising += power * log_rising(
+                        rows.alpha[n], count, log_gamma, rows.log_gamma_alpha[n]
+                    )
             else:
                 log_factor[at + c] = -np.inf
     return rising

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
+BYTES_A_TOKEN = 50
+"""Of the order of the tokens and of what is written down of each, whatever the particles are."""
 LEAST_EVENTS = 128
 """Resamplings that the tree of ancestors holds at least before all rows are brought up to date."""
 
@@ -99,7 +101,7 @@ def n_bytes(program: Program, n_particles: int, *, keep_history: bool = False) -
     numbers += 8 * (2 * program.scratch_size + 3)
     if keep_history:
         numbers += 4 * program.observed.n_tokens * program.most_cliques
-    return n_particles * numbers
+    return n_particles * numbers + BYTES_A_TOKEN * program.observed.n_tokens
 
 
 def check_memory(

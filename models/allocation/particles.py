@@ -8,7 +8,7 @@ leaves the expected weight of what may follow as it was.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,3 +118,35 @@ def times_of(n_tokens: int) -> Ints:
     """After which numbers of tokens ancestors are counted, the last one included."""
     times: Ints = np.unique(np.linspace(1, n_tokens, min(N_TIMES, n_tokens)).astype(np.int64))
     return times
+
+
+def check_particle_settings(
+    n_particles: Any, n_moves: Any, resampling: str = "systematic", order: str = "random"
+) -> None:
+    """Refuse settings of a run that make no sense.
+
+    Raises
+    ------
+    ValueError, TypeError
+        That names the setting.
+    """
+    if resampling not in SCHEMES:
+        raise ValueError(f"resampling must be one of {tuple(SCHEMES)}, found {resampling!r}")
+    if order not in ORDERS:
+        raise ValueError(f"order must be one of {ORDERS}, found {order!r}")
+    check_whole("n_particles", n_particles, 1)
+    check_whole("n_moves", n_moves, 0)
+
+
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is not a whole number from `least` on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        That names the setting.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number, found {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, found {value}")

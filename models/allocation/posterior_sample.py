@@ -13,8 +13,15 @@ from scipy.special import gammaln
 from models.allocation.cell_counts import CellCounts
 from models.allocation.particle_kernel import bring_up_to_date
 from models.allocation.particle_state import check_memory
-from models.allocation.particles import MAX_MEMORY, RESAMPLE_BELOW, run_particles
+from models.allocation.particles import (
+    MAX_MEMORY,
+    RESAMPLE_BELOW,
+    check_particle_settings,
+    check_whole,
+    run_particles,
+)
 from models.allocation.program import program_of
+from models.allocation.reachable import check_reachable
 from models.allocation.rising_factorial import log_rising_factorials
 from models.allocation.sequence import log_of_counts
 
@@ -98,10 +105,16 @@ def posterior_sample(
     ------
     TableMemoryError
         If the particles take more than `max_memory` bytes.
-    ValueError
-        If the counts are impossible under the model.
+    UnreachableCellError
+        If the counts are impossible under the model: a ValueError.
+    ValueError, TypeError
+        If a setting is out of its range.
     """
+    check_particle_settings(n_particles, n_moves, resampling)
+    if n_kept is not None:
+        check_whole("n_kept", n_kept, 1)
     program = program_of(model, observed)
+    check_reachable(program)
     check_memory(program, n_particles, 1, max_memory, keep_history=True)
     rng = np.random.default_rng([seed, n_particles])
     run = run_particles(
@@ -113,8 +126,6 @@ def posterior_sample(
         n_moves=n_moves,
         keep_history=True,
     )
-    if not np.isfinite(run.log_probability):
-        raise ValueError("the counts are impossible under the model: nothing can be sampled")
     weights = run.particles.weights / run.particles.weights.sum()
     slots = np.arange(n_particles)
     if n_kept is not None:

@@ -50,7 +50,7 @@ class Steps(NamedTuple):
     parent_map_at: Ints
     """(n_cliques,), where in `maps` the separator of each combination of the parent is."""
     factor_start: Ints
-    """(n_cliques + 1,), entries of `factor`, `map_at` and `product_factor`."""
+    """(n_cliques + 1,), entries of `factor`, `map_at` and `is_straight`."""
     factor: Ints
     """Each clique's factors."""
     map_at: Ints

@@ -378,3 +378,13 @@ def test_a_matrix_of_forty_tokens_and_three_topics():
     X = rng.multinomial(40, np.full(36, 1 / 36)).reshape(6, 6)
     model = AllocationModel.nmf(6, 6, 3)
     assert value_of(model, X) == pytest.approx(value_of(model, X.T), rel=1e-12)
+
+
+def test_joint_values_that_are_too_many_to_list_are_refused_at_once():
+    model = AllocationModel.hidden_markov(50, 3, 2)
+    counts = CellCounts(np.zeros((1, 50), dtype=int), [1], model.shape)
+    with pytest.raises(MarginalCostError, match="smc"):
+        exact(model, counts)
+    many = CellCounts([[0, 0]], [10**9], (2, 2))
+    with pytest.raises(MarginalCostError):
+        exact(AllocationModel.nmf(2, 2, 2), many)

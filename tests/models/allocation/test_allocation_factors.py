@@ -17,6 +17,7 @@ from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
+from models.allocation.reachable import UnreachableCellError
 from models.allocation.sequence import log_allocation
 from models.lda.topics import LDATopics
 
@@ -211,7 +212,7 @@ def test_data_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     prior = {"k": [1.0, 1.0], "i": [[1.0, 0.0, 1.0]] * 2, "j": np.ones((2, 4))}
     barred = AllocationModel(model.parents, model.cardinalities, "ij", prior=prior)
     for method in METHODS:
-        with pytest.raises(ValueError, match="impossible"):
+        with pytest.raises(UnreachableCellError, match="i = 1, j = 0"):
             AllocationFactors(barred, method, random_state=0, n_particles=10).fit(X)
     estimator.fit(X)
     for cells, words in (

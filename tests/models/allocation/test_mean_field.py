@@ -11,6 +11,7 @@ import pytest
 from scipy.special import gammaln, psi, xlogy
 
 from evaluation.allocation.exact import exact
+from evaluation.log_marginal import log_marginal
 from models.allocation import allocation_modes, mean_field
 from models.allocation.allocation_modes import multinomial_mode
 from models.allocation.cell_counts import CellCounts
@@ -484,3 +485,12 @@ def test_special_functions() -> None:
     np.testing.assert_allclose(exps[near], wanted[near], rtol=3e-15, atol=0)
     assert total == pytest.approx(wanted.sum(), rel=1e-14)
     assert weighted == pytest.approx((wanted[:-2] * values[:-2]).sum(), rel=1e-14)
+
+
+@pytest.mark.parametrize("a", [1e8, 1e12, 1e15])
+def test_the_bound_keeps_its_digits_for_large_priors(a: float) -> None:
+    model = AllocationModel.nmf(2, 2, 2, a)
+    bound = log_marginal(model, [[2, 1], [0, 1]], "vb", n_repeats=2, random_state=0).log_marginal
+    truth = log_marginal(model, [[2, 1], [0, 1]], "exact").log_marginal
+    assert bound <= truth + 1e-11
+    assert bound == pytest.approx(truth, abs=20 / a + 1e-11)

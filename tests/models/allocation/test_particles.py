@@ -269,6 +269,38 @@ def test_a_posterior_sample_has_the_posterior_s_means() -> None:
         assert abs(found - truth) < 0.05
 
 
+def test_kept_particles_are_drawn_by_their_weights() -> None:
+    """Without resampling weights differ much; drawn by them, the sample has their mean."""
+    model = AllocationModel.nmf(3, 4, 3, a=3.0)
+    observed = CellCounts.of(X1, model)
+    whole = posterior_sample(model, observed, n_particles=2000, seed=6)
+    kept = posterior_sample(model, observed, n_particles=2000, n_kept=2000, seed=6)
+    assert (kept.weights == 1 / 2000).all()
+    weighted = np.average(whole.log_allocation, weights=whole.weights)
+    spread = np.sqrt(np.cov(whole.log_allocation, aweights=whole.weights))
+    assert whole.weights.max() > 1.2 / 2000
+    assert abs(kept.log_allocation.mean() - weighted) < 4 * spread / np.sqrt(2000)
+    assert abs(whole.log_allocation.mean() - weighted) > 8 * spread / np.sqrt(2000)
+    truth = exact(model, observed).log_marginal
+    assert whole.log_marginal == pytest.approx(truth, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_particles": 0}, "n_particles must be at least 1"),
+        ({"n_particles": 2.5}, "n_particles must be a whole number"),
+        ({"n_kept": 0}, "n_kept must be at least 1"),
+        ({"n_moves": -1}, "n_moves must be at least 0"),
+        ({"resampling": "x"}, "resampling must be one of"),
+    ],
+)
+def test_settings_of_a_sample_are_checked(settings: dict, message: str) -> None:
+    model = AllocationModel.nmf(2, 2, 2)
+    with pytest.raises((ValueError, TypeError), match=message):
+        posterior_sample(model, CellCounts.of(SMALL, model), **settings)
+
+
 def test_missing_indices_are_summed_over() -> None:
     model = AllocationModel.nmf(2, 2, 2, a=1.0)
     observed = CellCounts([[0, 0], [1, -1], [-1, 1], [1, 1]], [2, 1, 1, 1], (2, 2))
@@ -297,3 +329,6 @@ def test_memory_is_refused_before_it_is_taken() -> None:
         check_memory(program_of(model, observed), 10**6, 1, 2**30)
     with pytest.raises(TableMemoryError):
         by_particles(model, observed, "smc", n_particles=10**6, n_repeats=1, max_memory=2**30)
+    many = CellCounts([[0, 0]], [10**12], (2, 2))
+    with pytest.raises(TableMemoryError):
+        by_particles(AllocationModel.nmf(2, 2, 2), many, "smc", n_particles=2, n_repeats=1)

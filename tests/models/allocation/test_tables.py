@@ -333,3 +333,14 @@ def test_what_has_no_pseudo_count_is_impossible():
 def test_mixed_radix():
     assert mixed_radix((2, 3, 4)) == ((12, 4, 1), 24)
     assert mixed_radix(()) == ((), 1)
+
+
+def test_unlike_priors_do_not_cancel() -> None:
+    """The counts are the same, the pseudo-counts are not: both stay."""
+    model = AllocationModel(
+        {"k": (), "i": ("k",)},
+        {"k": 2, "i": 2},
+        ("i",),
+        prior={"k": [1.0, 1.0], "i": [[0.5, 0.5], [0.5, 0.501]]},
+    )
+    assert sorted(each.power for each in marginals_of(model) if each.uses == (("k",),)) == [-1, 1]
