@@ -371,8 +371,8 @@ class ReproduceSettings:
     )
     table: str = setting(
         "",
-        "bam-abalone: abalone.csv of the UCI repository, with a header; the others: letter pairs, "
-        "a CSV of 26 rows named A to Z and as many columns, by default those of the sample",
+        "abalone.csv of the UCI repository, with a header, for which there is no default; letter "
+        "pairs, a CSV of 26 rows named A to Z and as many columns, by default those of the sample",
         metavar="FILE",
         of=("bam-abalone", *LETTER_EXPERIMENTS),
     )

@@ -60,8 +60,10 @@ MEAN_FIELD_METHODS = ("vb", "em", "dual-em", "icm")
 N_EPOCHS = 1000
 TOLERANCE = 1e-8
 FIRST_TOLERANCE = 1e-6
-"""Of several starts each is climbed until an epoch gains less than this share, and then the best of
-them on: most epochs are at the end of a climb, which gains less than starts differ."""
+"""Of many starts each is climbed until an epoch gains less than this share, and then the best of
+them on: most epochs are at the end of a climb, which gains less than most starts differ."""
+N_FINISHED = 4
+"""Of many starts so many are climbed to the end."""
 MAX_MEMORY = 2 * 2**30
 """Bytes that the numbers of all starts that are climbed at the same time may take."""
 LEAST_BLOCK = 512
@@ -305,7 +307,7 @@ def best_of_starts(
 ) -> Optimum:
     """Climb from several starts, each with a seed of its own, and keep the best.
 
-    Where there are several they are climbed to `FIRST_TOLERANCE`, and only the best of them on.
+    Where there are many they are climbed to `FIRST_TOLERANCE`, and only the `N_FINISHED` best on.
     Threads are over the starts or, where these are fewer, over blocks of cells.
 
     Raises
@@ -324,7 +326,8 @@ def best_of_starts(
             + f", more than {max_memory / 2**20:,.0f} MiB: take fewer threads, a lower rank, or "
             "more memory"
         )
-    first_tolerance = max(tolerance, FIRST_TOLERANCE) if n_starts > 1 else tolerance
+    is_many = n_starts > N_FINISHED
+    first_tolerance = max(tolerance, FIRST_TOLERANCE) if is_many else tolerance
     objectives = np.zeros(n_starts)
     kept: list[tuple[Epoch, int, Floats]] = []
     lock = Lock()
@@ -336,13 +339,16 @@ def best_of_starts(
             objectives[start] = epoch.objective
             with lock:
                 kept.append((epoch, start, path))
-                kept[:] = [max(kept, key=lambda each: (each[0].objective, -each[1]))]
+                kept.sort(key=lambda each: (-each[0].objective, each[1]))
+                del kept[N_FINISHED:]
 
     for_blocks(work, n_starts, 1, at_once)
-    best, start, path = kept[0]
-    best, path = field.climb_on(best, path, n_epochs, tolerance, n_threads)
-    objectives[start] = best.objective
-    return Optimum(best, start, path, objectives)
+    finished = []
+    for epoch, start, path in kept:
+        best, whole = field.climb_on(epoch, path, n_epochs, tolerance, n_threads)
+        objectives[start] = best.objective
+        finished.append(Optimum(best, start, whole, objectives))
+    return max(finished, key=lambda each: (each.best.objective, -each.start))
 
 
 def _until(

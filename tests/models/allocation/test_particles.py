@@ -86,7 +86,7 @@ def test_estimates_are_unbiased(name: str, n_moves: int, resample_below: float) 
             resample_below=resample_below,
             n_moves=n_moves,
         ).log_probability
-        for r in range(400)
+        for r in range(200)
     ]
     assert np.std(runs) > 0
     assert is_mean(constant + np.array(runs), truth)
@@ -99,7 +99,7 @@ def test_schemes_and_orders_are_unbiased(resampling: str, order: str) -> None:
     model = AllocationModel.nmf(3, 4, 3, a=0.5)
     observed = CellCounts.of(X1, model)
     estimate = by_particles(
-        model, observed, "smc", n_particles=50, n_repeats=400, resampling=resampling, order=order
+        model, observed, "smc", n_particles=50, n_repeats=200, resampling=resampling, order=order
     )
     truth = exact(model, observed).log_marginal
     assert is_mean(estimate.repeats, truth)
