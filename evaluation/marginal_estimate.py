@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -42,11 +42,11 @@ class MarginalEstimate:
     half the squared standard error."""
     n_tokens: int
     """S₊."""
-    repeats: Floats
+    repeats: Floats = field(repr=False)
     """(n_repeats,), the log of each repeat's estimate, of each start's bound, or of the truth."""
     n_particles: int = 0
     """Of each repeat."""
-    path: ParticlePath | None = None
+    path: ParticlePath | None = field(default=None, repr=False)
     """Of methods that use particles."""
 
     @property
