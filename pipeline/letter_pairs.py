@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import errno
 import logging
-import os
 import string
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +13,7 @@ from numpy.typing import NDArray
 from corpora import ArticleStore, CorpusFormatError
 from corpora.articles.article import without_headings
 from pipeline.commands.download import download
+from pipeline.csv_lines import csv_lines
 from pipeline.runs import SAMPLE_STORE
 from pipeline.settings import DownloadSettings
 
@@ -91,14 +89,7 @@ def read_pairs(path: str) -> Ints:
     CorpusFormatError
         If it is no such table; the message names the line.
     """
-    if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            lines = [(reader.line_num, line) for line in reader if line]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise CorpusFormatError(f"{path}: no CSV of letter pairs: {error}") from error
+    lines = csv_lines(path, "letter pairs")
     if not lines:
         raise CorpusFormatError(f"{path}: empty; expected a header with the letters A to Z")
     columns = _letters(path, lines[0][0], lines[0][1][1:])

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import errno
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +20,7 @@ from evaluation.experiments.bam_abalone import (
 )
 from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING
 from evaluation.experiments.bam_scores import NAMES, Effort
+from pipeline.csv_lines import csv_lines
 from pipeline.errors import UsageError
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_cells import kept_arrays
@@ -42,6 +39,7 @@ from pipeline.reproduction.bam_rank_curves import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -120,14 +118,7 @@ def read_abalone(path: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     CorpusFormatError
         If it is no such table; the message names the line.
     """
-    if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            lines = [(reader.line_num, line) for line in reader if line]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise CorpusFormatError(f"{path}: no CSV of abalones: {error}") from error
+    lines = csv_lines(path, "abalones")
     if lines and lines[0][1][0].strip() not in SEXES:
         names = ["".join(filter(str.isalnum, name)).lower() for name in lines[0][1]]
         if names != [name.lower() for name in COLUMNS]:

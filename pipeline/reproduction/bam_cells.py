@@ -6,18 +6,17 @@ cells/<hash>/<name>.npz    one result: an estimate with its seconds, or arrays
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import numpy as np
 
 from corpora.content_hash import content_hash, of_array
-from corpora.files import atomic_write, remove_partial_files
+from corpora.files import remove_partial_files
 from evaluation.experiments.bam_scores import Score, timed
 from evaluation.marginal_estimate import MarginalDirection, MarginalEstimate, ParticlePath
-from models.saved import DAMAGE
 from pipeline.progress import Progress
+from pipeline.reproduction.kept_arrays import load_arrays, save_arrays
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
@@ -65,10 +64,10 @@ def kept_scores(
         for name, estimate in work.items():
             progress.update(0, name)
             path = place / f"{name}.npz"
-            score = _load(path, _score_of)
+            score = load_arrays(path, _score_of)
             if score is None:
                 score = timed(estimate)
-                _save(path, _arrays_of(score))
+                save_arrays(path, _arrays_of(score))
             scores[name] = score
             progress.update(1)
     return scores
@@ -82,10 +81,10 @@ def kept_arrays(
     def checked(arrays: Arrays) -> dict[str, NDArray[Any]]:
         return {name: arrays[name] for name in names}
 
-    found = _load(path, checked)
+    found = load_arrays(path, checked)
     if found is None:
         found = {name: np.asarray(array) for name, array in compute().items()}
-        _save(path, found)
+        save_arrays(path, found)
     return checked(found)
 
 
@@ -124,18 +123,3 @@ def _score_of(arrays: Arrays) -> Score:
         path,
     )
     return Score(estimate, float(arrays["seconds"]))
-
-
-def _save(path: Path, arrays: Arrays) -> None:
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
-    with atomic_write(path) as stream:
-        stream.write(content.getvalue())
-
-
-def _load(path: Path, made_of: Callable[[Arrays], T]) -> T | None:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return made_of(dict(archive))
-    except DAMAGE:
-        return None

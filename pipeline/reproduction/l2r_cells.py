@@ -7,7 +7,6 @@ cells/<hash>/<estimator>-<samples>-<repeat>.npz    what one run of an estimator 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from corpora.content_hash import content_hash, of_array
-from corpora.files import atomic_write, remove_partial_files
+from corpora.files import remove_partial_files
 from evaluation.experiments.l2r_scores import ESTIMATORS, Score, score, steps, warm_up
 from models import GammaPoissonTopics
-from models.saved import DAMAGE
 from pipeline.progress import Progress
+from pipeline.reproduction.kept_arrays import load_arrays, save_arrays
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
@@ -58,11 +57,11 @@ def cells_directory(
 def kept_topics(place: Path, train: Callable[[], GammaPoissonTopics]) -> GammaPoissonTopics:
     """The topics that were saved; trained, and saved, if there are none, or they are damaged."""
     names = ("topic_word", "shape", "probability")
-    saved = _load(place / "topics.npz", _topics_of)
+    saved = load_arrays(place / "topics.npz", _topics_of)
     if saved is not None:
         return saved
     topics = train()
-    _save(place / "topics.npz", {name: getattr(topics, name) for name in names})
+    save_arrays(place / "topics.npz", {name: getattr(topics, name) for name in names})
     return topics
 
 
@@ -86,13 +85,15 @@ def kept_scores(
         for cell in cells:
             progress.update(0, f"{cell.estimator}, {cell.n_samples:,} samples")
             path = cell_path(place, cell)
-            found = _load(path, lambda arrays: _score_of(arrays, documents.shape[0]))
+            found = load_arrays(path, lambda arrays: _score_of(arrays, documents.shape[0]))
             if found is None:
                 if cell.estimator not in is_warm:
                     warm_up(topics, documents, (cell.estimator,))
                     is_warm.add(cell.estimator)
                 found = score(topics, documents, cell, seed, n_jobs)
-                _save(path, {name: np.asarray(value) for name, value in found._asdict().items()})
+                save_arrays(
+                    path, {name: np.asarray(value) for name, value in found._asdict().items()}
+                )
             scores[cell] = found
             progress.update(steps(cell, documents))
     return scores
@@ -112,21 +113,6 @@ def _score_of(arrays: Arrays, n_docs: int) -> Score:
     if not found.log_likelihood.shape == found.standard_error.shape == (n_docs,):
         raise ValueError("not of these documents")
     return found
-
-
-def _save(path: Path, arrays: Arrays) -> None:
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
-    with atomic_write(path) as stream:
-        stream.write(content.getvalue())
-
-
-def _load(path: Path, made_of: Callable[[Arrays], T]) -> T | None:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return made_of(dict(archive))
-    except DAMAGE:
-        return None
 
 
 def _hash_of(counts: sparse.csr_array) -> str:
