@@ -87,7 +87,10 @@ class CellCounts:
             cells = np.stack(coordinates.coords, axis=1)
             found = cls(cells, _whole("X", coordinates.data), coordinates.shape)
         else:
-            array = np.asarray(X)
+            try:
+                array = np.asarray(X)
+            except ValueError as error:
+                raise ValueError(f"X must be an array of counts: {error}") from error
             _check_shape(array.shape, model)
             if array.dtype.kind not in "biuf":
                 raise ValueError(f"X must be an array of counts, found one of {array.dtype}")

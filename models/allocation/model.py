@@ -38,7 +38,7 @@ class AllocationModel(ReadyMade):
         If the graph has a cycle, a name is unknown, twice or missing, a cardinality is not a
         positive whole number, `a` or `b` is not positive, or a prior does not fit its table.
     TypeError
-        If a cardinality is not a whole number, or `a` or `b` not a number.
+        If a cardinality is not a whole number, `a` or `b` not a number, or parents are a string.
     """
 
     parents: Mapping[str, Sequence[str]]
@@ -62,6 +62,9 @@ class AllocationModel(ReadyMade):
     """The indices that are not visible, in the order of `parents`."""
 
     def __post_init__(self) -> None:
+        for name, of in self.parents.items():
+            if isinstance(of, str):
+                raise TypeError(f"parents of {name!r} must be a tuple of names: ({of!r},)")
         parents = {name: tuple(of) for name, of in self.parents.items()}
         cardinalities = {name: self.cardinalities.get(name, 0) for name in parents}
         visible = tuple(self.visible)

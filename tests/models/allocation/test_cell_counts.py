@@ -169,3 +169,8 @@ def test_another_shape_is_refused(given):
 def test_lists_that_are_refused(cells, counts, message):
     with pytest.raises(ValueError, match=message):
         CellCounts(cells, counts, (2, 3))
+
+
+def test_rows_of_unequal_length_are_no_array() -> None:
+    with pytest.raises(ValueError, match="X must be an array of counts"):
+        CellCounts.of([[1], [1, 2]], AllocationModel.nmf(2, 2, 2))
