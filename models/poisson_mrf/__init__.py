@@ -1,0 +1,1 @@
+"""Fixed-length Poisson Markov random fields."""

@@ -1,0 +1,55 @@
+"""The words of one document that depend on each other, in each topic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.kernel import kernel
+
+if TYPE_CHECKING:
+    from models.poisson_mrf.topics import Neighbours
+
+
+class DocumentEdges(NamedTuple):
+    """Φ of all topics among the U different words of a document; row k U + u is of word u."""
+
+    start: NDArray[np.int64]
+    """(K U + 1,), where rows begin."""
+    place: NDArray[np.int32]
+    """Which of the document's words, 0..U - 1, the row's word depends on."""
+    weight: NDArray[np.float64]
+    """Φ^k of the two."""
+
+
+@kernel
+def edges_within(
+    words: NDArray[np.int32], n_topics: int, neighbours: Neighbours, place_of: NDArray[np.int32]
+) -> DocumentEdges:
+    """The edges among `words` (U,), all different; `place_of` (V,) holds -1, before and after."""
+    n_unique, n_words = len(words), len(place_of)
+    for u in range(n_unique):
+        place_of[words[u]] = u
+    start = np.zeros(n_topics * n_unique + 1, dtype=np.int64)
+    for k in range(n_topics):
+        for u in range(n_unique):
+            row, n = k * n_words + words[u], 0
+            for entry in range(neighbours.start[row], neighbours.start[row + 1]):
+                n += place_of[neighbours.word[entry]] >= 0
+            start[k * n_unique + u + 1] = start[k * n_unique + u] + n
+    place = np.empty(start[-1], dtype=np.int32)
+    weight = np.empty(start[-1])
+    end = 0
+    for k in range(n_topics):
+        for u in range(n_unique):
+            row = k * n_words + words[u]
+            for entry in range(neighbours.start[row], neighbours.start[row + 1]):
+                other = place_of[neighbours.word[entry]]
+                if other >= 0:
+                    place[end], weight[end] = other, neighbours.weight[entry]
+                    end += 1
+    for u in range(n_unique):
+        place_of[words[u]] = -1
+    return DocumentEdges(start, place, weight)
