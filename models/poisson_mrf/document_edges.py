@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from models.poisson_mrf.topics import Neighbours
 
 
