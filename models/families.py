@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.lda.topics import LDATopics
+from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-Topics = LDATopics | GammaPoissonTopics
+Topics = LDATopics | GammaPoissonTopics | PoissonMRFMixture | PoissonMRFTopicModel
 
-FAMILIES: dict[str, type[LDATopics] | type[GammaPoissonTopics]] = {
+FAMILIES: dict[
+    str,
+    type[LDATopics]
+    | type[GammaPoissonTopics]
+    | type[PoissonMRFMixture]
+    | type[PoissonMRFTopicModel],
+] = {
     "lda": LDATopics,
     "gamma-poisson": GammaPoissonTopics,
+    "poisson-mrf-mixture": PoissonMRFMixture,
+    "poisson-mrf": PoissonMRFTopicModel,
 }
 
 
@@ -32,7 +41,7 @@ def arrays_of(topics: Topics, prefix: str = "") -> dict[str, NDArray[Any]]:
 
 
 def topics_of_arrays(family: str, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Topics:
-    """The model that `arrays_of` took apart; other arrays are passed over.
+    """The model that `arrays_of` took apart, to the bit; other arrays are passed over.
 
     Raises
     ------

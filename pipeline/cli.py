@@ -106,7 +106,12 @@ def build_parser() -> argparse.ArgumentParser:
         "topic-word weights and a file with alpha, WEIGHTS,FILE) or lda-c",
     )
     command.set_defaults(runner=_run_evaluate)
-    command = _command(commands, "topics", "top words and shares of a run's topics", TopicsSettings)
+    command = _command(
+        commands,
+        "topics",
+        "top words, shares and dependencies of words of a run's topics",
+        TopicsSettings,
+    )
     command.add_argument("run_name", metavar="RUN", help="name or path of a run")
     command.set_defaults(runner=_run_topics)
     command = _command(commands, "infer", "the topics of new texts", InferSettings)

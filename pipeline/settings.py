@@ -280,6 +280,18 @@ class TopicsSettings:
     """`python -m pipeline topics`."""
 
     words: int = setting(10, "words a topic", metavar="N")
+    dependencies: int = setting(
+        10, "of Poisson MRFs: strongest dependencies of each sign a topic; 0: none", metavar="N"
+    )
+    by: str = setting(
+        "weight",
+        "what these are sorted by; weight can be that of words that the topic hardly has; effect: "
+        "how much two words' counts go together",
+        choices=("weight", "effect"),
+    )
+    picture: str = setting(
+        "", "directory to draw them in, as a graph a topic: dependencies.svg, .png", metavar="DIR"
+    )
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
 
 

@@ -5,7 +5,7 @@ Tables hold A_L + log L! for θ with logsumexp θ = 0: 0 at all lengths where Φ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ def partition_table(
     lengths = np.arange(longest + 1)
     if not mrf.interactions.nnz:
         return np.zeros(longest + 1)
-    annealing = {
+    annealing: dict[str, Any] = {
         "n_samples": n_samples,
         "n_temperatures": n_temperatures,
         "seed": seed,

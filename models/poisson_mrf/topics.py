@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import softmax
 
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.field_scores import field_scores
+from models.poisson_mrf.topic_matrices import best_split
 from models.topics import TopicWords, checked_topic_word
 
 if TYPE_CHECKING:
@@ -68,7 +71,9 @@ class PoissonMRFTopics(TopicWords):
         n_topics = len(topic_word)
         if not (topic_word > 0).all():
             raise ValueError("topic_word must be positive: it is exp θ of finite θ")
-        topic_word /= topic_word.sum(axis=1, keepdims=True)
+        sums = topic_word.sum(axis=1, keepdims=True)
+        # Rows that sum to 1 stay as they are, to the bit, when a model is read back.
+        topic_word /= np.where(np.abs(sums - 1.0) > 1e-12, sums, 1.0)
         if not (vectors["half_length"] > 0).all():
             raise ValueError("half_length must be positive")
         prior = vectors["prior"]
@@ -141,6 +146,28 @@ class PoissonMRFTopics(TopicWords):
         beyond = self.log_partition[:, -1:] * growth / growth[:, :1]
         return np.concatenate([self.log_partition, beyond[:, 1:]], axis=1)
 
+    def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+        """What documents (D, V) have of each topic (D, K); rows sum to 1, and counts are rounded.
+
+        Raises
+        ------
+        ValueError
+            If `counts` has another number of words, or a value that is no count.
+        """
+        raise NotImplementedError
+
+    def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+        """The same: expected shares (D, K) of the topics in the tokens of documents."""
+        return self.transform(counts, n_jobs=n_jobs)
+
+    def _rounded(self, counts: Any) -> sparse.csr_array:
+        """`counts` (D, V) as int64 CSR in order, without zeros."""
+        documents = self._check_counts(counts).copy()
+        documents.data = np.rint(documents.data).astype(np.int64)
+        documents.sum_duplicates()
+        documents.eliminate_zeros()
+        return documents
+
     @property
     def word_share(self) -> Floats:
         """(V,), share of words in tokens as if they did not depend on each other; sums to 1."""
@@ -197,6 +224,23 @@ class PoissonMRFMixture(PoissonMRFTopics):
         share: Floats = self.prior / self.prior.sum()
         return share
 
+    def log_joint(self, counts: sparse.csr_array) -> Floats:
+        """(D, K), log of π_k times the probability of the tokens in order, given component k."""
+        found: Floats = np.log(self.component_share) + field_scores(self, counts)
+        return found
+
+    def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+        """Probability of each component given a document (D, K); counts are rounded.
+
+        Raises
+        ------
+        ValueError
+            If `counts` has another number of words, or a value that is no count.
+        """
+        del n_jobs
+        shares: Floats = softmax(self.log_joint(self._rounded(counts)), axis=1)
+        return shares
+
 
 class PoissonMRFTopicModel(PoissonMRFTopics):
     """Tokens of a document are shared out among fields.
@@ -211,6 +255,21 @@ class PoissonMRFTopicModel(PoissonMRFTopics):
     def alpha(self) -> Floats:
         """(K,), the prior of topics in a document."""
         return self.prior
+
+    def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+        """Expected shares (D, K) given how tokens are shared out at their best; counts are rounded.
+
+        (m_k + alpha_k) / (L + Σ alpha), with m of the topic matrix that `best_split` finds.
+
+        Raises
+        ------
+        ValueError
+            If `counts` has another number of words, or a value that is no count.
+        """
+        split = best_split(self, self._rounded(counts), n_jobs=n_jobs)
+        shares: Floats = split.lengths + self.alpha
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares
 
 
 def _checked_edges(

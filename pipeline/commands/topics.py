@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models import load_model
+from pipeline.dependency_picture import dependency_picture
 from pipeline.errors import UsageError
+from pipeline.pictures import write_pictures
 from pipeline.runs import RunDirectory, find_run
 from pipeline.topic_table import format_topics, topic_rows
 
@@ -15,16 +18,29 @@ if TYPE_CHECKING:
 
 
 def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:
-    """Top words and prevalence of each topic of a finished run."""
+    """Top words, prevalence and dependencies of each topic of a finished run."""
     if settings.words < 1:
         raise UsageError(f"--words must be at least 1, found {settings.words}")
+    if settings.dependencies < 0:
+        raise UsageError(
+            f"--dependencies must be at least 1, or 0 to show none, found {settings.dependencies}"
+        )
+    if settings.picture and not settings.dependencies:
+        raise UsageError("--picture draws dependencies: --dependencies must be at least 1 for it")
     run = find_run(settings.runs, run_name)
-    return {"run": run.path.name, "topics": topic_rows(finished_model(run), settings.words)}
+    model = finished_model(run)
+    rows = topic_rows(model, settings.words, settings.dependencies, settings.by)
+    result = {"run": run.path.name, "topics": rows}
+    if settings.picture:
+        result["pictures"] = _draw(model, rows, run.path.name, Path(settings.picture))
+    return result
 
 
 def print_topics(result: dict[str, Any]) -> None:
     """A table for people."""
     print(format_topics(result["topics"]))
+    if "pictures" in result:
+        print(f"pictures: {', '.join(result['pictures'])}")
 
 
 def finished_model(run: RunDirectory) -> SavedModel:
@@ -41,3 +57,28 @@ def finished_model(run: RunDirectory) -> SavedModel:
             f"`python -m pipeline train --runs {run.path.parent} --run {run.path.name}`"
         )
     return load_model(run.model_path)
+
+
+def _draw(
+    model: SavedModel, rows: list[dict[str, Any]], run_name: str, directory: Path
+) -> list[str]:
+    """Write the picture of dependencies; the paths of its files.
+
+    Raises
+    ------
+    UsageError
+        If there are none to draw.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    if not any(row.get("positive") or row.get("negative") for row in rows):
+        why = (
+            "its penalty was too large for any"
+            if "positive" in rows[0]
+            else "only Poisson MRFs have them"
+        )
+        raise UsageError(f"--picture: no words of run {run_name!r} depend on each other: {why}")
+    write_pictures({}, directory)  # no directory is made in vain if matplotlib is missing
+    directory.mkdir(parents=True, exist_ok=True)
+    drawn = {"dependencies": dependency_picture(model, rows)}
+    return [str(path) for path in write_pictures(drawn, directory)]

@@ -1,0 +1,134 @@
+"""`log_partition`: what the probabilities of a fixed-length Poisson MRF are divided by."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scipy.special import gammaln, logsumexp
+
+from evaluation.lda.weights import log_mean_of
+from evaluation.partition_estimate import PartitionEstimate
+from evaluation.poisson_mrf.exact_partition import MAX_STATES, exact_log_partition
+from evaluation.poisson_mrf.partition_bound import upper_bound
+from models.allocation.particles import check_whole
+from models.poisson_mrf.annealed_partition import annealed_log_weights
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from evaluation.partition_estimate import PartitionDirection
+
+logger = logging.getLogger(__name__)
+
+PARTITION_METHODS = ("exact", "ais", "upper-bound")
+
+
+def log_partition(
+    mrf: FixedLengthPoissonMRF,
+    length: int,
+    method: str = "ais",
+    *,
+    n_samples: int = 100,
+    n_temperatures: int = 100,
+    max_states: int = MAX_STATES,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> PartitionEstimate:
+    """A_L, the log-partition function of a fixed-length Poisson MRF.
+
+        A_L = log Σ_x exp(θ·x + ω(L) x·Φx - Σ_s log x_s!)  over all x of L tokens
+
+    (Inouye et al. 2015, eq. 3). It is that of the model as it is given, with θ not normalised:
+    `mrf.log_weight(counts) - log_partition` is the log-probability of a bag. That of no token is 0
+    and that of one is logsumexp θ, by every method.
+
+    Parameters
+    ----------
+    mrf : FixedLengthPoissonMRF
+    length : int
+        L, the number of tokens.
+    method : {"exact", "ais", "upper-bound"}
+        "exact" sums over all x, far beyond toys where words depend on few others; "ais" is annealed
+        importance sampling (Sec. 2.1); "upper-bound" costs next to nothing.
+    n_samples, n_temperatures : int
+        Of "ais": chains, and distributions on the path of each, both ends included.
+    max_states : int
+        Terms that "exact" may sum over; what needs more is refused before it starts.
+    random_state : int, Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads, over the samples; None is 1, -1 every core.
+
+    Returns
+    -------
+    PartitionEstimate
+
+    Raises
+    ------
+    PartitionCostError
+        If the exact value has more than `max_states` terms: a ValueError.
+    TypeError
+        If `mrf` is no FixedLengthPoissonMRF, or a number is not whole.
+    ValueError
+        If `length` is negative, or a setting is out of its range.
+    """
+    if method not in PARTITION_METHODS:
+        raise ValueError(f"method must be one of {PARTITION_METHODS}, found {method!r}")
+    if not isinstance(mrf, FixedLengthPoissonMRF):
+        raise TypeError(
+            f"mrf must be a FixedLengthPoissonMRF, found {type(mrf).__name__}: of a model of "
+            "several fields, take one of its fields"
+        )
+    for name, value, least in (
+        ("length", length, 0),
+        ("n_samples", n_samples, 1),
+        ("n_temperatures", n_temperatures, 2),
+        ("max_states", max_states, 1),
+    ):
+        check_whole(name, value, least)
+    seed = seed_from(random_state)
+    if length <= 1:  # one token has no other that it could depend on
+        known = float(logsumexp(mrf.node)) if length else 0.0
+        return PartitionEstimate(known, 0.0, method, "exact", length)
+    if method == "ais":
+        return _annealed(mrf, length, n_samples, n_temperatures, seed, n_jobs)
+    direction: PartitionDirection
+    if method == "exact":
+        found, direction = exact_log_partition(mrf, length, max_states=max_states), "exact"
+    else:
+        found, direction = upper_bound(mrf, length), "upper bound"
+    return PartitionEstimate(found, 0.0, method, direction, length)
+
+
+def _annealed(
+    mrf: FixedLengthPoissonMRF,
+    length: int,
+    n_samples: int,
+    n_temperatures: int,
+    seed: int,
+    n_jobs: int | None,
+) -> PartitionEstimate:
+    """By annealing from the multinomial that is left where Φ = 0."""
+    log_weights = annealed_log_weights(
+        mrf, length, n_samples=n_samples, n_temperatures=n_temperatures, seed=seed, n_jobs=n_jobs
+    )
+    log_mean, error, size = log_mean_of(log_weights)
+    estimate = PartitionEstimate(
+        log_mean + float(length * logsumexp(mrf.node) - gammaln(length + 1.0)),
+        error,
+        "ais",
+        "unbiased",
+        length,
+        size,
+        n_samples,
+    )
+    if estimate.is_unsure:
+        logger.warning(
+            "the weights of %d samples of %d tokens are worth %.1f: the estimate is most likely "
+            "too low, by more than its standard error says; take more temperatures",
+            n_samples,
+            length,
+            size,
+        )
+    return estimate

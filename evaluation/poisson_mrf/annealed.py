@@ -1,0 +1,124 @@
+"""Annealed importance sampling of which field each token is of (Neal 2001).
+
+The path of distributions f_t is that of `models.poisson_mrf.assignment_kernel`: at t = 0 tokens are
+independent and the sum of f_0 over all topics is Z_0 = ∏_l Σ_k φ[k, j_l] alpha_k; at t = 1 it is
+p(document) (Σalpha)_L. Topics are drawn from f_0, and for each next temperature t' the weight is
+multiplied by f_t'(topics) / f_t(topics), the first time before anything is swept, and the topics
+are swept at t'. The mean weight times Z_0 / (Σalpha)_L is p(document) in expectation.
+
+That is what the model says if its partition functions are those of its table. They are estimates,
+one for each topic and length: what they are off by is not in the standard error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.lda.annealed_bounds import temperatures_for
+from evaluation.lda.by_document import Score, sample_documents
+from evaluation.lda.weights import log_mean_of
+from models.kernel import kernel
+from models.poisson_mrf.assignment_kernel import (
+    FieldArrays,
+    document_of,
+    field_arrays,
+    log_ratio,
+    state_of,
+    sweep,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from evaluation.estimate import LikelihoodEstimate
+    from models.poisson_mrf.topics import PoissonMRFTopicModel
+
+    Floats = NDArray[np.float64]
+
+DEFAULT_CHAINS = 20
+DEFAULT_TEMPERATURES = 200
+"""With 10 topics of 10,000 edges each, and abstracts of 50 tokens, 20 chains of 200 temperatures
+had a standard error of 0.16 nats and 13 effective samples (medians), 100 temperatures 0.24 and 10.
+Temperatures are those of LDA: with more of them near 1, for the sake of Φ, or another scale, errors
+were not smaller."""
+
+
+def annealed(
+    topics: PoissonMRFTopicModel,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    n_temperatures: int = DEFAULT_TEMPERATURES,
+) -> LikelihoodEstimate:
+    """The mean weight of `n_samples` chains, 20 by default; unbiased for p with any number.
+
+    p is that of the tokens in order, given the model's table of partition functions. Standard
+    error and effective sample size are those of the mean of independent weights (`log_mean_of`).
+
+    Parameters
+    ----------
+    n_temperatures : int
+        From 0 to 1, both included. The variance of log-weights falls about as 1 / this.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are fewer than two temperatures.
+    """
+    if isinstance(n_temperatures, bool) or not isinstance(n_temperatures, (int, np.integer)):
+        raise TypeError(f"n_temperatures must be an integer, found {n_temperatures!r}")
+    if n_temperatures < 2:
+        raise ValueError(f"n_temperatures must be at least 2, found {n_temperatures}")
+    n_chains = n_samples or DEFAULT_CHAINS
+    longest = int(np.asarray(counts.sum(axis=1)).max(initial=1))
+    fields = field_arrays(topics, longest)
+    alpha_sum = float(topics.alpha.sum())
+
+    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
+        n_tokens = int(n.sum())
+        temperatures = temperatures_for(n_temperatures, n_tokens, topics.alpha)
+        mean = log_mean_of(log_weights(words, n, fields, temperatures, n_chains, rng))
+        constant = n @ np.log(fields.word_topic[words] @ (topics.alpha / alpha_sum))
+        constant -= np.log1p(np.arange(n_tokens) / alpha_sum).sum()
+        return Score(
+            float(constant + mean.log_mean), mean.standard_error, mean.effective_sample_size
+        )
+
+    return sample_documents(
+        counts,
+        sampler,
+        method="annealed-importance-sampling",
+        direction="unbiased",
+        n_samples=n_chains,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+
+
+@kernel
+def log_weights(
+    words: NDArray[np.int32],
+    n: NDArray[np.int64],
+    fields: FieldArrays,
+    temperatures: Floats,
+    n_chains: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Logarithms of the weights (n_chains,) of independent chains from t = 0 to t = 1.
+
+    `temperatures` (T,) increase from 0 to 1.
+    """
+    place_of = np.full(len(fields.word_topic), -1, dtype=np.int32)
+    document = document_of(words, n, fields, place_of)
+    result = np.zeros(n_chains)
+    for chain in range(n_chains):
+        state = state_of(document, np.full(len(document.word_of), -1, dtype=np.int32))
+        for s in range(len(temperatures) - 1):
+            sweep(document, state, temperatures[s], rng)
+            result[chain] += log_ratio(document, state, temperatures[s], temperatures[s + 1])
+    return result

@@ -1,0 +1,299 @@
+"""The exact log-probability of documents under topic models of Poisson MRFs: a sum over matrices.
+
+Tokens of one word are alike, so that what is summed over is how many of the x_s tokens of each word
+s each topic has, Z (U, K), not the topic of each token. Divided by the number of arrangements of
+the document (see `models.poisson_mrf.assignment_kernel`),
+
+    p(j | L) = Σ_Z ∏_s x_s! ∏_k φ[k, s]^z_sk / z_sk! · ∏_k (alpha_k)_{m_k} / (Σalpha)_L
+               · exp Σ_k [ω_k(m_k) z_k·Φ^k z_k - Ã^k_{m_k}]
+
+Words without an edge to another of the document, in no topic, count by their topics' totals c only:
+their part of the sum is the coefficients of ∏_l Σ_k φ[k, j_l] y_k, one for each c (K,). The rows of
+the others, which are tied, are enumerated, and for each of these matrices all c are gone through.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import betaln, comb, gammaln
+
+from evaluation.estimate import LikelihoodEstimate
+from evaluation.lda.by_document import for_documents
+from evaluation.lda.exact import MAX_MEMORY, MAX_SECONDS, ExactCostError
+from models.kernel import kernel
+from models.parallel import effective_n_jobs
+
+if TYPE_CHECKING:
+    from models.poisson_mrf.topics import PoissonMRFTopicModel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SECONDS_A_TERM = 10e-9
+"""For each topic, matrix of the tied words and totals of the others; it serves to refuse only."""
+
+
+def exact(
+    topics: PoissonMRFTopicModel,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    max_memory: int = MAX_MEMORY,
+) -> LikelihoodEstimate:
+    """Log-probability of each document's tokens in order: nothing is sampled.
+
+    It is exact given the model's table of partition functions, which are estimates themselves.
+
+    For K topics and a document of which l tokens are of words that are tied to no other of its
+    words, it takes time in proportion to ∏_s binom(x_s+K-1, K-1) over the tied words, times
+    K binom(l+K-1, K-1), and 24 (K + 2) bytes times the last binomial coefficient.
+
+    Parameters
+    ----------
+    max_memory : int
+        Bytes for all documents that are computed at the same time.
+
+    Raises
+    ------
+    ExactCostError
+        If a document needs more memory than that, or an estimated time above an hour.
+    """
+    del n_samples, seed
+    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
+        raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
+    if max_memory < 1:
+        raise ValueError(f"max_memory must be positive, found {max_memory}")
+    n_docs = counts.shape[0]
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    edges = _any_edge(topics)
+    _check_affordable(topics, counts, edges, max_memory // effective_n_jobs(n_jobs))
+    longest = int(n_tokens.max()) if n_docs else 0
+    log_partition = topics.log_partition_to(max(longest, 1))
+    log_likelihood = np.zeros(n_docs)
+
+    def work(d: int, words: NDArray[np.int32], n: Ints, _: Any) -> None:
+        tied = _is_tied(edges, words)
+        log_likelihood[d] = _log_probability(topics, log_partition, words, n, tied)
+
+    for_documents(counts, 0, n_jobs, work)
+    return LikelihoodEstimate(
+        log_likelihood=log_likelihood,
+        standard_error=np.zeros(n_docs),
+        n_tokens=n_tokens,
+        method="exact",
+        convention="sequence",
+        direction="exact",
+    )
+
+
+def _any_edge(topics: PoissonMRFTopicModel) -> sparse.csr_array:
+    """(V, V), where any topic has an edge."""
+    rows, columns = topics.edge_words.T
+    both = (np.concatenate([rows, columns]), np.concatenate([columns, rows]))
+    shape = (topics.n_words, topics.n_words)
+    return sparse.csr_array((np.ones(len(both[0])), both), shape=shape)
+
+
+def _is_tied(edges: sparse.csr_array, words: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(U,), which words have an edge to another of them."""
+    if not len(words):
+        return np.zeros(0, dtype=bool)
+    return np.asarray(edges[words][:, words].sum(axis=1)).ravel() > 0
+
+
+def _check_affordable(
+    topics: PoissonMRFTopicModel, counts: sparse.csr_array, edges: sparse.csr_array, memory: int
+) -> None:
+    K = topics.n_topics
+    n_bytes, seconds = np.zeros(counts.shape[0]), np.zeros(counts.shape[0])
+    for d in range(counts.shape[0]):
+        entries = slice(counts.indptr[d], counts.indptr[d + 1])
+        n, tied = counts.data[entries], _is_tied(edges, counts.indices[entries])
+        n_untied = int(n[~tied].sum())
+        log_matrices = sum(_log_n_shares(m, K) for m in n[tied])
+        with np.errstate(over="ignore"):
+            matrices, totals = np.exp(log_matrices), np.exp(_log_n_shares(n_untied, K))
+            n_bytes[d] = 24 * (K + 2) * totals + 8 * K * tied.sum() ** 2
+            seconds[d] = K * SECONDS_A_TERM * matrices * (totals + n_untied + 1)
+            seconds[d] += 10 * K * SECONDS_A_TERM * totals * n_untied  # the totals' own weights
+    instead = "use annealed-importance-sampling"
+    for values, most, limit in (
+        (n_bytes, memory, f"{memory} is what max_memory gives a thread, in bytes: {instead}"),
+        (seconds, MAX_SECONDS, f"the limit is {MAX_SECONDS:.0f} seconds: {instead}"),
+    ):
+        if len(values) and values.max() > most:
+            d = int(values.argmax())
+            n_tokens = int(counts.data[counts.indptr[d] : counts.indptr[d + 1]].sum())
+            raise ExactCostError(limit, d, n_tokens, K, float(n_bytes[d]), float(seconds[d]))
+
+
+def _log_n_shares(n: Any, n_topics: int) -> float:
+    """Logarithm of binom(n + K - 1, K - 1): how many ways there are to share n among K topics."""
+    return float(-np.log(n + n_topics) - betaln(n + 1.0, n_topics))
+
+
+class Shares(NamedTuple):
+    """Ways to share out tokens among K topics, with the logarithm of each one's weight."""
+
+    n: Ints
+    """(S, K)."""
+    log_weight: Floats
+    """(S,)."""
+
+
+def _shares_of_one(n: int, log_topic: Floats) -> Shares:
+    """Of n tokens of one word: n! / ∏ z_k! · ∏ φ_k^z_k, with log φ (K,)."""
+    ways = np.zeros((1, 0), dtype=np.int64)
+    left = np.array([n])
+    for _ in range(len(log_topic) - 1):
+        repeat = left + 1
+        first = np.repeat(np.cumsum(repeat) - repeat, repeat)
+        of_next = np.arange(repeat.sum()) - first
+        ways = np.column_stack([np.repeat(ways, repeat, axis=0), of_next])
+        left = np.repeat(left, repeat) - of_next
+    ways = np.column_stack([ways, left])
+    return Shares(ways, gammaln(n + 1.0) - gammaln(ways + 1.0).sum(axis=1) + ways @ log_topic)
+
+
+def _shares_of_all(log_topic: Floats) -> Shares:
+    """Of L tokens, by totals: coefficients of ∏_l Σ_k φ_k,l y_k, with log φ (L, K)."""
+    n_tokens, n_topics = log_topic.shape
+    choose = comb(np.arange(n_tokens + n_topics)[:, None], np.arange(n_topics))
+    choose = np.minimum(choose, 2.0**62).astype(np.int64)  # those that are used are smaller
+
+    def place(n: Ints) -> Ints:
+        """(S,) different numbers from 0 for rows of one sum: stars and bars, colexicographic."""
+        bars = np.cumsum(n[:, :-1], axis=1) + np.arange(n_topics - 1)
+        numbers: Ints = choose[bars, np.arange(1, n_topics)].sum(axis=1, dtype=np.int64)
+        return numbers
+
+    n, log_weight = np.zeros((1, n_topics), dtype=np.int64), np.zeros(1)
+    for token in range(n_tokens):
+        size = choose[token + n_topics, n_topics - 1]
+        next_n = np.empty((size, n_topics), dtype=np.int64)
+        next_weight = np.full(size, -np.inf)
+        for k in range(n_topics):
+            raised = n.copy()
+            raised[:, k] += 1
+            at = place(raised)
+            next_n[at] = raised
+            next_weight[at] = np.logaddexp(next_weight[at], log_weight + log_topic[token, k])
+        n, log_weight = next_n, next_weight
+    return Shares(n, log_weight)
+
+
+def _log_probability(
+    topics: PoissonMRFTopicModel,
+    log_partition: Floats,
+    words: NDArray[np.int32],
+    n: Ints,
+    tied: NDArray[np.bool_],
+) -> float:
+    """Of one document, with `n` (U,) tokens of each of the `words` (U,), of which some are tied."""
+    K, length = topics.n_topics, int(n.sum())
+    log_topic = np.log(topics.topic_word[:, words].T)
+    untied = _shares_of_all(np.repeat(log_topic[~tied], n[~tied], axis=0))
+    rows = [_shares_of_one(int(m), row) for m, row in zip(n[tied], log_topic[tied], strict=True)]
+    start = np.cumsum([0] + [len(row.n) for row in rows])
+    of_rows = Shares(
+        np.concatenate([np.zeros((0, K), dtype=np.int64)] + [row.n for row in rows]),
+        np.concatenate([np.zeros(0)] + [row.log_weight for row in rows]),
+    )
+    phi = np.zeros((K, len(rows), len(rows)))
+    for k in range(K):
+        phi[k] = topics.fields[k].interactions[words[tied]][:, words[tied]].toarray()
+    lengths = np.arange(length + 1)
+    # log (alpha_k)_m / (Σalpha)^m - Ã_m, and what is left of (Σalpha)_L.
+    alpha, alpha_sum = topics.alpha[:, None], topics.alpha.sum()
+    of_length = np.zeros((K, length + 1))
+    of_length[:, 1:] = np.cumsum(np.log((alpha + lengths[:-1]) / alpha_sum), axis=1)
+    of_length -= log_partition[:, : length + 1]
+    weight = 1.0 / (1.0 + (lengths / topics.half_length[:, None]) ** 2)
+    found = log_sum_of_matrices(start, of_rows, untied, phi, of_length, weight)
+    return float(found - np.log1p(lengths[:-1] / alpha_sum).sum())
+
+
+@kernel
+def log_sum_of_matrices(
+    start: Ints, rows: Shares, untied: Shares, phi: Floats, of_length: Floats, weight: Floats
+) -> float:
+    """Logarithm of the sum over all ways to share out each of T rows, and over `untied`.
+
+    Ways of row r are start[r] to start[r + 1] of `rows`; `phi` is (K, T, T), `of_length` and
+    `weight`, ω, are (K, L + 1). A term is the product of the weights of the ways, and of
+    exp(of_length_k(m_k) + ω_k(m_k) Q_k) over topics.
+    """
+    n_rows, n_topics = len(start) - 1, len(phi)
+    way = np.empty(n_rows, dtype=np.int64)
+    n = np.zeros((n_rows + 1, n_topics), dtype=np.int64)
+    pairs = np.zeros((n_rows + 1, n_topics))
+    log_weight = np.zeros(n_rows + 1)
+    gain = np.empty((n_topics, of_length.shape[1]))
+    term = np.empty(len(untied.log_weight))
+    largest, total = -np.inf, 0.0
+    depth = 0
+    if n_rows > 0:
+        way[0] = start[0] - 1
+    while depth >= 0:
+        if depth < n_rows:
+            way[depth] += 1
+            if way[depth] == start[depth + 1]:
+                depth -= 1
+                continue
+            _take_row(depth, way, rows, phi, n, pairs)
+            log_weight[depth + 1] = log_weight[depth] + rows.log_weight[way[depth]]
+            depth += 1
+            if depth < n_rows:
+                way[depth] = start[depth] - 1
+            continue
+        _fill_terms(n[depth], pairs[depth], untied, of_length, weight, gain, term)
+        term += log_weight[depth]
+        highest = term.max()
+        if highest > largest:
+            total *= np.exp(largest - highest)
+            largest = highest
+        total += np.exp(term - largest).sum()
+        depth -= 1
+    return float(largest + np.log(total))
+
+
+@kernel
+def _take_row(r: int, way: Ints, rows: Shares, phi: Floats, n: Ints, pairs: Floats) -> None:
+    """Totals and Q of topics, n[r + 1] and pairs[r + 1], with row r shared out in its way."""
+    for k in range(len(phi)):
+        chosen, inner = rows.n[way[r], k], 0.0
+        for before in range(r):
+            inner += phi[k, r, before] * rows.n[way[before], k]
+        n[r + 1, k] = n[r, k] + chosen
+        pairs[r + 1, k] = pairs[r, k] + 2.0 * chosen * inner
+
+
+@kernel
+def _fill_terms(
+    n: Ints,
+    pairs: Floats,
+    untied: Shares,
+    of_length: Floats,
+    weight: Floats,
+    gain: Floats,
+    term: Floats,
+) -> None:
+    """Logarithms of what is added up over untied words, when tied ones come to n and Q (K,).
+
+    `term` (S,) is filled, and `gain` (K, L + 1) where it is needed.
+    """
+    n_left = untied.n[0].sum()
+    for k in range(len(n)):
+        for m in range(n[k], n[k] + n_left + 1):
+            gain[k, m] = of_length[k, m] + weight[k, m] * pairs[k]
+    for s in range(len(term)):
+        value = untied.log_weight[s]
+        for k in range(len(n)):
+            value += gain[k, n[k] + untied.n[s, k]]
+        term[s] = value

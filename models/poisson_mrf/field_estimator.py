@@ -1,0 +1,248 @@
+"""What trainers of models of Poisson MRFs have in common: rounds, and the settings of fields."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.utils.validation import check_is_fitted
+
+from models.estimator import TopicEstimator
+from models.parallel import effective_n_jobs
+from models.poisson_mrf.field_fitting import FieldSettings, FittedFields, fit_fields
+from models.poisson_mrf.field_state import PoissonMRFState, PoissonMRFStep
+from models.poisson_mrf.partition_table import PARTITIONS
+from models.poisson_mrf.topic_matrices import single_topic_scores
+from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+KMEANS_STARTS = 10
+REFILL = 10
+"""Documents that a cluster without any is given."""
+
+
+class FieldEstimator(TopicEstimator):
+    """Base of estimators that share documents out among topics and fit a field to each share."""
+
+    penalty: float
+    length_scale: float
+    smoothing: float
+    partition: str
+    n_samples: int
+    n_temperatures: int
+    n_iter: int
+    tolerance: float
+    random_state: Any
+    state_: PoissonMRFState
+
+    _kind: ClassVar[type[PoissonMRFMixture] | type[PoissonMRFTopicModel]]
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn topics from counts `X` (D, V), CSR or dense; fractions are rounded.
+
+        Raises
+        ------
+        ValueError
+            If a setting is out of its range, or `X` holds a negative count, NaN or infinity, or
+            fewer documents with a token than there are topics.
+        """
+        for _ in self.iterate(X, y):
+            pass
+        return self
+
+    def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[PoissonMRFStep]:
+        """Train as `fit` does, yielding after each round; `topics_` and `state_` are then current.
+
+        `state`, of an earlier run on the same data with the same settings, is where training goes
+        on, to the same bits as if it had not been interrupted. It is trained further in place.
+        """
+        del y
+        counts = self._begin(X, state)
+        state = self.state_
+        while state.stage != "done":
+            stage = state.stage
+            self._round(counts)
+            state.n_rounds += 1
+            state.n_documents += counts.shape[0]
+            yield PoissonMRFStep(
+                stage, state.n_rounds, state.n_documents, float(state.n_rounds), state.objective
+            )
+
+    def resume(self, X: Any, state: Any) -> Self:
+        """Become fitted by taking over the state of an earlier run on the same data `X`.
+
+        None is the state before the first round.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        """
+        self._begin(X, state)
+        return self
+
+    @property
+    def n_iter_(self) -> int:
+        """Rounds made, in all stages."""
+        check_is_fitted(self, "state_")
+        return self.state_.n_rounds
+
+    @property
+    def topics_(self) -> PoissonMRFMixture | PoissonMRFTopicModel:
+        """What was learned; made anew at each call."""
+        check_is_fitted(self, "state_")
+        return self.state_.model(self._kind)
+
+    def check_settings(self) -> None:
+        """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
+        lowest = {"n_topics": 1, "n_iter": 1, "n_samples": 1, "n_temperatures": 2}
+        self._check_integers(lowest, ())
+        for name in ("penalty", "length_scale", "smoothing", "tolerance"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(
+                value, (int, float, np.integer, np.floating)
+            ):
+                raise TypeError(f"{name} must be a number, found {value!r}")
+            if math.isnan(value) or value < 0 or (value == 0 and name != "tolerance"):
+                raise ValueError(f"{name} must be positive, found {value}")
+        if not math.isfinite(self.smoothing):
+            raise ValueError(f"smoothing must be finite, found {self.smoothing}")
+        if self.partition not in PARTITIONS:
+            raise ValueError(f"partition must be one of {PARTITIONS}, found {self.partition!r}")
+        effective_n_jobs(self.n_jobs)
+
+    def _begin(self, X: Any, state: Any) -> sparse.csr_array:
+        """Set `state_`, to `state` if there is one; returns the data as rounds take them."""
+        self.check_settings()
+        counts = rounded(self._check_counts(X, reset=True))
+        n_filled = int((counts.sum(axis=1) > 0).sum())
+        if n_filled < self.n_topics:
+            raise ValueError(
+                f"{self.n_topics} topics need as many documents with a token, found n_samples = "
+                f"{n_filled}"
+            )
+        if state is None:
+            state = self._first_state(counts, seed_from(self.random_state))
+        elif state.topic_word.size and state.topic_word.shape != (self.n_topics, counts.shape[1]):
+            raise ValueError(
+                f"the state is of {state.topic_word.shape[0]} topics and "
+                f"{state.topic_word.shape[1]} words, n_topics is {self.n_topics}, and the data "
+                f"have {counts.shape[1]} words"
+            )
+        self.state_ = state
+        return counts
+
+    def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
+        """Where training of documents `counts` (D, V) begins."""
+        raise NotImplementedError
+
+    def _round(self, counts: sparse.csr_array) -> None:
+        """Fit fields to the shares, and share out again."""
+        raise NotImplementedError
+
+    def _fit_fields(
+        self, parts: Sequence[sparse.csr_array], longest: int, *, interacting: bool
+    ) -> FittedFields:
+        """Fields of the parts, of single words or as the penalty has them."""
+        settings = FieldSettings(
+            self.penalty if interacting else math.inf,
+            self.length_scale,
+            self.smoothing,
+            self.partition,
+            self.n_samples,
+            self.n_temperatures,
+        )
+        before = self.state_.regressions(settings.penalty, self.smoothing) if interacting else None
+        fitted = fit_fields(
+            parts, longest, settings, before=before, seed=self.state_.seed, n_jobs=self.n_jobs
+        )
+        if interacting:
+            self.state_.keep_regressions(fitted)
+        return fitted
+
+    def _next_stage(self, stages: Sequence[str]) -> None:
+        """Go on to the stage after this one; without interactions "fields" is left out."""
+        state = self.state_
+        after = [*stages, "done"][stages.index(state.stage) + 1]
+        if after == "fields" and math.isinf(self.penalty):
+            after = "done"
+        state.stage, state.stage_rounds, state.objective = after, 0, -np.inf
+
+    def _cluster_round(self, counts: sparse.csr_array, stages: Sequence[str]) -> None:
+        """Hard EM: a field for each cluster, then each document to the field it is likeliest in.
+
+        A round that makes the documents less probable is undone and ends the stage, as does one
+        that moves no document.
+        """
+        state, labels = self.state_, self.state_.assignment
+        longest = int(counts.sum(axis=1).max())
+        before = replace(state)
+        parts = [sparse.csr_array(counts[labels == k]) for k in range(self.n_topics)]
+        fitted = self._fit_fields(parts, longest, interacting=state.stage == "fields")
+        sizes = np.bincount(labels, minlength=self.n_topics).astype(np.float64)
+        model = PoissonMRFMixture.of_fields(fitted.fields, fitted.log_partition, sizes)
+        scores = single_topic_scores(model, counts)
+        objective = float(scores.max(axis=1).sum())
+        found = filled(scores.argmax(axis=1), scores)
+        state.stage_rounds += 1
+        gain = objective - before.objective
+        if gain < 0:  # of finite ones: the first gain of a stage is infinite
+            state.__dict__.update(vars(before))
+            state.stage_rounds += 1
+        else:
+            state.keep_model(model)
+            state.objective = objective
+        is_small = gain <= self.tolerance * abs(objective)
+        if is_small or np.array_equal(found, labels) or state.stage_rounds >= self.n_iter:
+            self._next_stage(stages)
+        else:
+            state.assignment = found
+
+
+def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> NDArray[np.int64]:
+    """(D,), clusters of documents by k-means on their counts (Inouye et al. 2015, Sec. 4)."""
+    kmeans = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed % 2**32)
+    labels = kmeans.fit(counts.astype(np.float64)).labels_.astype(np.int64)
+    n_tokens = np.asarray(counts.sum(axis=1)).ravel()
+    # The nearest documents of a cluster without tokens, in the order that they come in.
+    return filled(labels, np.repeat(n_tokens[:, None], n_clusters, axis=1).astype(np.float64))
+
+
+def filled(labels: NDArray[np.int64], scores: Floats) -> NDArray[np.int64]:
+    """Labels (D,) with the ten documents of the highest score in a cluster that has none.
+
+    They are taken from clusters that keep one at least.
+    """
+    labels = labels.copy()
+    n_clusters = scores.shape[1]
+    for k in range(n_clusters):
+        if (labels == k).any():
+            continue
+        sizes = np.bincount(labels, minlength=n_clusters)
+        n_given = 0
+        for d in np.argsort(-scores[:, k], kind="stable"):
+            if sizes[labels[d]] > 1 and n_given < REFILL:
+                sizes[labels[d]] -= 1
+                labels[d] = k
+                n_given += 1
+    return labels
+
+
+def rounded(counts: sparse.csr_array) -> sparse.csr_array:
+    """Counts (D, V) as int64 without zeros, fractions to the nearest whole number."""
+    found = sparse.csr_array(
+        (np.rint(counts.data).astype(np.int64), counts.indices, counts.indptr), shape=counts.shape
+    )
+    found.eliminate_zeros()
+    return found

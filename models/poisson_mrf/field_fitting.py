@@ -1,0 +1,92 @@
+"""Fields of topics from the tokens of each, with their partition functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.poisson_mrf.node_regressions import fit_nodes
+from models.poisson_mrf.partition_table import partition_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scipy import sparse
+
+    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+    from models.poisson_mrf.node_regressions import NodeRegressions
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FieldSettings:
+    """How fields are fitted; see `LPMRFMixture`."""
+
+    penalty: float
+    length_scale: float
+    smoothing: float
+    partition: str
+    n_samples: int
+    n_temperatures: int
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFields:
+    """K fields."""
+
+    regressions: tuple[NodeRegressions, ...]
+    fields: tuple[FixedLengthPoissonMRF, ...]
+    log_partition: Floats
+    """(K, M + 1), A_L + log L!."""
+
+
+def fit_fields(
+    parts: Sequence[sparse.csr_array],
+    longest: int,
+    settings: FieldSettings,
+    *,
+    before: Sequence[NodeRegressions] | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> FittedFields:
+    """A field for each of K matrices of counts (D, V), from its rows that hold a token.
+
+    Parameters
+    ----------
+    parts : sequence of CSR (D, V)
+        The tokens of each topic; each has some.
+    longest : int
+        M, of the tables.
+    before : sequence of NodeRegressions, optional
+        Of each topic, to start from.
+    """
+    regressions, fields = [], []
+    table = np.zeros((len(parts), longest + 1))
+    for k, part in enumerate(parts):
+        length = np.asarray(part.sum(axis=1)).ravel()
+        found = fit_nodes(
+            part[length > 0],
+            settings.penalty,
+            smoothing=settings.smoothing,
+            start=None if before is None else before[k],
+            n_jobs=n_jobs,
+        )
+        mean_length = float(length[length > 0].mean())
+        field = found.field(settings.length_scale * mean_length)
+        table[k] = partition_table(
+            field,
+            longest,
+            settings.partition,
+            mean_length=mean_length,
+            n_samples=settings.n_samples,
+            n_temperatures=settings.n_temperatures,
+            seed=int(np.random.SeedSequence([seed, k]).generate_state(1)[0]),
+            n_jobs=n_jobs,
+        )
+        regressions.append(found)
+        fields.append(field)
+    return FittedFields(tuple(regressions), tuple(fields), table)

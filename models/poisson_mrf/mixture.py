@@ -1,0 +1,99 @@
+"""Mixtures of fixed-length Poisson MRFs (Inouye et al. 2015, Sec. 2.1)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from models.poisson_mrf.field_estimator import FieldEstimator, kmeans_labels
+from models.poisson_mrf.field_state import PoissonMRFState
+from models.poisson_mrf.topics import PoissonMRFMixture
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+STAGES = ("mixture", "fields")
+
+
+class LPMRFMixture(FieldEstimator):
+    """Clusters of documents, each with a field of its own, by hard EM.
+
+        p(x | L) = Σ_k π_k exp(θ^k·x + ω_k(L) x·Φ^k x - Σ_s log x_s! - A^k_L)
+
+    k-means, then a mixture of multinomials, then one of fields. In each round fields are fitted to
+    clusters by l1 Poisson regressions of every word on all others (`fit_nodes`), their partition
+    functions are estimated by annealing (`partition_table`), and documents go to the cluster that
+    makes them most probable. One cluster is the single distribution.
+
+    Parameters
+    ----------
+    n_topics : int
+        K, clusters.
+    penalty : float
+        λ of the regressions. Infinite: Φ = 0, a mixture of multinomials.
+    length_scale : float
+        c: interactions of documents c times as long as the mean count half (ω). Infinite: ω = 1.
+    smoothing : float
+        β, added to each count that is regressed on others.
+    partition : {"interpolated", "envelope"}
+        How partition functions of all lengths follow from those at some; see `partition_table`.
+    n_samples, n_temperatures : int
+        Of the annealing at each length.
+    n_iter : int
+        Most rounds in a stage.
+    tolerance : float
+        A stage ends with a round that raises the objective by no more than this share of it.
+    random_state : int, numpy Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Attributes
+    ----------
+    topics_ : PoissonMRFMixture
+    n_iter_ : int
+        Rounds made.
+    state_ : PoissonMRFState
+        What training continues from.
+    seed_ : int
+        The seed in use.
+    """
+
+    _kind = PoissonMRFMixture
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        penalty: float = 0.01,
+        length_scale: float = 1.5,
+        smoothing: float = 1e-4,
+        partition: str = "interpolated",
+        n_samples: int = 100,
+        n_temperatures: int = 100,
+        n_iter: int = 100,
+        tolerance: float = 0.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.penalty = penalty
+        self.length_scale = length_scale
+        self.smoothing = smoothing
+        self.partition = partition
+        self.n_samples = n_samples
+        self.n_temperatures = n_temperatures
+        self.n_iter = n_iter
+        self.tolerance = tolerance
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
+        labels = kmeans_labels(counts, self.n_topics, seed)
+        state = PoissonMRFState(labels, "mixture", seed)
+        if self.n_topics == 1 and not math.isinf(self.penalty):
+            state.stage = "fields"
+        return state
+
+    def _round(self, counts: sparse.csr_array) -> None:
+        self._cluster_round(counts, STAGES)

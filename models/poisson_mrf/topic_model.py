@@ -1,0 +1,290 @@
+"""Topic models of fixed-length Poisson MRFs (Inouye et al. 2015, Sec. 3), and by sampling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from models.lda.gibbs_lda import GibbsLDA
+from models.lda.gibbs_tokens import tokens_of
+from models.lda.minka import asymmetric_prior, exceedances
+from models.parallel import effective_n_jobs, for_blocks
+from models.poisson_mrf.assignment_kernel import documents_of, field_arrays, sweep_documents
+from models.poisson_mrf.field_estimator import FieldEstimator, kmeans_labels
+from models.poisson_mrf.field_state import PoissonMRFState
+from models.poisson_mrf.topic_matrices import best_split
+from models.poisson_mrf.topics import PoissonMRFTopicModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from models.poisson_mrf.field_fitting import FittedFields
+
+Floats = NDArray[np.float64]
+
+STAGES = {
+    "moves": ("mixture", "multinomial", "fields"),
+    "gibbs": ("lda", "fields"),
+}
+PRIOR_ITERATIONS = 20
+"""Steps of alpha in each round."""
+FIRST_ALPHA = 0.1
+DOCUMENT_BLOCK = 64
+"""Documents that a kernel is given at a time, with a stream of random numbers."""
+
+
+class LPMRFTopicModel(FieldEstimator):
+    """Tokens of documents shared out among topics, each with a field of its own.
+
+        π ~ Dirichlet(alpha),  m ~ Multinomial(π, L),  z^k ~ LPMRF(θ^k, Φ^k; m_k),  x = Σ_k z^k
+
+    In each round fields are fitted to the topics' shares, as `LPMRFMixture` does to clusters, and
+    tokens are shared out again. With "moves", as published, at the most probable, after a mixture
+    and a topic model of multinomials; nothing is taken from the prior. With "gibbs", by sampling
+    from their posterior, after LDA by collapsed Gibbs sampling; the paper leaves this open.
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    assignments : {"gibbs", "moves"}
+    penalty, length_scale, smoothing, partition, n_samples, n_temperatures
+        As of `LPMRFMixture`. With an infinite penalty and "gibbs" this is LDA.
+    n_iter : int
+        Most rounds in a stage; with "gibbs", rounds with interactions.
+    n_sweeps : int
+        Gibbs sweeps a round.
+    lda_sweeps : int
+        Gibbs sweeps of LDA to begin with.
+    tolerance : float
+        With "moves", a stage ends with a round that raises the objective by no more than this share
+        of it.
+    random_state : int, numpy Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Attributes
+    ----------
+    topics_ : PoissonMRFTopicModel
+        Alpha is learned, as the most likely given how tokens are shared out (Minka 2000).
+    n_iter_ : int
+        Rounds made.
+    state_ : PoissonMRFState
+        What training continues from.
+    seed_ : int
+        The seed in use.
+    """
+
+    _kind = PoissonMRFTopicModel
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        assignments: str = "gibbs",
+        penalty: float = 0.01,
+        length_scale: float = 1.5,
+        smoothing: float = 1e-4,
+        partition: str = "interpolated",
+        n_samples: int = 100,
+        n_temperatures: int = 100,
+        n_iter: int = 10,
+        n_sweeps: int = 20,
+        lda_sweeps: int = 200,
+        tolerance: float = 0.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.assignments = assignments
+        self.penalty = penalty
+        self.length_scale = length_scale
+        self.smoothing = smoothing
+        self.partition = partition
+        self.n_samples = n_samples
+        self.n_temperatures = n_temperatures
+        self.n_iter = n_iter
+        self.n_sweeps = n_sweeps
+        self.lda_sweeps = lda_sweeps
+        self.tolerance = tolerance
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def check_settings(self) -> None:
+        """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
+        super().check_settings()
+        self._check_integers({"n_sweeps": 1, "lda_sweeps": 1}, ())
+        if self.assignments not in STAGES:
+            raise ValueError(
+                f"assignments must be one of {tuple(STAGES)}, found {self.assignments!r}"
+            )
+
+    def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
+        if self.assignments == "moves":
+            return PoissonMRFState(kmeans_labels(counts, self.n_topics, seed), "mixture", seed)
+        lda = GibbsLDA(
+            self.n_topics, n_iter=1, learn_priors="both", random_state=seed, n_jobs=self.n_jobs
+        )
+        first = lda.resume(counts, None).state_
+        return PoissonMRFState(
+            first.topic_of, "lda", seed, prior=first.alpha, eta=float(first.eta[0])
+        )
+
+    def _round(self, counts: sparse.csr_array) -> None:
+        state = self.state_
+        if state.stage == "mixture":
+            self._cluster_round(counts, STAGES["moves"])
+            if state.stage == "multinomial":
+                split = np.zeros((counts.nnz, self.n_topics), dtype=np.int32)
+                label = np.repeat(state.assignment, np.diff(counts.indptr))
+                split[np.arange(counts.nnz), label] = counts.data
+                state.assignment = split
+        elif self.assignments == "moves":
+            self._move_round(counts)
+        elif state.stage == "lda":
+            self._lda_round(counts)
+        else:
+            self._gibbs_round(counts)
+
+    def _move_round(self, counts: sparse.csr_array) -> None:
+        """Fields of the split, then a split that no move makes more probable."""
+        state, before = self.state_, replace(self.state_)
+        interacting = state.stage == "fields"
+        split = state.assignment
+        if not interacting and state.stage_rounds == 0:
+            split = best_split(state.model(self._kind), counts, split, n_jobs=self.n_jobs).split
+        parts = parts_of_split(counts, split)
+        model = self._model_of(parts, counts, interacting=interacting)
+        found = best_split(model, counts, split, n_jobs=self.n_jobs)
+        objective = float(found.objective.sum())
+        gain = objective - before.objective
+        if gain < 0:
+            state.__dict__.update(vars(before))
+        else:
+            state.keep_model(model)
+            state.objective = objective
+        state.stage_rounds += 1
+        is_same = np.array_equal(found.split, split)
+        if (
+            gain <= self.tolerance * abs(objective)
+            or is_same
+            or state.stage_rounds >= self.n_iter
+            or (found.split.sum(axis=0) == 0).any()  # no topic may lose its last token
+        ):
+            self._next_stage(STAGES["moves"])
+        else:
+            state.assignment = found.split
+
+    def _lda_round(self, counts: sparse.csr_array) -> None:
+        """Sweeps of LDA; after the last, fields without interactions."""
+        state = self.state_
+        n_before = state.stage_rounds * self.n_sweeps
+        n_after = min(n_before + self.n_sweeps, self.lda_sweeps)
+        lda = GibbsLDA(
+            self.n_topics,
+            n_iter=n_after,
+            burn_in=n_after - 1,
+            learn_priors="both",
+            start="random",
+            random_state=state.seed,
+            n_jobs=self.n_jobs,
+        )
+        first = lda.resume(counts, None).state_
+        first = replace(
+            first,
+            topic_of=state.assignment.copy(),
+            alpha=state.prior.copy(),
+            eta=np.full_like(first.eta, state.eta),
+            n_sweeps=n_before,
+        )
+        for _ in lda.iterate(counts, state=first):
+            pass
+        last = lda.state_
+        state.assignment, state.eta = last.topic_of.copy(), float(last.eta[0])
+        state.stage_rounds += 1
+        topics = lda.topics_
+        n_topics, n_words = topics.topic_word.shape
+        assert topics.topic_word.shape == (self.n_topics, n_words)
+        state.keep_model(
+            PoissonMRFTopicModel(
+                topics.topic_word,
+                np.empty(0, dtype=np.int64),
+                np.empty((0, 2), dtype=np.int64),
+                np.empty(0),
+                np.full(n_topics, np.inf),
+                np.zeros((n_topics, 2)),
+                topics.alpha,
+            )
+        )
+        if n_after == self.lda_sweeps:
+            tokens = tokens_of(counts)
+            order = np.lexsort((tokens.word_of, tokens.doc_of))
+            state.assignment = state.assignment[order].astype(np.int32)
+            self._next_stage(STAGES["gibbs"])
+
+    def _gibbs_round(self, counts: sparse.csr_array) -> None:
+        """Fields of the sample, then sweeps that draw another."""
+        state = self.state_
+        parts = parts_of_tokens(counts, state.assignment, self.n_topics)
+        model = self._model_of(parts, counts, interacting=True)
+        state.keep_model(model)
+        topic_of = state.assignment.copy()
+        documents = documents_of(counts)
+        fields = field_arrays(model, int(counts.sum(axis=1).max()))
+
+        def work(start: int, stop: int) -> None:
+            rng = np.random.default_rng([state.seed, state.n_rounds, start])
+            sweep_documents(documents, topic_of, fields, self.n_sweeps, rng, start, stop)
+
+        for_blocks(work, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(self.n_jobs))
+        state.assignment = topic_of
+        state.stage_rounds += 1
+        n_kept = np.bincount(topic_of, minlength=self.n_topics)
+        if state.stage_rounds >= self.n_iter or (n_kept == 0).any():
+            self._next_stage(STAGES["gibbs"])
+
+    def _model_of(
+        self, parts: Sequence[sparse.csr_array], counts: sparse.csr_array, *, interacting: bool
+    ) -> PoissonMRFTopicModel:
+        longest = int(counts.sum(axis=1).max())
+        fitted: FittedFields = self._fit_fields(parts, longest, interacting=interacting)
+        lengths = np.stack([np.asarray(part.sum(axis=1)).ravel() for part in parts], axis=1)
+        alpha = self.state_.prior if self.state_.stage_rounds else np.empty(0)
+        if alpha.shape != (self.n_topics,) or self.assignments == "moves":
+            alpha = np.full(self.n_topics, FIRST_ALPHA)
+        alpha = alpha_of(lengths.astype(np.int64), alpha)
+        return PoissonMRFTopicModel.of_fields(fitted.fields, fitted.log_partition, alpha)
+
+
+def alpha_of(lengths: NDArray[np.int64], alpha: Floats) -> Floats:
+    """The prior (K,) that makes tokens of topics (D, K) more probable, some steps from `alpha`."""
+    n_docs, n_topics = lengths.shape
+    topic = np.tile(np.arange(n_topics, dtype=np.uint16), n_docs)
+    of_topics = exceedances(topic, lengths.ravel(), n_topics)
+    return asymmetric_prior(of_topics, lengths.sum(axis=1), alpha, PRIOR_ITERATIONS)
+
+
+def parts_of_split(counts: sparse.csr_array, split: NDArray[Any]) -> list[sparse.csr_array]:
+    """The counts (D, V) of each topic; `split` (nnz, K) shares out those of all."""
+    found = []
+    for k in range(split.shape[1]):
+        arrays = (split[:, k].astype(np.int64), counts.indices, counts.indptr)
+        part = sparse.csr_array(arrays, shape=counts.shape, copy=True)
+        part.eliminate_zeros()
+        found.append(part)
+    return found
+
+
+def parts_of_tokens(
+    counts: sparse.csr_array, topic_of: NDArray[Any], n_topics: int
+) -> list[sparse.csr_array]:
+    """The same from the topic of each token (n_tokens,), in the order of the counts."""
+    entry_of = np.repeat(np.arange(counts.nnz), counts.data)
+    split = np.zeros((counts.nnz, n_topics), dtype=np.int32)
+    np.add.at(split, (entry_of, topic_of), 1)
+    return parts_of_split(counts, split)

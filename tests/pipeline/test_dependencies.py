@@ -1,0 +1,360 @@
+"""`topics` of Poisson MRFs: which words depend on each other, in words and as a picture."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from models import LDATopics, SavedModel, save_model
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from pipeline import dependency_picture as picture_module
+from pipeline.dependencies import Dependency, strongest_dependencies
+from pipeline.dependency_picture import dependency_picture
+from pipeline.runs import RunDirectory
+from pipeline.settings import TrainSettings
+from pipeline.topic_table import format_topics, topic_rows
+from pipeline.word_graph_layout import GAP, Box, laid_out
+from tests.pipeline.support import call
+
+WORDS = ("boundary", "layer", "paper", "book", "precision", "recall")
+SHARES = np.array([0.3, 0.3, 0.2, 0.1, 0.05, 0.05])
+# The first topic: strongest by weight are words that it hardly has.
+EDGES = {(0, 1): 0.5, (4, 5): 1.5, (0, 2): 0.25, (2, 3): -0.5, (0, 4): -0.75}
+FIRST = "           "
+
+
+def model_of(
+    *edges: dict[tuple[int, int], float],
+    kind: type[PoissonMRFMixture] | type[PoissonMRFTopicModel] = PoissonMRFTopicModel,
+    prevalence: np.ndarray | None = None,
+) -> SavedModel:
+    """A topic for each of `edges`, all of the same θ."""
+    fields = []
+    for each in edges:
+        dense = np.zeros((6, 6))
+        for (s, t), weight in each.items():
+            dense[s, t] = dense[t, s] = weight
+        fields.append(FixedLengthPoissonMRF(np.log(SHARES), sparse.csr_array(dense), 9.0))
+    k = len(edges)
+    return SavedModel(
+        kind.of_fields(fields, np.zeros((k, 4)), np.ones(k)), WORDS, prevalence=prevalence
+    )
+
+
+def run_of(directory: Path, model: SavedModel, name: str = "fields") -> Path:
+    """A directory with a finished run of a model that nobody trained."""
+    run = RunDirectory(directory / "runs" / name)
+    run.create(TrainSettings(), {"seed": 0})
+    save_model(run.model_path, model)
+    return directory
+
+
+TWO = model_of(EDGES, {}, prevalence=np.array([0.25, 0.75]))
+LDA = SavedModel(LDATopics(SHARES[None], [0.1]), WORDS)
+
+
+# --- which ----------------------------------------------------------------------------------------
+
+
+def test_sorted_by_weight_as_the_paper_does() -> None:
+    found = strongest_dependencies(TWO, 2)
+    assert found is not None
+    assert found[0].positive == (
+        Dependency("precision", "recall", 1.5),
+        Dependency("boundary", "layer", 0.5),
+    )
+    assert found[0].negative == (
+        Dependency("boundary", "precision", -0.75),
+        Dependency("paper", "book", -0.5),
+    )
+    assert found[1].positive == found[1].negative == ()
+
+
+def test_sorted_by_effect() -> None:
+    """0.5 · 0.3, 1.5 · 0.05 and 0.25 · √0.06; -0.5 · √0.02 and -0.75 · √0.015."""
+    found = strongest_dependencies(TWO, 9, "effect")
+    assert found is not None
+    assert [(each.first, each.weight) for each in found[0].positive] == [
+        *(("boundary", 0.5), ("precision", 1.5), ("boundary", 0.25))
+    ]
+    assert [each.second for each in found[0].negative] == ["precision", "book"]
+
+
+def test_effect_is_the_correlation_to_first_order() -> None:
+    """Of all counts of L tokens, under a weak Φ, and beside that of the multinomial."""
+    length, probability, phi = 4, np.array([0.05, 0.02, 0.93]), 0.01
+    counts = np.array(
+        [x for x in itertools.product(range(length + 1), repeat=3) if sum(x) == length]
+    )
+
+    def correlation(weight: float) -> float:
+        dense = np.zeros((3, 3))
+        dense[0, 1] = dense[1, 0] = weight
+        field = FixedLengthPoissonMRF(np.log(probability), sparse.csr_array(dense))
+        mass = np.exp(field.log_weight(counts))
+        mass /= mass.sum()
+        mean = mass @ counts
+        covariance = (mass[:, None] * (counts - mean)).T @ (counts - mean)
+        return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
+
+    made = correlation(phi) - correlation(0.0)
+    # L tokens make L (L - 1) pairs of them, not L²; what is left out is of order L p, 0.2.
+    expected = 2 * phi * (length - 1) * np.sqrt(probability[0] * probability[1])
+    assert made == pytest.approx(expected, rel=0.1)
+
+
+def test_equal_weights_stand_in_the_order_of_the_vocabulary() -> None:
+    model = model_of({(3, 5): 0.5, (0, 4): 0.5, (0, 1): 0.5, (2, 3): -0.5, (1, 3): -0.5})
+    found = strongest_dependencies(model)
+    assert found is not None
+    assert [each.second for each in found[0].positive] == ["layer", "precision", "recall"]
+    assert [each.first for each in found[0].negative] == ["layer", "paper"]
+
+
+def test_models_without_dependencies_have_none() -> None:
+    assert strongest_dependencies(LDA) is None
+    assert "positive" not in topic_rows(LDA, 3)[0]
+
+
+# --- in words -------------------------------------------------------------------------------------
+
+
+def test_table() -> None:
+    assert format_topics(topic_rows(TWO, 3)).splitlines() == [
+        "topic  share  words",
+        "    1  75.0%  boundary layer paper",
+        FIRST + "   (no dependencies)",
+        "    0  25.0%  boundary layer paper",
+        FIRST + "+  precision+recall boundary+layer boundary+paper",
+        FIRST + "-  boundary-precision paper-book",
+    ]
+    assert len(format_topics(topic_rows(TWO, 3, 0)).splitlines()) == 3
+
+
+def test_one_sign_alone_has_no_line_of_the_other() -> None:
+    lines = format_topics(topic_rows(model_of({(0, 1): 1.0}), 1)).splitlines()
+    assert lines[2:] == [FIRST + "+  boundary+layer"]
+
+
+def test_long_lines_go_on_under_the_words() -> None:
+    edges = dict.fromkeys(itertools.combinations(range(6), 2), 1.0)
+    lines = format_topics(topic_rows(model_of(edges), 1, 15)).splitlines()[2:]
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 100
+    assert [line[:14].strip() for line in lines] == ["+"] + [""] * (len(lines) - 1)
+    assert len(" ".join(line[14:] for line in lines).split()) == 15
+
+
+@pytest.mark.parametrize("kind", [PoissonMRFMixture, PoissonMRFTopicModel])
+def test_json(tmp_path: Path, kind: type[PoissonMRFMixture] | type[PoissonMRFTopicModel]) -> None:
+    run_of(tmp_path, model_of(EDGES, {}, kind=kind))
+    first, second = call("topics", "fields", "--json", cwd=tmp_path).result["topics"]
+    assert first["positive"][0] == {"first": "precision", "second": "recall", "weight": 1.5}
+    assert [len(first[sign]) for sign in ("positive", "negative")] == [3, 2]
+    assert (second["positive"], second["negative"]) == ([], [])
+    argv = ("topics", "fields", "--json", "--dependencies", 1, "--by", "effect")
+    first = call(*argv, cwd=tmp_path).result["topics"][0]
+    assert [each["second"] for each in first["positive"]] == ["layer"]
+    argv = ("topics", "fields", "--json", "--dependencies", 0)
+    assert "positive" not in call(*argv, cwd=tmp_path).result["topics"][0]
+
+
+def test_other_models_are_shown_as_ever(tmp_path: Path) -> None:
+    run_of(tmp_path, LDA)
+    outcome = call("topics", "fields", "--words", 2, "--dependencies", 5, cwd=tmp_path)
+    assert outcome.out.splitlines() == ["topic  share  words", "    0      -  boundary layer"]
+
+
+# --- as a picture ---------------------------------------------------------------------------------
+
+
+def test_picture(tmp_path: Path) -> None:
+    run_of(tmp_path, TWO)
+    outcome = call("topics", "fields", "--picture", "new/there", cwd=tmp_path)
+    assert outcome.code == 0, outcome.err
+    names = ["new/there/dependencies.svg", "new/there/dependencies.png"]
+    assert outcome.out.splitlines()[-1] == f"pictures: {', '.join(names)}"
+    before = [(tmp_path / name).read_bytes() for name in names]
+    result = call("topics", "fields", "--picture", "new/there", "--json", cwd=tmp_path).result
+    assert result["pictures"] == names
+    assert [(tmp_path / name).read_bytes() for name in names] == before
+    assert outcome.err == ""
+
+
+def test_what_is_drawn() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    dependency_picture(TWO, topic_rows(TWO, 2))(figure)
+    empty, full = figure.axes
+    assert empty.get_title() == "topic 1, 75.0% of tokens: no dependencies"
+    assert [text.get_text() for text in empty.texts] == ["boundary", "layer"]
+    assert len(empty.lines) == 0
+    assert sorted(text.get_text() for text in full.texts) == sorted(WORDS)
+    bold = {text.get_text() for text in full.texts if text.get_fontweight() == "bold"}
+    assert bold == {"boundary", "layer"}
+    widths = {line.get_linewidth(): line.get_color() for line in full.lines}
+    assert widths[4.0] == picture_module.BRINGS
+    assert widths[2.0] == picture_module.BARS  # -0.75 of 1.5
+    assert len(full.lines) == 5
+    place = {text.get_text(): text.get_position() for text in full.texts}
+    for line, (s, t) in zip(full.lines, [(0, 4), (2, 3), (4, 5), (0, 1), (0, 2)], strict=True):
+        assert [*zip(*line.get_data(), strict=True)] == [place[WORDS[s]], place[WORDS[t]]]
+    sizes = [points.get_sizes()[0] for points in full.collections]
+    largest = picture_module.LARGEST**2
+    by_word = dict(zip(place, sizes, strict=True))
+    assert by_word["boundary"] == pytest.approx(largest)
+    assert by_word["book"] == pytest.approx(largest / 3)
+
+
+def test_no_label_lies_on_another_or_leaves_its_panel() -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    words = tuple(f"word{n}" + "x" * int(rng.integers(9)) for n in range(60))
+    topics = []
+    for _ in range(4):
+        dense = np.triu(rng.normal(size=(60, 60)) * (rng.random((60, 60)) < 0.02), 1)
+        topics.append(FixedLengthPoissonMRF(rng.normal(size=60), dense + dense.T))
+    made = PoissonMRFMixture.of_fields(topics, np.zeros((4, 2)), np.ones(4))
+    model = SavedModel(made, words)
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    dependency_picture(model, topic_rows(model, 10, 12))(figure)
+    canvas.draw()
+    for axes in figure.axes:
+        panel = axes.get_window_extent()
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert len(boxes) > 20
+        for one, other in itertools.combinations(boxes, 2):
+            assert not one.overlaps(other)
+        for box in boxes:
+            assert panel.x0 <= box.x0 <= box.x1 <= panel.x1
+            assert panel.y0 <= box.y0 <= box.y1 <= panel.y1
+
+
+def test_many_topics_are_not_all_drawn(tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    model = model_of({(0, 1): 0.0}, *[EDGES] * 13)
+    figure = Figure(figsize=(10, 6))
+    dependency_picture(model, topic_rows(model, 2))(figure)
+    assert len(figure.axes) == 12
+    assert "2 more topics are not drawn" in [text.get_text() for text in figure.texts]
+
+
+def test_words_that_look_like_formulas_and_long_ones() -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    words = ("$a_1$", "$", "w" * 200, "w" * 24, *WORDS[4:])
+    model = SavedModel(TWO.topics, words)
+    figure = Figure(figsize=(10, 6))
+    canvas = FigureCanvasAgg(figure)
+    dependency_picture(model, topic_rows(model, 6))(figure)
+    canvas.draw()
+    width = {t.get_text(): t.get_window_extent().width for t in figure.axes[0].texts}
+    assert set(width) == {"$a_1$", "$", "w" * 23 + "…", "w" * 24, *WORDS[4:]}
+    assert max(width.values()) < figure.axes[0].get_window_extent().width
+
+
+# --- the layout -----------------------------------------------------------------------------------
+
+
+def a_graph() -> tuple[dict[str, Box], list[tuple[str, str]]]:
+    rng = np.random.default_rng(1)
+    boxes = {f"w{n}": Box(float(rng.uniform(10, 70)), float(rng.uniform(9, 20))) for n in range(50)}
+    words = list(boxes)
+    links = [(words[a], words[b]) for a, b in rng.integers(50, size=(30, 2)) if a != b]
+    return boxes, links
+
+
+def test_layout_overlaps_nowhere_and_keeps_to_its_width() -> None:
+    boxes, links = a_graph()
+    for width in (200.0, 700.0):
+        graph = laid_out(boxes, links, width)
+        for height in (graph.height, 3 * graph.height):
+            place = graph.spread(height)
+            assert set(place) == set(boxes)
+            for word, (x, y) in place.items():
+                assert boxes[word].width / 2 - 1e-6 <= x <= width - boxes[word].width / 2 + 1e-6
+                assert boxes[word].height / 2 <= y <= height - boxes[word].height / 2
+            for a, b in itertools.combinations(boxes, 2):
+                apart = np.abs(np.subtract(place[a], place[b]))
+                half = [boxes[a].width + boxes[b].width, boxes[a].height + boxes[b].height]
+                assert (apart - np.array(half) / 2 >= 0.5 * GAP.min()).any(), (a, b)
+
+
+def test_layout_is_the_same_in_every_process() -> None:
+    """Sets of words have another order in each."""
+    program = (
+        "import json, sys\n"
+        "from pipeline.word_graph_layout import Box, laid_out\n"
+        "boxes, links = json.loads(sys.argv[1])\n"
+        "boxes = {word: Box(*sizes) for word, sizes in boxes.items()}\n"
+        "print(sorted(laid_out(boxes, links, 300.0).place.items()))"
+    )
+    boxes, links = a_graph()
+    given = json.dumps([{word: (box.width, box.height) for word, box in boxes.items()}, links])
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program, given],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert outputs == {f"{sorted(laid_out(boxes, links, 300.0).place.items())}\n"}
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "argv", "complaint"),
+    [
+        (TWO, ("--dependencies", -1), "--dependencies must be at least 1, or 0 to show none"),
+        (TWO, ("--by", "size"), "--by must be one of weight, effect; found 'size'"),
+        (TWO, ("--picture", "p", "--dependencies", 0), "--dependencies must be at least 1 for it"),
+        (LDA, ("--picture", "p"), "'fields' depend on each other: only Poisson MRFs have them"),
+        (model_of({}), ("--picture", "p"), "'fields' depend on each other: its penalty was too"),
+    ],
+)
+def test_refusals(
+    tmp_path: Path, model: SavedModel, argv: tuple[object, ...], complaint: str
+) -> None:
+    run_of(tmp_path, model)
+    outcome = call("topics", "fields", *argv, cwd=tmp_path)
+    assert outcome.code == 2
+    assert complaint in outcome.error
+    assert not (tmp_path / "p").exists()
+
+
+def test_without_matplotlib_there_is_no_picture(tmp_path: Path) -> None:
+    run_of(tmp_path, TWO)
+    with mock.patch.dict(sys.modules, {"matplotlib": None}):
+        outcome = call("topics", "fields", "--picture", "p", cwd=tmp_path)
+        assert call("topics", "fields", cwd=tmp_path).code == 0
+    assert outcome.code == 1
+    assert "matplotlib is not installed: pip install 'wikitopics[plot]'" in outcome.error
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_file_in_the_place_of_the_directory(tmp_path: Path) -> None:
+    run_of(tmp_path, TWO)
+    (tmp_path / "p").write_text("")
+    outcome = call("topics", "fields", "--picture", "p", cwd=tmp_path)
+    assert outcome.code != 0
+    assert "p" in outcome.error
