@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import gammaln, xlogy
 
-from models.poisson_mrf import field_scores
+from models.poisson_mrf import field_scores, topic_matrices
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.document_edges import edges_within
 from models.poisson_mrf.move_kernel import TopicSums, sum_topics, sweep_moves
