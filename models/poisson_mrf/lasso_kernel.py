@@ -20,13 +20,13 @@ and most slopes are never computed again.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel
+from models.poisson_mrf.working_set import Exponentials, Selected, Table, fit_selected, select
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,57 +41,8 @@ FIRST_WORDS = 20
 LOOSENESS = 0.1
 """A working set is solved to this share of the violation that it was chosen to mend."""
 
-MODEL_LOOSENESS = 0.05
-"""A quadratic model is solved to this share of the violation that it starts from."""
-
-OFTEN_SEEN = 0.6
-"""Words whose slope was below this share of λ are looked at last, when all others are settled."""
-
 MAX_ROUNDS = 500
 """Working sets at most."""
-
-PATIENCE = 100
-"""Newton steps at most, for each of them, after which the violation is no less than before."""
-
-MAX_SWEEPS = 2000
-"""Coordinate descent sweeps at most for each step."""
-
-MAX_HALVINGS = 60
-"""Halvings of a step at most."""
-
-LEAST_DECREASE = 1e-3
-"""Share of the decrease that the model promises which a step must bring (Armijo)."""
-
-RIDGE = 1e-13
-"""Added to second derivatives, as a share of what they are a difference of."""
-
-LOG2_E = 1.0 / math.log(2.0)
-LN2 = math.log(2.0)
-LEAST_EXPONENT = -700.0  # exp(-700) is still a normal number
-
-ROUNDING = 1e-15
-"""Changes of the objective, as a share of its terms, that are nothing but rounding."""
-
-
-class Table(NamedTuple):
-    """Counts (n, V) by document and by word, as kernels read them."""
-
-    doc_start: Ints
-    """(n + 1,)"""
-    word_of: Places
-    """(nnz,), by document."""
-    doc_count: Floats
-    """(nnz,), by document."""
-    word_start: Ints
-    """(V + 1,)"""
-    doc_of: Places
-    """(nnz,), by word."""
-    word_count: Floats
-    """(nnz,), by word."""
-    total: Floats
-    """(V,), Σ_i x_ij."""
-    spread: Floats
-    """(V,), |x_j - mean x_j|."""
 
 
 class Setting(NamedTuple):
@@ -119,321 +70,6 @@ class Scratch(NamedTuple):
     """(n,), μ of the round before."""
     place_of: Places
     """(n,), -1 between rounds: where a document is among those of the working set."""
-
-
-class Selected(NamedTuple):
-    """The W words of a working set in the m documents that have any of them."""
-
-    docs: Ints
-    """(m,)"""
-    word_start: Ints
-    """(W + 1,), where the entries of a word begin."""
-    place: Places
-    """Which of the m documents, by word."""
-    word_count: Floats
-    """x, by word."""
-    doc_start: Ints
-    """(m + 1,), where the entries of a document begin, shorter documents first."""
-    doc_place: Places
-    """(m,), which document that is."""
-    word: Places
-    """Which of the W words, by document, ascending in each."""
-    doc_count: Floats
-    """x, by document."""
-    product: Floats
-    """(W,), Xᵀy."""
-    n_docs: int
-    """n, with those that have none of the words."""
-    total: float
-    """Y."""
-
-
-class Exponentials(NamedTuple):
-    """exp(φ·x_i - shift) of the documents of a working set, and their sum with all others'."""
-
-    value: Floats
-    """(m,)"""
-    other: float
-    """exp(-shift), of documents that have none of the words."""
-    total: float
-    shift: float
-
-
-@kernel
-def select(table: Table, words: Ints, product: Floats, total: float, place_of: Places) -> Selected:
-    """The entries of `words` (W,), ascending; `place_of` (n,) holds -1, before and after."""
-    n_words, n_docs = len(words), len(place_of)
-    word_start = np.zeros(n_words + 1, dtype=np.int64)
-    for k in range(n_words):
-        n_entries = table.word_start[words[k] + 1] - table.word_start[words[k]]
-        word_start[k + 1] = word_start[k] + n_entries
-    n_entries = word_start[-1]
-    place, count = np.empty(n_entries, dtype=np.int32), np.empty(n_entries)
-    docs = np.empty(min(n_docs, n_entries), dtype=np.int64)
-    length = np.zeros(len(docs), dtype=np.int64)
-    m = 0
-    for k in range(n_words):
-        first = table.word_start[words[k]]
-        for entry in range(word_start[k], word_start[k + 1]):
-            source = first + entry - word_start[k]
-            d = table.doc_of[source]
-            i = place_of[d]
-            if i < 0:
-                i = m
-                place_of[d], docs[m] = i, d
-                m += 1
-            length[i] += 1
-            place[entry], count[entry] = i, table.word_count[source]
-    # Documents of one length stand together, so that the loops over their pairs are foreseeable.
-    of_length = np.zeros(n_words + 2, dtype=np.int64)
-    for i in range(m):
-        of_length[length[i] + 1] += 1
-        place_of[docs[i]] = -1
-    of_length = np.cumsum(of_length)
-    doc_start, doc_place = np.zeros(m + 1, dtype=np.int64), np.empty(m, dtype=np.int32)
-    end = np.empty(m, dtype=np.int64)
-    for i in range(m):
-        row = of_length[length[i]]
-        of_length[length[i]] += 1
-        doc_place[row] = i
-    for row in range(m):
-        end[doc_place[row]] = doc_start[row]
-        doc_start[row + 1] = doc_start[row] + length[doc_place[row]]
-    word, doc_count = np.empty(n_entries, dtype=np.int32), np.empty(n_entries)
-    for k in range(n_words):
-        for entry in range(word_start[k], word_start[k + 1]):
-            to = end[place[entry]]
-            end[place[entry]] = to + 1
-            word[to], doc_count[to] = k, count[entry]
-    return Selected(
-        docs[:m],
-        word_start,
-        place,
-        count,
-        doc_start,
-        doc_place,
-        word,
-        doc_count,
-        product[words],
-        n_docs,
-        total,
-    )
-
-
-@kernel
-def add_up(part: Selected, weight: Floats) -> Floats:
-    """(m,), Σ_k x_ik weight_k."""
-    found = np.zeros(len(part.docs))
-    for k in range(len(weight)):
-        if weight[k] != 0.0:
-            for entry in range(part.word_start[k], part.word_start[k + 1]):
-                found[part.place[entry]] += weight[k] * part.word_count[entry]
-    return found
-
-
-@kernel
-def fill_exp(x: Floats) -> None:
-    """Replace x (m,), none above 0, by exp(max(x, -700)).
-
-    Written without branches and calls so that it vectorises: exp x = 2^e exp r with
-    |r| <= ln(2)/2, and the Taylor polynomial of degree 13. The relative error is about |x| 1e-16,
-    as much as the rounding of x brings along.
-    """
-    for i in range(len(x)):
-        t = x[i]
-        t = t if t > LEAST_EXPONENT else LEAST_EXPONENT
-        e = np.floor(t * LOG2_E + 0.5)
-        r = t - e * LN2
-        p = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r / 6227020800))
-        p = 1 / 720 + r * (1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r * p)))
-        p = 1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * p)))))
-        x[i] = p * np.int64((np.int64(np.int32(e)) + 1023) << 52).view(np.float64)
-
-
-@kernel
-def exponentials(part: Selected, base: Floats, direction: Floats, step: float) -> Exponentials:
-    """Those of φ·x = base + step direction (m,)."""
-    value = base + step * direction
-    shift = 0.0
-    for i in range(len(value)):
-        shift = value[i] if value[i] > shift else shift
-    for i in range(len(value)):
-        value[i] -= shift
-    fill_exp(value)
-    other, total = np.exp(max(-shift, LEAST_EXPONENT)), 0.0
-    for i in range(len(value)):
-        total += value[i]
-    return Exponentials(value, other, total + (part.n_docs - len(value)) * other, shift)
-
-
-@kernel
-def first_moments(part: Selected, now: Exponentials) -> Floats:
-    """(W,), Xᵀμ."""
-    moment = np.empty(len(part.product))
-    for k in range(len(moment)):
-        sum_ = 0.0
-        for entry in range(part.word_start[k], part.word_start[k + 1]):
-            sum_ += part.word_count[entry] * now.value[part.place[entry]]
-        moment[k] = sum_ * (part.total / now.total)
-    return moment
-
-
-@kernel
-def second_derivatives(part: Selected, now: Exponentials, moment: Floats) -> Floats:
-    """(W, W), ∇²f."""
-    n_words = len(moment)
-    found = np.zeros((n_words, n_words))
-    scale = part.total / now.total
-    for i in range(len(part.docs)):
-        rate = scale * now.value[part.doc_place[i]]
-        for entry in range(part.doc_start[i], part.doc_start[i + 1]):
-            weight, row = rate * part.doc_count[entry], found[part.word[entry]]
-            for other in range(part.doc_start[i], entry + 1):
-                row[part.word[other]] += weight * part.doc_count[other]
-    for j in range(n_words):
-        square = found[j, j]
-        for k in range(j + 1):
-            value = (found[j, k] - moment[j] * (moment[k] / part.total)) / part.n_docs
-            found[j, k], found[k, j] = value, value
-        found[j, j] = max(found[j, j], 0.0) + RIDGE * square / part.n_docs
-    return found
-
-
-@kernel
-def violation(slope: float, coefficient: float, penalty: float) -> float:
-    """How far a coefficient is from being optimal."""
-    if coefficient > 0.0:
-        return abs(slope + penalty)
-    if coefficient < 0.0:
-        return abs(slope - penalty)
-    return max(0.0, abs(slope) - penalty)
-
-
-@kernel
-def largest_violation(slope: Floats, coefficient: Floats, penalty: float) -> float:
-    """Over a working set."""
-    worst = 0.0
-    for j in range(len(slope)):
-        worst = max(worst, violation(slope[j], coefficient[j], penalty))
-    return worst
-
-
-@kernel
-def minimise_model(
-    hessian: Floats, slope: Floats, coefficient: Floats, penalty: float, tolerance: float
-) -> None:
-    """Coordinate descent on slope·δ + δ·Hδ/2 + λ |φ + δ|_1; φ + δ replaces φ, and Hδ joins slope.
-
-    Sweeps go over all words, then over those with a coefficient until these are settled.
-    """
-    everyone = True
-    for _ in range(MAX_SWEEPS):
-        worst = 0.0
-        for j in range(len(slope)):
-            old, curvature = coefficient[j], hessian[j, j]
-            if (old == 0.0 and not everyone) or curvature <= 0.0:
-                continue
-            free = curvature * old - slope[j]
-            new = 0.0
-            if free > penalty:
-                new = (free - penalty) / curvature
-            elif free < -penalty:
-                new = (free + penalty) / curvature
-            change = new - old
-            if change != 0.0:
-                coefficient[j] = new
-                worst = max(worst, curvature * abs(change))
-                row = hessian[j]
-                for k in range(len(slope)):
-                    slope[k] += change * row[k]
-        if worst <= tolerance:
-            if everyone:
-                return
-            everyone = True
-        else:
-            everyone = False
-
-
-@kernel
-def take_step(
-    part: Selected,
-    predictor: Floats,
-    now: Exponentials,
-    coefficient: Floats,
-    target: Floats,
-    promised: float,
-    penalty: float,
-) -> tuple[Exponentials, bool]:
-    """Go from `coefficient` towards `target` as far as the objective falls enough.
-
-    Mutates `coefficient` (W,) and `predictor` (m,), Xφ. `promised` is the decrease of the linear
-    model, negative. Tells also whether a step was made.
-    """
-    change = target - coefficient
-    direction = add_up(part, change)
-    mean, linear, step = part.total / part.n_docs, 0.0, 1.0
-    for k in range(len(change)):
-        linear += part.product[k] * change[k] / part.n_docs
-    for _ in range(MAX_HALVINGS):
-        then = exponentials(part, predictor, direction, step)
-        growth = (np.log(then.total) - np.log(now.total)) + (then.shift - now.shift)
-        penalised = 0.0
-        terms = mean * (np.abs(np.log(now.total)) + now.shift) + step * abs(linear)
-        for k in range(len(change)):
-            old = abs(coefficient[k])
-            penalised += abs(coefficient[k] + step * change[k]) - old
-            terms += penalty * old
-        difference = mean * growth - step * linear + penalty * penalised
-        if difference <= LEAST_DECREASE * step * promised or (
-            difference <= ROUNDING * terms and -step * promised <= ROUNDING * terms
-        ):
-            for k in range(len(change)):
-                coefficient[k] = target[k] if step == 1.0 else coefficient[k] + step * change[k]
-            for i in range(len(direction)):
-                predictor[i] += step * direction[i]
-            return then, True
-        step *= 0.5
-    return now, False
-
-
-@kernel
-def fit_selected(
-    part: Selected, coefficient: Floats, penalty: float, looseness: float, tolerance: float
-) -> tuple[Exponentials, Floats, float, bool]:
-    """Proximal Newton steps for φ (W,), in place; μ's exponentials, ∇f (W,) and its violation.
-
-    Goes on until it is below `tolerance`, or below `looseness` of what it was at first, and tells
-    whether it came to that.
-    """
-    predictor = add_up(part, coefficient)
-    now = exponentials(part, predictor, predictor, 0.0)
-    moment = first_moments(part, now)
-    slope = (moment - part.product) / part.n_docs
-    worst = largest_violation(slope, coefficient, penalty)
-    goal = max(tolerance, looseness * worst)
-    least, patience = worst, PATIENCE
-    while worst > goal and patience > 0:
-        hessian = second_derivatives(part, now, moment)
-        target, model_slope = coefficient.copy(), slope.copy()
-        minimise_model(
-            hessian, model_slope, target, penalty, max(MODEL_LOOSENESS * worst, 0.1 * tolerance)
-        )
-        promised = 0.0
-        for k in range(len(target)):
-            promised += slope[k] * (target[k] - coefficient[k])
-            promised += penalty * (abs(target[k]) - abs(coefficient[k]))
-        if not promised < 0.0:
-            break
-        now, moved = take_step(part, predictor, now, coefficient, target, promised, penalty)
-        if not moved:
-            break
-        moment = first_moments(part, now)
-        slope = (moment - part.product) / part.n_docs
-        worst = largest_violation(slope, coefficient, penalty)
-        if worst < least:
-            least, patience = worst, PATIENCE
-        patience -= 1
-    return now, slope, worst, worst <= goal
 
 
 @kernel
@@ -469,11 +105,10 @@ def look_outside(
     scratch: Scratch,
     travelled: float,
     penalty: float,
-    floor: float,
 ) -> float:
     """Compute the slopes of words not in `words` (W,) that may have reached λ; the worst violation.
 
-    Words whose slope was below `floor` are left out. Mutates `slope` and `seen` of `scratch`.
+    Mutates `slope` and `seen` of `scratch`.
     """
     n_docs, n_words = len(scratch.rate), len(scratch.slope)
     worst, next_ = 0.0, 0
@@ -481,7 +116,7 @@ def look_outside(
         if next_ < len(words) and words[next_] == j:
             next_ += 1
             continue
-        if j == s or abs(scratch.slope[j]) < floor:
+        if j == s:
             continue
         drift = table.spread[j] / n_docs * (travelled - scratch.seen[j])
         if abs(scratch.slope[j]) + drift > penalty:
@@ -495,10 +130,10 @@ def look_outside(
 
 
 @kernel
-def begin(table: Table, s: int, mean: float, smoothing: float, scratch: Scratch) -> bool:
+def begin(table: Table, s: int, mean: float, smoothing: float, scratch: Scratch) -> None:
     """Fill `product`, `slope`, `seen` and `last_rate` of `scratch` for word s.
 
-    Tells whether there are no coefficients yet: all slopes are then known.
+    If there are no coefficients yet all slopes are known; else none has been seen.
     """
     n_docs, n_words = len(scratch.rate), len(scratch.slope)
     cold = True
@@ -514,7 +149,6 @@ def begin(table: Table, s: int, mean: float, smoothing: float, scratch: Scratch)
         scratch.slope[j] = slope if cold and j != s else 0.0
         scratch.seen[j] = 0.0 if cold else -np.inf
     scratch.last_rate[:] = mean
-    return cold
 
 
 @kernel
@@ -540,8 +174,7 @@ def fit_node(table: Table, s: int, setting: Setting, scratch: Scratch) -> tuple[
     n_docs = len(scratch.rate)
     penalty, tolerance = setting.penalty, MARGIN * setting.tolerance
     mean = table.total[s] / n_docs + setting.smoothing
-    cold = begin(table, s, mean, setting.smoothing, scratch)
-    floor = OFTEN_SEEN * penalty if cold else 0.0
+    begin(table, s, mean, setting.smoothing, scratch)
     intercept, travelled = np.log(mean), 0.0
     worst = max(0.0, np.abs(scratch.slope).max() - penalty)
     words = working_set(s, scratch, penalty, 0.5 * tolerance)
@@ -557,9 +190,7 @@ def fit_node(table: Table, s: int, setting: Setting, scratch: Scratch) -> tuple[
             scratch.coefficient[words[k]] = coefficient[k]
             scratch.slope[words[k]] = slope[k]
             scratch.seen[words[k]] = travelled
-        outside = look_outside(table, s, words, scratch, travelled, penalty, floor)
-        if floor > 0.0 and (max(inside, outside) <= tolerance or not settled):
-            outside = look_outside(table, s, words, scratch, travelled, penalty, 0.0)
+        outside = look_outside(table, s, words, scratch, travelled, penalty)
         worst = max(inside, outside)
         if worst <= tolerance or (not settled and inside >= outside):
             break

@@ -21,7 +21,8 @@ from scipy.special import logsumexp
 
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-from models.poisson_mrf.lasso_kernel import Setting, Table, fit_block
+from models.poisson_mrf.lasso_kernel import Setting, fit_block
+from models.poisson_mrf.working_set import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import logsumexp
 
-from models.poisson_mrf import lasso_kernel
+from models.poisson_mrf import working_set
 from models.poisson_mrf.node_regressions import (
     NodeRegressions,
     fit_nodes,
@@ -267,7 +267,7 @@ def test_the_objective_falls_with_each_step():
     counts = outlier()
     table_counts, product = counts, counts.T @ (counts[:, 0] + SMOOTHING)
     columns, rows = sparse.csc_array(table_counts), sparse.csr_array(table_counts)
-    table = lasso_kernel.Table(
+    table = working_set.Table(
         rows.indptr.astype(np.int64),
         rows.indices.astype(np.int32),
         rows.data,
@@ -278,7 +278,7 @@ def test_the_objective_falls_with_each_step():
         np.ones(6),
     )
     words, total = np.arange(1, 6), (counts[:, 0] + SMOOTHING).sum()
-    part = lasso_kernel.select(table, words, product, total, np.full(50, -1, dtype=np.int32))
+    part = working_set.select(table, words, product, total, np.full(50, -1, dtype=np.int32))
     coefficient, penalty = np.zeros(5), 0.01
     values = []
     for _ in range(15):
@@ -288,18 +288,18 @@ def test_the_objective_falls_with_each_step():
             - product[1:] @ coefficient / 50
             + penalty * np.abs(coefficient).sum()
         )
-        predictor = lasso_kernel.add_up(part, coefficient)
-        now = lasso_kernel.exponentials(part, predictor, predictor, 0.0)
-        moment = lasso_kernel.first_moments(part, now)
+        predictor = working_set.add_up(part, coefficient)
+        now = working_set.exponentials(part, predictor, predictor, 0.0)
+        moment = working_set.first_moments(part, now)
         slope = (moment - part.product) / 50
-        hessian = lasso_kernel.second_derivatives(part, now, moment)
+        hessian = working_set.second_derivatives(part, now, moment)
         target = coefficient.copy()
-        lasso_kernel.minimise_model(hessian, slope.copy(), target, penalty, 1e-9)
+        working_set.minimise_model(hessian, slope.copy(), target, penalty, 1e-9)
         promised = slope @ (target - coefficient)
         promised += penalty * (np.abs(target).sum() - np.abs(coefficient).sum())
         if promised >= 0:
             break
-        lasso_kernel.take_step(part, predictor, now, coefficient, target, promised, penalty)
+        working_set.take_step(part, predictor, now, coefficient, target, promised, penalty)
     assert values[-1] < values[0]
     assert (np.diff(values) <= 1e-13 * np.abs(values[0])).all()
 
@@ -307,11 +307,11 @@ def test_the_objective_falls_with_each_step():
 def test_exponentials():
     x = np.concatenate([-np.geomspace(1e-12, 699, 2000), [0.0]])
     found = x.copy()
-    lasso_kernel.fill_exp(found)
+    working_set.fill_exp(found)
     error = np.abs(found / np.exp(x) - 1.0)
     assert (error <= np.finfo(float).eps * (4.0 + np.abs(x))).all()
     far = np.array([-1e4, -np.inf])
-    lasso_kernel.fill_exp(far)
+    working_set.fill_exp(far)
     assert (far < 1e-300).all()
 
 
