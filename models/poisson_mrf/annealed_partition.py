@@ -48,7 +48,7 @@ class Field(NamedTuple):
     word: NDArray[np.uint32]
     """(E,), the words that a row's word depends on."""
     interaction: Floats
-    """(E,), ω(L) Φ."""
+    """(E,), Φ, or ω(L) Φ."""
 
 
 class Weights(NamedTuple):
@@ -98,7 +98,7 @@ def annealed_chains(
         for chain in range(len(tokens)):
             log_weight[chain] += step * _multiply(field, tokens[chain], product)
             if t + 1 < len(temperatures):
-                _weigh(field, product, 2.0 * temperatures[t], weights)
+                set_weights(field, product, 2.0 * temperatures[t], weights)
                 _sweep(field, grown, shrunk, tokens[chain], weights, rng)
 
 
@@ -116,7 +116,7 @@ def _multiply(field: Field, tokens: NDArray[np.uint32], product: Floats) -> floa
 
 
 @kernel
-def _weigh(field: Field, product: Floats, scale: float, weights: Weights) -> None:
+def set_weights(field: Field, product: Floats, scale: float, weights: Weights) -> None:
     """Set the weights and their sums from ω Φx, which is lost; `scale` is 2 γ.
 
     exp x = (exp x/2^n)^(2^n), the root by its series, for all words in a few loops without
@@ -170,14 +170,14 @@ def _sweep(
 ) -> None:
     """Draw each token once given the others, in place."""
     for i in range(len(tokens)):
-        _scale(field, shrunk, tokens[i], weights)
-        word = np.uint32(_draw(weights, rng))
+        scale_weights(field, shrunk, tokens[i], weights)
+        word = np.uint32(draw_word(weights, rng))
         tokens[i] = word
-        _scale(field, grown, word, weights)
+        scale_weights(field, grown, word, weights)
 
 
 @kernel
-def _scale(field: Field, factor: Floats, s: np.uint32, weights: Weights) -> None:
+def scale_weights(field: Field, factor: Floats, s: np.uint32, weights: Weights) -> None:
     """A token of word s comes, or goes: multiply the weights of words that depend on it."""
     weight, total, shift = weights.weight, weights.total, weights.shift
     for e in range(field.start[s], field.start[s + 1]):
@@ -189,7 +189,7 @@ def _scale(field: Field, factor: Floats, s: np.uint32, weights: Weights) -> None
 
 
 @kernel
-def _draw(weights: Weights, rng: np.random.Generator) -> Any:
+def draw_word(weights: Weights, rng: np.random.Generator) -> Any:
     """A word in proportion to the weights."""
     whole = 0.0
     for block in range(len(weights.total)):
@@ -246,15 +246,11 @@ def log_weights_at(
     Equal seeds give equal bits, whatever `n_jobs`; what a length gets does not depend on the
     others.
     """
-    phi = mrf.interactions
     found = np.zeros((len(lengths), n_samples))
-    if not phi.nnz:
+    if not mrf.interactions.nnz:
         return found
-    # The most frequent words come first, where a draw looks first.
-    order = np.argsort(-mrf.node, kind="stable")
-    phi = phi[order][:, order].sorted_indices()
-    start_of, word_of = phi.indptr.astype(np.uint32), phi.indices.astype(np.uint32)
-    probability = mrf.word_probability[order]
+    field, _ = field_and_order(mrf)
+    probability = field.probability
     cumulative = np.cumsum(probability)
     temperatures = np.linspace(0.0, 1.0, n_temperatures)
     n_blocks = -(-n_samples // CHAINS_AT_ONCE)
@@ -267,9 +263,19 @@ def log_weights_at(
             rng = np.random.default_rng([seed, length, block])
             uniform = rng.random((chains.stop - chains.start, length)) * cumulative[-1]
             tokens = np.searchsorted(cumulative, uniform, side="right").astype(np.uint32)
-            weighted = phi.data * mrf.weight(length)
-            field = Field(probability, start_of, word_of, weighted)
-            annealed_chains(field, temperatures, tokens, found[at, chains], rng)
+            weighted = field._replace(interaction=field.interaction * mrf.weight(length))
+            annealed_chains(weighted, temperatures, tokens, found[at, chains], rng)
 
     for_blocks(work, len(lengths) * n_blocks, 1, effective_n_jobs(n_jobs))
     return found
+
+
+def field_and_order(mrf: FixedLengthPoissonMRF) -> tuple[Field, NDArray[np.intp]]:
+    """The field with Φ as it is, the most frequent words first, where a draw looks first.
+
+    The second is the word (V,) that stands at each place.
+    """
+    order = np.argsort(-mrf.node, kind="stable")
+    phi = mrf.interactions[order][:, order].sorted_indices()
+    start, word = phi.indptr.astype(np.uint32), phi.indices.astype(np.uint32)
+    return Field(mrf.word_probability[order], start, word, phi.data), order

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.interpolate import PchipInterpolator
 from scipy.special import logsumexp
 
 from models.poisson_mrf.annealed_partition import log_weights_at
+from models.poisson_mrf.grown_partition import grown_log_weights
 
 if TYPE_CHECKING:
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
@@ -84,17 +84,10 @@ def partition_table(
         height = (estimates / (mrf.weight(at) * at**2.0)).max()
         envelope: Floats = height * mrf.weight(lengths) * lengths**2.0
         return envelope
-    at = lengths_between(longest)
-    estimates = log_means(log_weights_at(mrf, at.tolist(), **annealing))
-    # Ã_L is 0 for one token, and for two the expectation over two words of exp(2 ω Φ).
-    at = np.concatenate([[2], at])
-    estimates = np.concatenate([[log_pair_weight(mrf)], estimates])
-    ratio = estimates / (mrf.weight(at) * at * (at - 1.0))
-    between = np.maximum(lengths, 2)
-    found = np.full(longest + 1, ratio[0])
-    if len(at) > 1:
-        found = PchipInterpolator(np.log(at), ratio)(np.log(np.minimum(between, at[-1])))
-    table: Floats = found * mrf.weight(lengths) * lengths * (lengths - 1.0)
+    log_weights = grown_log_weights(mrf, longest, n_samples=n_samples, seed=seed, n_jobs=n_jobs)
+    table = log_means(log_weights.T)
+    if longest >= 2:
+        table[2] = log_pair_weight(mrf)  # exact
     return table
 
 

@@ -1,0 +1,85 @@
+"""Partition functions by documents that grow: against enumeration, at all lengths at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import gammaln, logsumexp
+
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.grown_partition import grown_log_weights
+from tests.oracles.poisson_mrf import log_partition
+
+FOUR_ERRORS = 4.0
+LONGEST = 9
+RUNS = 400
+
+
+def field(kind: str, half_length: float = np.inf) -> FixedLengthPoissonMRF:
+    phi = np.array([[0, 0.3, -0.2, 0], [0.3, 0, 0.25, 0], [-0.2, 0.25, 0, -0.5], [0, 0, -0.5, 0]])
+    scale = {"weak": 0.3, "mixed": 1.0, "strong": 2.0}[kind]
+    return FixedLengthPoissonMRF(np.array([0.4, -0.3, 0.9, 0.1]), scale * phi, half_length)
+
+
+def exact(mrf: FixedLengthPoissonMRF) -> np.ndarray:
+    """(LONGEST + 1,), A_L + log L! of the normalised field."""
+    node, phi = mrf.normalised().node, mrf.interactions.toarray()
+    return np.array(
+        [
+            log_partition(node, phi, length, mrf.half_length) + gammaln(length + 1)
+            for length in range(LONGEST + 1)
+        ]
+    )
+
+
+def t_values(mrf: FixedLengthPoissonMRF, truth: np.ndarray, n_chains: int) -> np.ndarray:
+    """(LONGEST - 1,), of the mean of independent estimates of exp(A_L) L!, L from 2."""
+    runs = np.array(
+        [
+            logsumexp(grown_log_weights(mrf, LONGEST, n_samples=n_chains, seed=seed), axis=0)
+            - np.log(n_chains)
+            for seed in range(RUNS)
+        ]
+    )
+    ratio = np.exp(runs - truth)[:, 2:]
+    return (ratio.mean(axis=0) - 1.0) / (ratio.std(axis=0, ddof=1) / np.sqrt(RUNS))
+
+
+@pytest.mark.parametrize("half_length", [np.inf, 4.0])
+@pytest.mark.parametrize("kind", ["weak", "mixed", "strong"])
+def test_mean_weight_is_the_partition_function(kind, half_length):
+    mrf = field(kind, half_length)
+    assert np.abs(t_values(mrf, exact(mrf), 6)).max() < FOUR_ERRORS
+
+
+def test_another_weighting_of_lengths_is_told_apart():
+    assert np.abs(t_values(field("mixed"), exact(field("mixed", 12.0)), 6)).max() > 2 * FOUR_ERRORS
+
+
+def test_chains_are_copied_where_weights_come_apart():
+    log_weights = grown_log_weights(field("strong", 4.0), 40, n_samples=50, seed=1)
+    copied = (log_weights[:, 1:] == log_weights[:1, 1:]).all(axis=0)
+    assert copied[1:].any()  # of one token all weigh 1
+    assert not copied[1:].all()
+
+
+def test_no_and_one_token_weigh_nothing():
+    log_weights = grown_log_weights(field("mixed"), 3, n_samples=5, seed=0)
+    np.testing.assert_allclose(log_weights[:, :2], 0.0, atol=1e-12)
+    assert log_weights[:, 2].std() > 0
+
+
+@pytest.mark.parametrize("longest", [0, 1, 2])
+def test_short_tables(longest):
+    assert grown_log_weights(field("mixed"), longest, n_samples=3).shape == (3, longest + 1)
+
+
+def test_without_interactions_there_is_nothing_to_weigh():
+    mrf = FixedLengthPoissonMRF(np.zeros(3), np.zeros((3, 3)))
+    assert (grown_log_weights(mrf, 5, n_samples=4) == 0).all()
+
+
+def test_threads_change_no_bit():
+    mrf = field("strong", 6.0)
+    one, two = (grown_log_weights(mrf, 30, n_samples=120, seed=3, n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
