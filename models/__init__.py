@@ -19,6 +19,13 @@ from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep
 from models.lda.online_lda import OnlineLDA
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
 from models.lda.topics import LDATopics
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.field_state import PoissonMRFState
+from models.poisson_mrf.mixture import LPMRFMixture
+from models.poisson_mrf.node_regressions import NodeRegressions, fit_nodes, fit_path
+from models.poisson_mrf.topic_matrices import TopicMatrices, best_split
+from models.poisson_mrf.topic_model import LPMRFTopicModel
+from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
 from models.saved import ModelFormatError, SavedModel, load_model, save_model
 from models.seed import seed_from
 
@@ -30,6 +37,7 @@ __all__ = [
     "BetaGammaPFAState",
     "CellCounts",
     "EarlyStopping",
+    "FixedLengthPoissonMRF",
     "GaP",
     "GaPState",
     "GammaPoissonTopics",
@@ -38,15 +46,25 @@ __all__ = [
     "GibbsLDAStep",
     "KLNMFState",
     "LDATopics",
+    "LPMRFMixture",
+    "LPMRFTopicModel",
     "ModelFormatError",
+    "NodeRegressions",
     "OnlineLDA",
     "OnlineLDAState",
     "OnlineLDAStep",
+    "PoissonMRFMixture",
+    "PoissonMRFState",
+    "PoissonMRFTopicModel",
     "PosteriorSample",
     "SavedModel",
     "TableMemoryError",
+    "TopicMatrices",
     "Topics",
     "UnreachableCellError",
+    "best_split",
+    "fit_nodes",
+    "fit_path",
     "load_model",
     "posterior_sample",
     "save_model",

@@ -316,6 +316,7 @@ def sweep_documents(
     """Sweep the documents from `start` to before `stop` at temperature 1, `n_sweeps` times each.
 
     Mutates `topic_of` (n_tokens,): tokens in the order of `documents`; -1 for one without topic.
+    `fields` must be those for the longest of these documents, or longer: nothing checks it here.
     """
     place_of = np.full(len(fields.word_topic), -1, dtype=np.int32)
     for d in range(start, stop):

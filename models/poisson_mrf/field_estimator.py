@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from models.estimator import TopicEstimator
 from models.parallel import effective_n_jobs
@@ -28,6 +30,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 KMEANS_STARTS = 10
+MOST_TOKENS = np.iinfo(np.int32).max
 REFILL = 10
 """Documents that a cluster without any is given."""
 
@@ -50,6 +53,8 @@ class FieldEstimator(TopicEstimator):
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics from counts `X` (D, V), CSR or dense; fractions are rounded.
+
+        Documents without a token say nothing of topics, and are left out.
 
         Raises
         ------
@@ -82,12 +87,12 @@ class FieldEstimator(TopicEstimator):
     def resume(self, X: Any, state: Any) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.
 
-        None is the state before the first round.
+        None is the state before the first round, when there are no `topics_` yet.
 
         Raises
         ------
         ValueError
-            As `fit`.
+            As `fit`, and if the state is of other data or settings.
         """
         self._begin(X, state)
         return self
@@ -102,6 +107,11 @@ class FieldEstimator(TopicEstimator):
     def topics_(self) -> PoissonMRFMixture | PoissonMRFTopicModel:
         """What was learned; made anew at each call."""
         check_is_fitted(self, "state_")
+        if not self.state_.topic_word.size:
+            raise NotFittedError(
+                f"this {type(self).__name__} has made no round yet, and so has no topics: go on "
+                "with iterate, or call fit"
+            )
         return self.state_.model(self._kind)
 
     def check_settings(self) -> None:
@@ -125,23 +135,56 @@ class FieldEstimator(TopicEstimator):
     def _begin(self, X: Any, state: Any) -> sparse.csr_array:
         """Set `state_`, to `state` if there is one; returns the data as rounds take them."""
         self.check_settings()
-        counts = rounded(self._check_counts(X, reset=True))
-        n_filled = int((counts.sum(axis=1) > 0).sum())
-        if n_filled < self.n_topics:
+        counts = filled_documents(self._check_counts(X, reset=True))
+        if counts.shape[0] < self.n_topics:
             raise ValueError(
                 f"{self.n_topics} topics need as many documents with a token, found n_samples = "
-                f"{n_filled}"
+                f"{counts.shape[0]}: take fewer topics, or more documents"
             )
         if state is None:
             state = self._first_state(counts, seed_from(self.random_state))
-        elif state.topic_word.size and state.topic_word.shape != (self.n_topics, counts.shape[1]):
+        else:
+            self._check_state(counts, state)
+        self.state_ = state
+        return counts
+
+    def _check_state(self, counts: sparse.csr_array, state: PoissonMRFState) -> None:
+        """Raise ValueError if a state is not one of these data and settings."""
+        shape = (self.n_topics, counts.shape[1])
+        if state.topic_word.size and state.topic_word.shape != shape:
             raise ValueError(
                 f"the state is of {state.topic_word.shape[0]} topics and "
                 f"{state.topic_word.shape[1]} words, n_topics is {self.n_topics}, and the data "
                 f"have {counts.shape[1]} words"
             )
-        self.state_ = state
-        return counts
+        stages = self._stages()
+        if state.stage not in {*stages, "done"}:
+            raise ValueError(
+                f"the state is of a training at {state.stage!r}, which comes to {stages}: it "
+                "belongs to another estimator"
+            )
+        stage = stages[-2] if state.stage in {"fields", "done"} else state.stage
+        expected = {
+            "mixture": (counts.shape[0],),
+            "multinomial": (counts.nnz, self.n_topics),
+            "lda": (int(counts.data.sum()),),
+        }[stage]
+        if state.assignment.shape != expected:
+            raise ValueError(
+                f"the state assigns topics of shape {state.assignment.shape}, these data have them "
+                f"of shape {expected}: it belongs to other data"
+            )
+        if state.assignment.ndim == 1 and not (
+            state.assignment.min() >= 0 and state.assignment.max() < self.n_topics
+        ):
+            raise ValueError(
+                f"the state assigns topics from {state.assignment.min()} to "
+                f"{state.assignment.max()}, of {self.n_topics} topics"
+            )
+
+    def _stages(self) -> tuple[str, ...]:
+        """What training comes to, in turn; "fields" is the last."""
+        raise NotImplementedError
 
     def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
         """Where training of documents `counts` (D, V) begins."""
@@ -171,15 +214,15 @@ class FieldEstimator(TopicEstimator):
             self.state_.keep_regressions(fitted)
         return fitted
 
-    def _next_stage(self, stages: Sequence[str]) -> None:
+    def _next_stage(self) -> None:
         """Go on to the stage after this one; without interactions "fields" is left out."""
-        state = self.state_
+        state, stages = self.state_, self._stages()
         after = [*stages, "done"][stages.index(state.stage) + 1]
         if after == "fields" and math.isinf(self.penalty):
             after = "done"
-        state.stage, state.stage_rounds, state.objective = after, 0, -np.inf
+        state.stage, state.stage_rounds = after, 0
 
-    def _cluster_round(self, counts: sparse.csr_array, stages: Sequence[str]) -> None:
+    def _cluster_round(self, counts: sparse.csr_array) -> None:
         """Hard EM: a field for each cluster, then each document to the field it is likeliest in.
 
         A round that makes the documents less probable is undone and ends the stage, as does one
@@ -196,8 +239,8 @@ class FieldEstimator(TopicEstimator):
         objective = float(scores.max(axis=1).sum())
         found = filled(scores.argmax(axis=1), scores)
         state.stage_rounds += 1
-        gain = objective - before.objective
-        if gain < 0:  # of finite ones: the first gain of a stage is infinite
+        gain = objective - before.objective if before.stage_rounds else np.inf
+        if gain < 0:
             state.__dict__.update(vars(before))
             state.stage_rounds += 1
         else:
@@ -205,7 +248,7 @@ class FieldEstimator(TopicEstimator):
             state.objective = objective
         is_small = gain <= self.tolerance * abs(objective)
         if is_small or np.array_equal(found, labels) or state.stage_rounds >= self.n_iter:
-            self._next_stage(stages)
+            self._next_stage()
         else:
             state.assignment = found
 
@@ -213,10 +256,11 @@ class FieldEstimator(TopicEstimator):
 def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> NDArray[np.int64]:
     """(D,), clusters of documents by k-means on their counts (Inouye et al. 2015, Sec. 4)."""
     kmeans = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed % 2**32)
-    labels = kmeans.fit(counts.astype(np.float64)).labels_.astype(np.int64)
-    n_tokens = np.asarray(counts.sum(axis=1)).ravel()
-    # The nearest documents of a cluster without tokens, in the order that they come in.
-    return filled(labels, np.repeat(n_tokens[:, None], n_clusters, axis=1).astype(np.float64))
+    with threadpool_limits(1):  # more add up inertias in the order in which they come to it
+        labels = kmeans.fit(counts.astype(np.float64)).labels_.astype(np.int64)
+    # Where fewer documents differ than there are clusters, some have none.
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+    return filled(labels, np.repeat(n_tokens[:, None], n_clusters, axis=1))
 
 
 def filled(labels: NDArray[np.int64], scores: Floats) -> NDArray[np.int64]:
@@ -239,10 +283,19 @@ def filled(labels: NDArray[np.int64], scores: Floats) -> NDArray[np.int64]:
     return labels
 
 
-def rounded(counts: sparse.csr_array) -> sparse.csr_array:
-    """Counts (D, V) as int64 without zeros, fractions to the nearest whole number."""
-    found = sparse.csr_array(
-        (np.rint(counts.data).astype(np.int64), counts.indices, counts.indptr), shape=counts.shape
-    )
+def filled_documents(counts: sparse.csr_array) -> sparse.csr_array:
+    """The documents of counts (D, V) that have a token, as int64 without zeros.
+
+    Fractions go to the nearest whole number.
+    """
+    n_tokens = counts.sum(axis=1, dtype=np.float64)
+    if n_tokens.max(initial=0.0) > MOST_TOKENS:
+        raise ValueError(
+            f"a document must not have more than {MOST_TOKENS} tokens, found {n_tokens.max():g}"
+        )
+    kind = np.int32 if counts.nnz <= np.iinfo(np.int32).max else np.int64  # as k-means wants them
+    indices, indptr = counts.indices.astype(kind), counts.indptr.astype(kind)
+    arrays = (np.rint(counts.data).astype(np.int64), indices, indptr)
+    found = sparse.csr_array(arrays, shape=counts.shape)
     found.eliminate_zeros()
-    return found
+    return sparse.csr_array(found[np.diff(found.indptr) > 0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +41,7 @@ class FittedFields:
     regressions: tuple[NodeRegressions, ...]
     fields: tuple[FixedLengthPoissonMRF, ...]
     log_partition: Floats
-    """(K, M + 1), A_L + log L!."""
+    """(K, M + 1), A_L + log L!; M is 2 at least, to be gone on with beyond."""
 
 
 def fit_fields(
@@ -58,24 +58,28 @@ def fit_fields(
     Parameters
     ----------
     parts : sequence of CSR (D, V)
-        The tokens of each topic; each has some.
+        The tokens of each topic. One without any has all words alike, as those that never
+        occur, and no interactions.
     longest : int
-        M, of the tables.
+        M, of the tables, if it is more than 2.
     before : sequence of NodeRegressions, optional
         Of each topic, to start from.
     """
     regressions, fields = [], []
+    longest = max(longest, 2)
     table = np.zeros((len(parts), longest + 1))
     for k, part in enumerate(parts):
         length = np.asarray(part.sum(axis=1)).ravel()
+        is_kept = length > 0
+        is_kept[:1] |= not is_kept.any()  # of nothing, a document without tokens is left
         found = fit_nodes(
-            part[length > 0],
+            part[is_kept],
             settings.penalty,
             smoothing=settings.smoothing,
-            start=None if before is None else before[k],
+            start=None if before is None else start_of(part, before[k]),
             n_jobs=n_jobs,
         )
-        mean_length = float(length[length > 0].mean())
+        mean_length = max(float(length[is_kept].mean()), 1.0)
         field = found.field(settings.length_scale * mean_length)
         table[k] = partition_table(
             field,
@@ -90,3 +94,15 @@ def fit_fields(
         regressions.append(found)
         fields.append(field)
     return FittedFields(tuple(regressions), tuple(fields), table)
+
+
+def start_of(part: sparse.csr_array, before: NodeRegressions) -> NodeRegressions:
+    """Regressions to start from without coefficients of words that do not occur any more.
+
+    At their best these are 0, as they cost λ and change no rate.
+    """
+    occurs = np.asarray(part.sum(axis=0)).ravel() > 0
+    phi = before.coefficients.copy()
+    phi.data = phi.data * occurs[phi.indices]
+    phi.eliminate_zeros()
+    return replace(before, coefficients=phi)

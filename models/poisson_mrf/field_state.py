@@ -45,18 +45,18 @@ class PoissonMRFState:
     """
 
     assignment: NDArray[Any]
-    """Of documents (D,) their cluster; of entries of the counts (nnz, K) how their tokens are
-    shared out; or of tokens (n_tokens,) their topic, as the stage has it."""
+    """Of documents with a token (D,) their cluster; of entries of the counts (nnz, K) how their
+    tokens are shared out; or of tokens (n_tokens,) their topic, as the stage has it."""
     stage: str
     seed: int
     objective: float = -np.inf
     """Log-probability of the documents as they are shared out, without that of sharing out, after
-    the last round; -infinity before the first of a stage."""
+    the last round; -infinity before the first, and by sampling. It never falls within a stage."""
     stage_rounds: int = 0
     """Made in this stage."""
     n_rounds: int = 0
     n_documents: int = 0
-    """Documents visited, counted once a round."""
+    """Documents with a token visited, counted once a round."""
     eta: float = 0.0
     """Of LDA, if the stage is that."""
     topic_word: Floats = field(default_factory=_no_floats)

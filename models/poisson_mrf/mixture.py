@@ -96,4 +96,7 @@ class LPMRFMixture(FieldEstimator):
         return state
 
     def _round(self, counts: sparse.csr_array) -> None:
-        self._cluster_round(counts, STAGES)
+        self._cluster_round(counts)
+
+    def _stages(self) -> tuple[str, ...]:
+        return STAGES

@@ -1,4 +1,4 @@
-"""The partition function at all lengths from estimates at some (Inouye et al. 2015, Sec. 2.1).
+"""Tables of the partition function at all lengths (Inouye et al. 2015, Sec. 2.1).
 
 Tables hold A_L + log L! for θ with logsumexp θ = 0: 0 at all lengths where Φ = 0.
 """
@@ -23,8 +23,6 @@ Floats = NDArray[np.float64]
 PARTITIONS = ("interpolated", "envelope")
 N_ENVELOPE = 50
 """Lengths that the envelope is over."""
-LENGTHS_A_DOUBLING = 6
-"""Lengths that are interpolated between."""
 
 
 def partition_table(
@@ -47,11 +45,12 @@ def partition_table(
     kind : {"interpolated", "envelope"}
         "envelope", the paper's, is ω(L) L² a, the a the smallest for which it is not below any of
         50 estimates at lengths from half to three times the mean; far above at many lengths.
-        "interpolated" goes through estimates at lengths 2 (exact), 3, 4, ... spaced geometrically.
+        "interpolated" has an estimate for every length, by chains that grow (`grown_log_weights`);
+        that for two tokens is exact.
     mean_length : float
         L̄ of documents, for the envelope.
     n_samples, n_temperatures : int
-        Of the annealing at each length.
+        Of the annealing at each length; growing chains are as many, and know no temperatures.
     seed : int
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
@@ -89,14 +88,6 @@ def partition_table(
     if longest >= 2:
         table[2] = log_pair_weight(mrf)  # exact
     return table
-
-
-def lengths_between(longest: int) -> NDArray[np.int64]:
-    """Lengths from 3 to `longest`, that one among them, each some share above the one before."""
-    if longest < 3:
-        return np.empty(0, dtype=np.int64)
-    n = int(np.ceil(np.log2(longest / 3.0) * LENGTHS_A_DOUBLING)) + 1
-    return np.unique(np.round(np.geomspace(3, longest, n)).astype(np.int64))
 
 
 def log_pair_weight(mrf: FixedLengthPoissonMRF) -> float:

@@ -22,6 +22,7 @@ from models.poisson_mrf.topics import PoissonMRFTopicModel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from models.lda.topics import LDATopics
     from models.poisson_mrf.field_fitting import FittedFields
 
 Floats = NDArray[np.float64]
@@ -119,7 +120,7 @@ class LPMRFTopicModel(FieldEstimator):
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         super().check_settings()
         self._check_integers({"n_sweeps": 1, "lda_sweeps": 1}, ())
-        if self.assignments not in STAGES:
+        if self.assignments not in tuple(STAGES):
             raise ValueError(
                 f"assignments must be one of {tuple(STAGES)}, found {self.assignments!r}"
             )
@@ -135,10 +136,13 @@ class LPMRFTopicModel(FieldEstimator):
             first.topic_of, "lda", seed, prior=first.alpha, eta=float(first.eta[0])
         )
 
+    def _stages(self) -> tuple[str, ...]:
+        return STAGES[self.assignments]
+
     def _round(self, counts: sparse.csr_array) -> None:
         state = self.state_
         if state.stage == "mixture":
-            self._cluster_round(counts, STAGES["moves"])
+            self._cluster_round(counts)
             if state.stage == "multinomial":
                 split = np.zeros((counts.nnz, self.n_topics), dtype=np.int32)
                 label = np.repeat(state.assignment, np.diff(counts.indptr))
@@ -162,21 +166,17 @@ class LPMRFTopicModel(FieldEstimator):
         model = self._model_of(parts, counts, interacting=interacting)
         found = best_split(model, counts, split, n_jobs=self.n_jobs)
         objective = float(found.objective.sum())
-        gain = objective - before.objective
+        gain = objective - before.objective if before.stage_rounds else np.inf
         if gain < 0:
             state.__dict__.update(vars(before))
         else:
             state.keep_model(model)
             state.objective = objective
         state.stage_rounds += 1
+        is_small = gain <= self.tolerance * abs(objective)
         is_same = np.array_equal(found.split, split)
-        if (
-            gain <= self.tolerance * abs(objective)
-            or is_same
-            or state.stage_rounds >= self.n_iter
-            or (found.split.sum(axis=0) == 0).any()  # no topic may lose its last token
-        ):
-            self._next_stage(STAGES["moves"])
+        if is_small or is_same or state.stage_rounds >= self.n_iter:
+            self._next_stage()
         else:
             state.assignment = found.split
 
@@ -207,25 +207,12 @@ class LPMRFTopicModel(FieldEstimator):
         last = lda.state_
         state.assignment, state.eta = last.topic_of.copy(), float(last.eta[0])
         state.stage_rounds += 1
-        topics = lda.topics_
-        n_topics, n_words = topics.topic_word.shape
-        assert topics.topic_word.shape == (self.n_topics, n_words)
-        state.keep_model(
-            PoissonMRFTopicModel(
-                topics.topic_word,
-                np.empty(0, dtype=np.int64),
-                np.empty((0, 2), dtype=np.int64),
-                np.empty(0),
-                np.full(n_topics, np.inf),
-                np.zeros((n_topics, 2)),
-                topics.alpha,
-            )
-        )
+        state.keep_model(without_interactions(lda.topics_))
         if n_after == self.lda_sweeps:
             tokens = tokens_of(counts)
             order = np.lexsort((tokens.word_of, tokens.doc_of))
             state.assignment = state.assignment[order].astype(np.int32)
-            self._next_stage(STAGES["gibbs"])
+            self._next_stage()
 
     def _gibbs_round(self, counts: sparse.csr_array) -> None:
         """Fields of the sample, then sweeps that draw another."""
@@ -244,9 +231,8 @@ class LPMRFTopicModel(FieldEstimator):
         for_blocks(work, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(self.n_jobs))
         state.assignment = topic_of
         state.stage_rounds += 1
-        n_kept = np.bincount(topic_of, minlength=self.n_topics)
-        if state.stage_rounds >= self.n_iter or (n_kept == 0).any():
-            self._next_stage(STAGES["gibbs"])
+        if state.stage_rounds >= self.n_iter:
+            self._next_stage()
 
     def _model_of(
         self, parts: Sequence[sparse.csr_array], counts: sparse.csr_array, *, interacting: bool
@@ -254,19 +240,32 @@ class LPMRFTopicModel(FieldEstimator):
         longest = int(counts.sum(axis=1).max())
         fitted: FittedFields = self._fit_fields(parts, longest, interacting=interacting)
         lengths = np.stack([np.asarray(part.sum(axis=1)).ravel() for part in parts], axis=1)
-        alpha = self.state_.prior if self.state_.stage_rounds else np.empty(0)
-        if alpha.shape != (self.n_topics,) or self.assignments == "moves":
-            alpha = np.full(self.n_topics, FIRST_ALPHA)
-        alpha = alpha_of(lengths.astype(np.int64), alpha)
+        first = self.state_.prior  # of LDA, or of the round before
+        if self.assignments == "moves":
+            first = np.full(self.n_topics, FIRST_ALPHA)
+        alpha = alpha_of(lengths, first)
         return PoissonMRFTopicModel.of_fields(fitted.fields, fitted.log_partition, alpha)
 
 
 def alpha_of(lengths: NDArray[np.int64], alpha: Floats) -> Floats:
     """The prior (K,) that makes tokens of topics (D, K) more probable, some steps from `alpha`."""
-    n_docs, n_topics = lengths.shape
-    topic = np.tile(np.arange(n_topics, dtype=np.uint16), n_docs)
-    of_topics = exceedances(topic, lengths.ravel(), n_topics)
+    n_topics = lengths.shape[1]
+    of_topics = exceedances(np.arange(n_topics, dtype=np.uint16), lengths, n_topics)
     return asymmetric_prior(of_topics, lengths.sum(axis=1), alpha, PRIOR_ITERATIONS)
+
+
+def without_interactions(topics: LDATopics) -> PoissonMRFTopicModel:
+    """The same model as one of fields."""
+    n_topics = topics.n_topics
+    return PoissonMRFTopicModel(
+        topics.topic_word,
+        np.empty(0, dtype=np.int64),
+        np.empty((0, 2), dtype=np.int64),
+        np.empty(0),
+        np.full(n_topics, np.inf),
+        np.zeros((n_topics, 2)),
+        topics.alpha,
+    )
 
 
 def parts_of_split(counts: sparse.csr_array, split: NDArray[Any]) -> list[sparse.csr_array]:

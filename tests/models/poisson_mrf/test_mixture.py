@@ -1,0 +1,360 @@
+"""Mixtures of fields by hard EM."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.field_estimator import filled, kmeans_labels
+from models.poisson_mrf.mixture import LPMRFMixture
+from models.poisson_mrf.topic_matrices import single_topic_scores
+from models.poisson_mrf.topics import PoissonMRFMixture
+from tests.models.poisson_mrf.planted import (
+    assert_rounds_resume,
+    assert_same_state,
+    carried,
+    planted_fields,
+    planted_mixture,
+    planted_pairs,
+    random_counts,
+)
+from tests.shared_data import shared_file
+
+QUICK = {"penalty": 0.1, "n_samples": 5, "n_temperatures": 5, "random_state": 0}
+
+
+def mixture(n_topics=2, **settings):
+    return LPMRFMixture(n_topics, **{**QUICK, **settings})
+
+
+# --- without interactions -------------------------------------------------------------------------
+
+
+def hard_em(counts, labels, n_clusters, smoothing=1e-4):
+    """Objectives, labels and topics of a mixture of multinomials, in NumPy, until labels stay.
+
+    Topics are mean counts with `smoothing` added to each; documents go where they are likeliest.
+    """
+    objectives = []
+    while True:
+        means = np.array([counts[labels == k].mean(axis=0) + smoothing for k in range(n_clusters)])
+        topics = means / means.sum(axis=1, keepdims=True)
+        scores = counts @ np.log(topics).T
+        objectives.append(scores.max(axis=1).sum())
+        found = scores.argmax(axis=1)
+        if (found == labels).all():
+            return np.array(objectives), labels, topics
+        assert np.bincount(found, minlength=n_clusters).all()
+        labels = found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_an_infinite_penalty_it_is_hard_em_of_multinomials(seed):
+    counts = random_counts(seed, n_docs=200, n_words=12, rate=1.5)
+    model = mixture(4, penalty=np.inf, random_state=seed)
+    found = [step.objective for step in model.iterate(counts)]
+    start = kmeans_labels(counts, 4, seed)
+    objectives, labels, topics = hard_em(counts.toarray(), start, 4)
+    assert len(found) > 3
+    # Of bags, not of sequences: more by a constant.
+    assert_allclose(np.diff(found), np.diff(objectives), rtol=1e-6, atol=1e-8)
+    assert (np.diff(found) >= 0).all()
+    assert_array_equal(model.state_.assignment, labels)
+    assert_allclose(model.topics_.topic_word, topics, rtol=1e-9)
+    assert_array_equal(model.topics_.prior, np.bincount(labels))
+    scores = single_topic_scores(model.topics_, counts)
+    assert_allclose(found[-1], scores.max(axis=1).sum())
+    assert model.topics_.edge_topic.size == 0
+    assert not model.topics_.log_partition.any()
+
+
+# --- stages ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "penalty", "expected"),
+    [
+        (1, 0.1, {"fields"}),
+        (1, np.inf, {"mixture"}),
+        (2, np.inf, {"mixture"}),
+        (2, 0.1, {"mixture", "fields"}),
+    ],
+)
+def test_stages(n_topics, penalty, expected):
+    model = mixture(n_topics, penalty=penalty)
+    steps = list(model.iterate(random_counts(rate=1.2)))
+    stages = [step.stage for step in steps]
+    assert set(stages) == expected
+    assert stages == sorted(stages, reverse=True)  # "mixture" before "fields"
+    assert model.state_.stage == "done"
+    assert [step.n_rounds for step in steps] == list(range(1, len(steps) + 1))
+    assert [step.n_documents for step in steps] == list(range(40, 40 * len(steps) + 1, 40))
+    assert model.n_iter_ == len(steps) == steps[-1].n_passes
+    assert (len(model.topics_.edge_topic) > 0) == ("fields" in expected)
+
+
+def test_the_objective_never_falls_within_a_stage_and_is_that_of_the_topics():
+    counts, _ = planted_mixture(0, n_docs=120)
+    model = mixture(3)
+    steps = list(model.iterate(counts))
+    for stage in ("mixture", "fields"):
+        assert (np.diff([step.objective for step in steps if step.stage == stage]) >= 0).all()
+    scores = single_topic_scores(model.topics_, counts)
+    assert_allclose(model.state_.objective, scores.max(axis=1).sum())
+
+
+def test_most_rounds_and_least_gain():
+    counts = random_counts(0, n_docs=200, n_words=12, rate=1.5)
+    all_rounds = mixture(4, penalty=np.inf).fit(counts).n_iter_
+    assert all_rounds > 3
+    assert mixture(4, penalty=np.inf, n_iter=3).fit(counts).n_iter_ == 3
+    assert mixture(4, penalty=np.inf, tolerance=0.5).fit(counts).n_iter_ == 2
+
+
+# --- what is learned ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "partition", ["interpolated", pytest.param("envelope", marks=pytest.mark.slow)]
+)
+def test_planted_clusters_and_dependencies_are_found_again(partition):
+    counts, label = planted_mixture(1)
+    model = mixture(n_samples=20, n_temperatures=20, length_scale=np.inf, partition=partition)
+    model.fit(counts)
+    found = model.transform(counts).argmax(axis=1)
+    cluster_of = [int(np.median(found[label == k])) for k in range(2)]
+    assert sorted(cluster_of) == [0, 1]
+    assert (np.array(cluster_of)[label] == found).mean() > 0.99
+    for k, cluster in enumerate(cluster_of):
+        field = model.topics_.fields[cluster]
+        attraction, repulsion = planted_pairs(field, k)
+        assert attraction == field.interactions.max() > 0.04
+        assert repulsion == field.interactions.min() < -0.2
+    assert_allclose(model.topics_.component_share[cluster_of], np.bincount(label) / 500, atol=0.01)
+
+
+@pytest.mark.slow
+def test_no_dependencies_are_found_where_there_are_none():
+    none = [FixedLengthPoissonMRF(f.node, sparse.csr_array((16, 16))) for f in planted_fields()]
+    counts, _ = planted_mixture(1, fields=none)
+    model = mixture(length_scale=np.inf).fit(counts)
+    for field in model.topics_.fields:
+        for k in range(2):
+            assert np.abs(planted_pairs(field, k)).max() < 0.04
+
+
+@pytest.mark.slow
+def test_fields_are_more_probable_than_multinomials():
+    train, test = planted_mixture(1)[0], planted_mixture(2, n_docs=200)[0]
+    settings = {"length_scale": np.inf, "n_samples": 20, "n_temperatures": 20}
+    field, multinomial = (
+        mixture(penalty=penalty, **settings).fit(train).topics_.log_joint(test)
+        for penalty in (0.1, np.inf)
+    )
+    gain = np.logaddexp.reduce(field, axis=1) - np.logaddexp.reduce(multinomial, axis=1)
+    assert gain.mean() > 4.0 * gain.std() / np.sqrt(200)
+
+
+# --- clusters without documents -------------------------------------------------------------------
+
+
+def test_an_emptied_cluster_takes_the_ten_best_documents():
+    labels, rng = np.zeros(30, dtype=np.int64), np.random.default_rng(0)
+    scores = rng.normal(size=(30, 2))
+    found = filled(labels, scores)
+    assert_array_equal(np.flatnonzero(found == 1), np.sort(np.argsort(-scores[:, 1])[:10]))
+    assert not labels.any()
+    assert_array_equal(filled(found, scores), found)
+
+
+def test_no_cluster_is_emptied_for_another():
+    scores = np.random.default_rng(0).normal(size=(6, 5))
+    found = filled(np.array([4, 4, 4, 4, 4, 2]), scores)
+    assert np.bincount(found, minlength=5).all()
+    assert np.bincount(filled(np.zeros(5, dtype=np.int64), scores[:5]), minlength=5).tolist() == (
+        [1] * 5
+    )
+
+
+def test_fewer_different_documents_than_clusters():
+    counts = np.tile([[3, 0, 1], [0, 2, 2]], (15, 1))
+    with pytest.warns(UserWarning, match="distinct clusters"):
+        model = mixture(4).fit(counts)
+    assert np.bincount(model.state_.assignment, minlength=4).all()
+    assert np.isfinite(model.topics_.log_partition).all()
+
+
+# --- documents and words without tokens -----------------------------------------------------------
+
+
+def test_documents_without_tokens_change_nothing():
+    counts = random_counts(rate=1.2)
+    with_empty = np.insert(counts.toarray(), [0, 0, 7, 40], 0, axis=0)
+    expected, found = mixture().fit(counts), mixture().fit(with_empty)
+    assert_same_state(found.state_, expected.state_)
+    assert_allclose(found.transform(with_empty)[[0, 1, 9, 43]], [found.topics_.component_share] * 4)
+
+
+def test_words_without_tokens():
+    counts = random_counts(rate=1.2).toarray()
+    counts[:, 3] = 0
+    topics = mixture().fit(counts).topics_
+    assert (topics.topic_word[:, 3] < 1e-4).all()
+    assert (topics.edge_words != 3).all()
+    assert np.isfinite(topics.log_joint(random_counts())).all()
+
+
+@pytest.mark.parametrize("longest", [1, 2, 3])
+@pytest.mark.parametrize("partition", ["interpolated", "envelope"])
+def test_short_documents(longest, partition):
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(rng.integers(1, longest + 1, 60), np.full(5, 0.2))
+    model = mixture(2, partition=partition, penalty=0.01).fit(counts)
+    assert model.topics_.edge_topic.size
+    assert model.topics_.log_partition.shape == (2, max(longest, 2) + 1)
+    assert_allclose(model.transform(counts).sum(axis=1), 1.0)
+    assert np.isfinite(model.transform(9 * counts)).all()  # beyond the table
+
+
+def test_one_word():
+    model = mixture(2).fit(np.arange(1, 9)[:, None])
+    assert_array_equal(model.topics_.topic_word, [[1.0], [1.0]])
+
+
+# --- the same bits --------------------------------------------------------------------------------
+
+
+def test_threads_change_no_bit():
+    counts = random_counts(n_docs=80, rate=1.2)
+    one, two = (mixture(3, n_jobs=n_jobs).fit(counts) for n_jobs in (1, 2))
+    assert_same_state(one.state_, two.state_)
+    assert one.topics_.edge_topic.size
+    assert_array_equal(one.transform(counts), two.transform(counts))
+
+
+def test_resumed_is_uninterrupted():
+    counts = random_counts(n_docs=80, rate=1.2)
+    states = assert_rounds_resume(lambda: mixture(3), counts)
+    assert [state.stage for state in states][::-1] == sorted(
+        [state.stage for state in states], key=("done", "fields", "mixture").index
+    )
+
+
+def test_counts_of_any_form_are_the_same_documents():
+    counts = random_counts()
+    expected = mixture().fit(counts).state_
+    wide = counts.copy()
+    wide.indices, wide.indptr = counts.indices.astype(np.int64), counts.indptr.astype(np.int64)
+    for same in (counts.toarray() + 0.4, counts.tocsc(), counts.astype(np.float32), wide):
+        assert_same_state(mixture().fit(same).state_, expected)
+
+
+def test_seeds():
+    counts = random_counts(n_docs=80, rate=1.2)
+    drawn = mixture(3, random_state=None).fit(counts)
+    assert_same_state(drawn.state_, mixture(3, random_state=drawn.seed_).fit(counts).state_)
+    table = drawn.topics_.log_partition
+    assert (mixture(3, random_state=1).fit(counts).topics_.log_partition != table).any()
+
+
+def test_what_it_is_given_stays_as_it_is():
+    """Also zeros that are stored, and fractions that are rounded to zero."""
+    data = np.array([1.0, 0.0, 2.4, 0.3, 3.0, 1.0])
+    counts = sparse.csr_array((data, [0, 1, 2, 0, 1, 2], [0, 3, 4, 6]), shape=(3, 3))
+    kept = counts.copy()
+    model = mixture(penalty=np.inf).fit(counts)
+    for name in ("data", "indices", "indptr"):
+        assert_array_equal(getattr(counts, name), getattr(kept, name))
+    assert counts.nnz == 6
+    whole = mixture(penalty=np.inf).fit([[1, 0, 2], [0, 3, 1]])
+    assert_same_state(model.state_, whole.state_)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("penalty", value) for value in (0.0, -1.0, np.nan, None, "0.1", True)]
+    + [("length_scale", value) for value in (0.0, -1.0, np.nan, "c")]
+    + [("smoothing", value) for value in (0.0, -1e-4, np.nan, np.inf)]
+    + [("tolerance", value) for value in (-1e-9, np.nan)]
+    + [("partition", value) for value in ("exact", None, ["envelope"])]
+    + [("n_samples", 0), ("n_temperatures", 1), ("n_iter", 0), ("n_topics", 0)]
+    + [("n_samples", 1.5), ("n_iter", "3"), ("n_jobs", 0), ("random_state", "a")],
+)
+def test_a_bad_setting_is_named(name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        mixture(**{name: value}).fit(random_counts())
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, 1e12, 1e300])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_bad_counts_are_refused(bad, as_sparse):
+    counts = random_counts().toarray().astype(float)
+    counts[3, 4] = bad
+    with pytest.raises(ValueError, match=r"Negative|NaN|inf|more than"):
+        mixture().fit(sparse.csr_array(counts) if as_sparse else counts)
+
+
+def test_more_clusters_than_documents_with_tokens_are_refused():
+    counts = np.zeros((9, 4))
+    counts[[1, 5, 7], [0, 1, 2]] = 2
+    mixture(3, penalty=np.inf).fit(counts)
+    with pytest.raises(ValueError, match=r"4 topics need as many documents .* n_samples = 3"):
+        mixture(4).fit(counts)
+    with pytest.raises(ValueError, match="n_samples = 0"):
+        mixture(1).fit(np.zeros((3, 4)))
+
+
+def test_not_fitted():
+    model = mixture()
+    for use in (lambda: model.topics_, lambda: model.transform(random_counts())):
+        with pytest.raises(NotFittedError):
+            use()
+    model.resume(random_counts(), None)
+    with pytest.raises(NotFittedError, match="no round yet"):
+        model.transform(random_counts())
+    state = carried(clone(model).fit(random_counts()).state_)
+    assert isinstance(model.resume(random_counts(), state).topics_, PoissonMRFMixture)
+
+
+# --- Classic3 -------------------------------------------------------------------------------------
+
+
+def classic3():
+    """The published split: training and test documents."""
+    counts = sparse.csr_array(sparse.load_npz(shared_file("classic3/bow_3890x1000.npz")))
+    order = np.argsort(np.random.RandomState(1).rand(3890))  # as published
+    return counts[order[389:]], counts[order[:389]]
+
+
+def perplexity(scores, counts):
+    return np.exp(-scores.max(axis=1).sum() / counts.sum())
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_topics", "of_test", "of_train"), [(1, 47.3477, 46.3678), (3, 30.2664, 29.5734)]
+)
+def test_multinomials_on_classic3(n_topics, of_test, of_train):
+    """As published, of bags, each document in its best cluster."""
+    train, test = classic3()
+    topics = LPMRFMixture(n_topics, penalty=np.inf, random_state=0).fit(train).topics_
+    found = [perplexity(single_topic_scores(topics, part), part) for part in (test, train)]
+    assert_allclose(found, [of_test, of_train], rtol=0, atol=1e-3)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [LPMRFMixture(2, penalty=0.3, n_samples=3, n_temperatures=3, n_iter=2, random_state=0)]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
