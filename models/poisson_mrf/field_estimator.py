@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 KMEANS_STARTS = 10
+MOST_ROUNDS = 100
+"""In a stage, by default."""
 MOST_TOKENS = np.iinfo(np.int32).max
 REFILL = 10
 """Documents that a cluster without any is given."""
@@ -44,7 +46,7 @@ class FieldEstimator(TopicEstimator):
     partition: str
     n_samples: int
     n_temperatures: int
-    n_iter: int
+    n_iter: int | None
     tolerance: float
     random_state: Any
     state_: PoissonMRFState
@@ -98,6 +100,11 @@ class FieldEstimator(TopicEstimator):
         return self
 
     @property
+    def _most_rounds(self) -> int:
+        """Rounds in a stage, at most."""
+        return MOST_ROUNDS if self.n_iter is None else self.n_iter
+
+    @property
     def n_iter_(self) -> int:
         """Rounds made, in all stages."""
         check_is_fitted(self, "state_")
@@ -117,7 +124,7 @@ class FieldEstimator(TopicEstimator):
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         lowest = {"n_topics": 1, "n_iter": 1, "n_samples": 1, "n_temperatures": 2}
-        self._check_integers(lowest, ())
+        self._check_integers(lowest, ("n_iter",))
         for name in ("penalty", "length_scale", "smoothing", "tolerance"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(
@@ -247,7 +254,7 @@ class FieldEstimator(TopicEstimator):
             state.keep_model(model)
             state.objective = objective
         is_small = gain <= self.tolerance * abs(objective)
-        if is_small or np.array_equal(found, labels) or state.stage_rounds >= self.n_iter:
+        if is_small or np.array_equal(found, labels) or state.stage_rounds >= self._most_rounds:
             self._next_stage()
         else:
             state.assignment = found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,7 +76,7 @@ def fit_fields(
             part[is_kept],
             settings.penalty,
             smoothing=settings.smoothing,
-            start=None if before is None else start_of(part, before[k]),
+            start=None if before is None else before[k],
             n_jobs=n_jobs,
         )
         mean_length = max(float(length[is_kept].mean()), 1.0)
@@ -94,15 +94,3 @@ def fit_fields(
         regressions.append(found)
         fields.append(field)
     return FittedFields(tuple(regressions), tuple(fields), table)
-
-
-def start_of(part: sparse.csr_array, before: NodeRegressions) -> NodeRegressions:
-    """Regressions to start from without coefficients of words that do not occur any more.
-
-    At their best these are 0, as they cost λ and change no rate.
-    """
-    occurs = np.asarray(part.sum(axis=0)).ravel() > 0
-    phi = before.coefficients.copy()
-    phi.data = phi.data * occurs[phi.indices]
-    phi.eliminate_zeros()
-    return replace(before, coefficients=phi)

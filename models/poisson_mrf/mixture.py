@@ -39,8 +39,8 @@ class LPMRFMixture(FieldEstimator):
         How partition functions of all lengths follow from those at some; see `partition_table`.
     n_samples, n_temperatures : int
         Of the annealing at each length.
-    n_iter : int
-        Most rounds in a stage.
+    n_iter : int, optional
+        Most rounds in a stage, by default 100.
     tolerance : float
         A stage ends with a round that raises the objective by no more than this share of it.
     random_state : int, numpy Generator or RandomState, optional
@@ -71,7 +71,7 @@ class LPMRFMixture(FieldEstimator):
         partition: str = "interpolated",
         n_samples: int = 100,
         n_temperatures: int = 100,
-        n_iter: int = 100,
+        n_iter: int | None = None,
         tolerance: float = 0.0,
         random_state: Any = None,
         n_jobs: int | None = None,

@@ -196,7 +196,10 @@ def _fit(
                 "give regressions of the same words"
             )
         if penalty < np.inf:  # else every coefficient is 0, and not to be multiplied by it
-            begin = start.coefficients
+            begin = start.coefficients.copy()
+            # Of a word that is nowhere, or everywhere as often, there is no slope to go down by.
+            begin.data *= (table.spread > 1e-6 * table.total)[begin.indices]
+            begin.eliminate_zeros()
     first_words = (begin.indptr.astype(np.int64), begin.indices.astype(np.int32), begin.data)
     setting = Setting(float(penalty), float(smoothing), float(tolerance))
     intercept, residual = np.empty(n_words), np.empty(n_words)

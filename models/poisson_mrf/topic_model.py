@@ -34,6 +34,8 @@ STAGES = {
 PRIOR_ITERATIONS = 20
 """Steps of alpha in each round."""
 FIRST_ALPHA = 0.1
+GIBBS_ROUNDS = 10
+"""With interactions, by default."""
 DOCUMENT_BLOCK = 64
 """Documents that a kernel is given at a time, with a stream of random numbers."""
 
@@ -55,8 +57,8 @@ class LPMRFTopicModel(FieldEstimator):
     assignments : {"gibbs", "moves"}
     penalty, length_scale, smoothing, partition, n_samples, n_temperatures
         As of `LPMRFMixture`. With an infinite penalty and "gibbs" this is LDA.
-    n_iter : int
-        Most rounds in a stage; with "gibbs", rounds with interactions.
+    n_iter : int, optional
+        Most rounds in a stage; with "gibbs", rounds with interactions. By default 100, and 10.
     n_sweeps : int
         Gibbs sweeps a round.
     lda_sweeps : int
@@ -94,7 +96,7 @@ class LPMRFTopicModel(FieldEstimator):
         partition: str = "interpolated",
         n_samples: int = 100,
         n_temperatures: int = 100,
-        n_iter: int = 10,
+        n_iter: int | None = None,
         n_sweeps: int = 20,
         lda_sweeps: int = 200,
         tolerance: float = 0.0,
@@ -124,6 +126,11 @@ class LPMRFTopicModel(FieldEstimator):
             raise ValueError(
                 f"assignments must be one of {tuple(STAGES)}, found {self.assignments!r}"
             )
+
+    @property
+    def _most_rounds(self) -> int:
+        is_sampled = self.n_iter is None and self.assignments == "gibbs"
+        return GIBBS_ROUNDS if is_sampled else super()._most_rounds
 
     def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
         if self.assignments == "moves":
@@ -175,7 +182,7 @@ class LPMRFTopicModel(FieldEstimator):
         state.stage_rounds += 1
         is_small = gain <= self.tolerance * abs(objective)
         is_same = np.array_equal(found.split, split)
-        if is_small or is_same or state.stage_rounds >= self.n_iter:
+        if is_small or is_same or state.stage_rounds >= self._most_rounds:
             self._next_stage()
         else:
             state.assignment = found.split
@@ -231,7 +238,7 @@ class LPMRFTopicModel(FieldEstimator):
         for_blocks(work, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(self.n_jobs))
         state.assignment = topic_of
         state.stage_rounds += 1
-        if state.stage_rounds >= self.n_iter:
+        if state.stage_rounds >= self._most_rounds:
             self._next_stage()
 
     def _model_of(

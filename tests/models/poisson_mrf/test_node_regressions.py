@@ -431,3 +431,15 @@ def test_a_start_of_other_words():
 def test_threads_must_be_a_number():
     with pytest.raises((TypeError, ValueError), match="n_jobs"):
         fit_nodes(dependent_counts(), 0.1, n_jobs=0)
+
+
+@pytest.mark.parametrize("column", [0.0, 2.0])
+def test_a_start_on_a_word_without_slope_is_given_up(column):
+    rng = np.random.default_rng(4)
+    counts = rng.poisson(1.0, (30, 4)).astype(float)
+    start = fit_nodes(counts, 0.01)
+    assert start.coefficients[0, 3] != 0
+    counts[:, 3] = column
+    found = fit_nodes(counts, 0.01, start=start)
+    assert found.kkt_residual.max() <= 1e-6
+    assert found.coefficients[0, 3] == 0
