@@ -10,8 +10,11 @@ from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import ExactCostError
 from evaluation.log_likelihood import log_likelihood
 from evaluation.log_marginal import log_marginal
+from evaluation.log_partition import log_partition
 from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
 from evaluation.paired_difference import PairedDifference, paired_difference
+from evaluation.partition_estimate import PartitionEstimate
+from evaluation.poisson_mrf.exact_partition import PartitionCostError
 from evaluation.prediction import prediction
 from evaluation.running_text import RunningText
 from evaluation.topic_quality import diversity, exclusivity
@@ -26,6 +29,8 @@ __all__ = [
     "MarginalEstimate",
     "PairedDifference",
     "ParticlePath",
+    "PartitionCostError",
+    "PartitionEstimate",
     "RunningText",
     "ZeroProbabilityError",
     "certify",
@@ -36,6 +41,7 @@ __all__ = [
     "log_likelihood",
     "log_marginal",
     "log_marginal_by_total",
+    "log_partition",
     "paired_difference",
     "prediction",
 ]

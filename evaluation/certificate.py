@@ -27,7 +27,13 @@ from evaluation.lda.annealed_bounds import (
 )
 from evaluation.lda.simulate import checked_lengths, simulated_documents
 from evaluation.log_likelihood import log_likelihood
-from models import GammaPoissonTopics, LDATopics, seed_from
+from models import (
+    GammaPoissonTopics,
+    LDATopics,
+    PoissonMRFMixture,
+    PoissonMRFTopicModel,
+    seed_from,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +41,11 @@ if TYPE_CHECKING:
     from evaluation.estimate import LikelihoodEstimate
 
 DEFAULT_DOCUMENTS = 100
+NO_EXACT_DRAWS = (
+    "from a Poisson MRF documents are drawn by Markov chains only, and exact draws are what a "
+    "bracket is made of"
+)
+"""Why models of Poisson MRFs are not certified."""
 STANDARD_ERRORS = 2.0
 """Paired standard errors by which the bracket is widened before values are called outside it, where
 documents are many; with few, as many more as Student's t is wider."""
@@ -129,7 +140,7 @@ def certify(
         If the method scores something else than whole documents in order, such as completion, or
         fewer than two documents have a token, or whatever `log_likelihood` refuses.
     TypeError
-        If the model is of no known family.
+        If the model is of no known family, or one of Poisson MRFs.
     sklearn.exceptions.NotFittedError
         If the model is an estimator that has not been fitted.
     """
@@ -137,7 +148,9 @@ def certify(
         check_is_fitted(model)
     topics: Any = getattr(model, "topics_", model)
     if not isinstance(topics, (LDATopics, GammaPoissonTopics)):
-        raise TypeError(f"no documents can be simulated from a {type(model).__name__}")
+        is_mrf = isinstance(topics, (PoissonMRFMixture, PoissonMRFTopicModel))
+        why = f": {NO_EXACT_DRAWS}; short documents can be scored by exact" if is_mrf else ""
+        raise TypeError(f"no documents can be simulated from a {type(model).__name__}{why}")
     for name, value, least in (("n_chains", n_chains, 1), ("n_temperatures", n_temperatures, 2)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise TypeError(f"{name} must be an integer, found {value!r}")

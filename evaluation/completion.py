@@ -8,7 +8,8 @@ probability of half of each document, and θ̂ stands where an integral over θ 
 
 A Gamma-Poisson model is told that it sees documents of half the length: φ / 2 of both halves. What
 it expects of a topic's tokens in the other half, over all topics, stands in the place of θ̂, so that
-it is scored on which words follow and not on how many, as LDA is.
+it is scored on which words follow and not on how many, as LDA is. Poisson MRFs of documents of
+half the length are other distributions, of which the model says nothing: they are refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.estimate import LikelihoodEstimate
-from models import LDATopics
+from models import GammaPoissonTopics, LDATopics
 from models.lda.word_probability import log_word_probability
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from models import Topics
 
 DEFAULT_SPLITS = 4
+NO_HALVES = (
+    "a Poisson MRF of L tokens is one of whole documents, and does not say what a part of one is "
+    "like, nor the other part given that"
+)
+"""Why models of Poisson MRFs complete nothing."""
 
 
 def completion(
@@ -42,6 +48,11 @@ def completion(
 
     Of a document's n tokens ⌊n/2⌋ are seen and the others scored. `n_samples` is the number of
     random splits, 4 by default; the standard error is over them (NaN for one split).
+
+    Raises
+    ------
+    TypeError
+        If the model is one of Poisson MRFs.
     """
     n_splits = n_samples or DEFAULT_SPLITS
     n_docs = counts.shape[0]
@@ -71,6 +82,8 @@ def of_half(topics: Topics) -> tuple[Topics, NDArray[np.float64]]:
     """The model of half of a document's tokens, and how probable words are in each topic (V, K)."""
     if isinstance(topics, LDATopics):
         return topics, topics.word_topic
+    if not isinstance(topics, GammaPoissonTopics):
+        raise TypeError(f"no completion by a {type(topics).__name__}: {NO_HALVES}")
     expected = topics.topic_word.sum(axis=1)  # a topic without words has no tokens either
     return topics.thinned(0.5), topics.word_topic / np.where(expected > 0, expected, 1.0)
 

@@ -4,7 +4,8 @@
     log p(counts and length)        = log p(counts | length) + log p(length)
 
 LDA says nothing of lengths, and by custom scores tokens in order; Gamma-Poisson models are of
-counts and, as it were by the way, of lengths. Given the length the two can be compared.
+counts and, as it were by the way, of lengths; Poisson MRFs of a fixed length are of counts given
+it. Given the length all can be compared.
 """
 
 from __future__ import annotations

@@ -9,21 +9,33 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evaluation.checked_counts import check_possible, checked_counts
-from evaluation.completion import completion
+from evaluation.completion import NO_HALVES, completion
 from evaluation.convention import CONVENTIONS, in_convention
 from evaluation.estimate import UNSURE_BELOW
-from evaluation.gamma_poisson.by_lda import BY_LDA
+from evaluation.gamma_poisson.by_lda import BY_LDA, by_lda
 from evaluation.gamma_poisson.direct_sampling import direct_sampling
 from evaluation.gamma_poisson.harmonic_mean import harmonic_mean as gamma_poisson_harmonic_mean
 from evaluation.gamma_poisson.left_to_right import left_to_right, left_to_right_exact
+from evaluation.lda.annealed_likelihood import annealed
 from evaluation.lda.exact import exact
 from evaluation.lda.harmonic_mean import harmonic_mean
 from evaluation.lda.left_to_right import left_to_right_particle
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
 from evaluation.lda.variational_bound import variational_bound
+from evaluation.poisson_mrf.annealed import annealed as poisson_mrf_annealed
+from evaluation.poisson_mrf.best_split import best_split
+from evaluation.poisson_mrf.exact_likelihood import exact as poisson_mrf_exact
+from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
 from evaluation.target_error import reach_standard_error
-from models import GammaPoissonTopics, LDATopics, seed_from
+from models import (
+    FixedLengthPoissonMRF,
+    GammaPoissonTopics,
+    LDATopics,
+    PoissonMRFMixture,
+    PoissonMRFTopicModel,
+    seed_from,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,16 +45,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 UNBIASED = {
+    "annealed-importance-sampling",
     "direct-sampling",
     "left-to-right-sequential",
     "mean-field-is-1",
     "mean-field-is-2",
 }
 """Methods that more samples bring to the truth, with a standard error that says how far."""
-NOT_SAMPLED = {"exact", "variational-bound"}
+NOT_SAMPLED = {"best-split", "exact", "variational-bound"}
 
 METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
     LDATopics: {
+        "annealed-importance-sampling": annealed,
         "completion": completion,
         "exact": exact,
         "harmonic-mean": harmonic_mean,
@@ -54,20 +68,37 @@ METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
     },
     GammaPoissonTopics: {
         **BY_LDA,
+        "annealed-importance-sampling": by_lda(annealed),
         "completion": completion,
         "direct-sampling": direct_sampling,
         "harmonic-mean": gamma_poisson_harmonic_mean,
         "left-to-right": left_to_right,
         "left-to-right-exact": left_to_right_exact,
     },
+    PoissonMRFTopicModel: {
+        "annealed-importance-sampling": poisson_mrf_annealed,
+        "best-split": best_split,
+        "exact": poisson_mrf_exact,
+    },
+    PoissonMRFMixture: {
+        "best-split": best_split,
+        "exact": mixture_exact,
+    },
 }
 """For each kind of model its estimators: function(model, counts, n_samples, seed, n_jobs)."""
+DEFAULT_METHODS: dict[type, str] = {
+    LDATopics: "completion",
+    GammaPoissonTopics: "completion",
+    PoissonMRFTopicModel: "annealed-importance-sampling",
+    PoissonMRFMixture: "exact",
+}
+"""What each kind is scored by if nothing else is asked for."""
 
 
 def log_likelihood(
     model: Any,
     counts: Any,
-    method: str = "completion",
+    method: str | None = None,
     *,
     n_samples: int | None = None,
     target_standard_error: float | None = None,
@@ -81,15 +112,20 @@ def log_likelihood(
 
     Parameters
     ----------
-    model : LDATopics or GammaPoissonTopics, or an estimator with a fitted `topics_`
+    model : LDATopics, GammaPoissonTopics, PoissonMRFTopicModel or PoissonMRFMixture
+        Or an estimator with a fitted `topics_`.
     counts : sparse or dense (D, V)
         How often each word occurs in each document; whole numbers, none negative.
-    method : str
+    method : str, optional
         For LDA "exact" (short documents, few topics), "left-to-right-sequential" (the best of those
-        that sample), "mean-field-is-1", "mean-field-is-2", "left-to-right-particle",
-        "harmonic-mean" (known to be bad), "variational-bound", or "completion", which is of half of
-        each document. For Gamma-Poisson models these but for "left-to-right-particle", and
-        "left-to-right", "left-to-right-exact" and "direct-sampling" (Capdevila et al. 2018).
+        that sample), "annealed-importance-sampling", "mean-field-is-1", "mean-field-is-2",
+        "left-to-right-particle", "harmonic-mean" (known to be bad), "variational-bound", or
+        "completion", the default, which is of half of each document. For Gamma-Poisson models these
+        but for "left-to-right-particle", and "left-to-right", "left-to-right-exact" and
+        "direct-sampling" (Capdevila et al. 2018). For topic models of Poisson MRFs
+        "annealed-importance-sampling", the default, or "exact", and for mixtures of them "exact",
+        the default, all given their estimates of partition functions; and for both "best-split",
+        with which Inouye et al. (2015) compare, and which is no probability.
     n_samples : int, optional
         Monte Carlo samples a document; each method has a default. Deterministic ones ignore it.
     target_standard_error : float, optional
@@ -100,8 +136,9 @@ def log_likelihood(
         that none is impossible; 0, no smoothing, by default (see `smoothed` of the topics).
     convention : {"sequence", "bag", "bag-and-length"}, optional
         What log p is of: tokens in order or counts, given how many tokens, or counts and how many
-        (see `evaluation.convention`). By default "sequence" for LDA, and for Gamma-Poisson models
-        "bag-and-length", but for "completion". Only the first two compare with LDA.
+        (see `evaluation.convention`). By default "sequence" for LDA and Poisson MRFs, but "bag" for
+        "best-split", and for Gamma-Poisson models "bag-and-length", but for "completion". Only the
+        first two compare between families.
     max_memory : int, optional
         Bytes that "exact" may take, 2 GiB by default; what needs more is refused. Others ignore it.
     random_state : int, Generator or RandomState, optional
@@ -131,14 +168,16 @@ def log_likelihood(
     if hasattr(model, "fit"):
         check_is_fitted(model)
     topics: Any = getattr(model, "topics_", model)
-    kind = next((kind for kind in METHODS if isinstance(topics, kind)), None)
-    if kind is None:
-        raise TypeError(f"no likelihood estimator for a {type(model).__name__}")
+    kind = _kind_of(topics, model)
     methods = METHODS[kind]
+    if method is None:
+        method = DEFAULT_METHODS[kind]
     if method not in methods:
+        is_half = method == "completion" and kind in (PoissonMRFTopicModel, PoissonMRFMixture)
         raise ValueError(
             f"method = {method!r} is not an estimator for {kind.__name__}: use one of "
             + ", ".join(sorted(methods))
+            + (f"; {NO_HALVES}" if is_half else "")
         )
     if n_samples is not None:
         _check_n_samples(n_samples)
@@ -167,6 +206,27 @@ def log_likelihood(
         estimate = in_convention(estimate, topics, documents, convention)
     _warn_if_unsure(estimate)
     return estimate
+
+
+def _kind_of(topics: Any, model: Any) -> type:
+    """Which of `METHODS` the topics of a model are.
+
+    Raises
+    ------
+    TypeError
+        If they are none.
+    """
+    kind = next((kind for kind in METHODS if isinstance(topics, kind)), None)
+    if kind is None:
+        advice = ""
+        if isinstance(topics, FixedLengthPoissonMRF):
+            advice = (
+                ", which has no partition functions of its own: make a mixture of one, "
+                "PoissonMRFMixture.of_fields([mrf], table, [1.0]), with the table of "
+                "models.poisson_mrf.partition_table"
+            )
+        raise TypeError(f"no likelihood estimator for a {type(model).__name__}{advice}")
+    return kind
 
 
 def _check_n_samples(n_samples: Any) -> None:

@@ -26,11 +26,17 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.checked_counts import check_possible, checked_counts
-from evaluation.completion import DEFAULT_SPLITS, split_tokens
+from evaluation.completion import DEFAULT_SPLITS, NO_HALVES, split_tokens
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import exact
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
-from models import GammaPoissonTopics, seed_from
+from models import (
+    GammaPoissonTopics,
+    LDATopics,
+    PoissonMRFMixture,
+    PoissonMRFTopicModel,
+    seed_from,
+)
 from models.gamma_poisson.tilted import TiltedTopics
 from models.lda.word_probability import log_word_probability
 
@@ -38,8 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from models import Topics
 
     Floats = NDArray[np.float64]
 
@@ -99,8 +103,14 @@ def prediction(
     ------
     ValueError
         If there is no such task or method, or `counts` cannot be scored under the model.
+    TypeError
+        If the model is neither LDA nor a Gamma-Poisson model.
     """
-    topics: Topics = getattr(model, "topics_", model)
+    topics: Any = getattr(model, "topics_", model)
+    if not isinstance(topics, (LDATopics, GammaPoissonTopics)):
+        is_mrf = isinstance(topics, (PoissonMRFMixture, PoissonMRFTopicModel))
+        why = f": {NO_HALVES}; whole documents are scored by log_likelihood" if is_mrf else ""
+        raise TypeError(f"no prediction by a {type(model).__name__}{why}")
     methods = (PLUG_IN, *LIKELIHOODS)
     for name, value, allowed in (("task", task, TASKS), ("method", method, methods)):
         if value not in allowed:
@@ -150,7 +160,9 @@ def parts_of(counts: sparse.csr_array, task: str, seed: int) -> Iterator[Part]:
         yield Part(_columns(counts, ~hidden), _columns(counts, hidden), hidden)
 
 
-def plug_in(topics: Topics, part: Part, task: str, n_jobs: int | None) -> Floats:
+def plug_in(
+    topics: LDATopics | GammaPoissonTopics, part: Part, task: str, n_jobs: int | None
+) -> Floats:
     """(D,), with the mean of the variational posterior in the place of scores or proportions."""
     if isinstance(topics, GammaPoissonTopics):
         visible = np.where(part.hidden, 0.0, topics.topic_word)
@@ -172,7 +184,7 @@ def plug_in(topics: Topics, part: Part, task: str, n_jobs: int | None) -> Floats
 
 
 def by_likelihood(
-    topics: Topics,
+    topics: LDATopics | GammaPoissonTopics,
     part: Part,
     method: str,
     n_samples: int | None,

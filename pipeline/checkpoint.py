@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from models import BetaGammaPFAState, GaPState, GibbsLDAState, KLNMFState, OnlineLDAState, Topics
+from models import (
+    BetaGammaPFAState,
+    GaPState,
+    GibbsLDAState,
+    KLNMFState,
+    OnlineLDAState,
+    PoissonMRFState,
+    Topics,
+)
 from models.families import arrays_of, family_of, topics_of_arrays
 from models.saved import ModelFormatError, read_arrays, write_arrays
 
@@ -23,7 +31,7 @@ BEST = "best_"
 
 CHECKPOINT_SECONDS = 30.0
 
-State = OnlineLDAState | GibbsLDAState | BetaGammaPFAState | GaPState | KLNMFState
+State = OnlineLDAState | GibbsLDAState | BetaGammaPFAState | GaPState | KLNMFState | PoissonMRFState
 
 STATES: dict[str, type[State]] = {kind.__name__: kind for kind in get_args(State)}
 """What a trainer goes on from, by the name that the header has for it."""
@@ -102,7 +110,7 @@ class Checkpoint:
 
 
 def _state_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> State:
-    """The state whose fields are these arrays, numbers as arrays without an axis.
+    """The state whose fields are these arrays, numbers and texts as arrays without an axis.
 
     A field that the version which wrote it did not have takes its default.
     """

@@ -10,6 +10,7 @@ CONVENTIONS = {
     "bag-and-length": " of counts and lengths",
 }
 """What a probability is of, unless it is of tokens in order."""
+POISSON_MRFS = ("poisson-mrf", "poisson-mrf-mixture")
 
 
 def print_evaluation(result: dict[str, Any]) -> None:
@@ -25,6 +26,8 @@ def print_evaluation(result: dict[str, Any]) -> None:
         print(f"left out: {result['empty_documents']:,} documents without a token to score")
     what = CONVENTIONS[result["convention"]]
     print(f"{result['method']} ({result['direction']}){what} on {documents}, {result['scored']}")
+    if any(row["family"] in POISSON_MRFS for row in result.get("models", [result])):
+        print("of Poisson MRFs given their partition functions, estimates whose error is not shown")
     if "models" in result:
         _print_comparison(result)
         return

@@ -8,25 +8,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation import log_likelihood
-from models import KLNMF, BetaGammaPFA, EarlyStopping, GaP, GibbsLDA, GibbsLDAState, OnlineLDA
+from models import (
+    KLNMF,
+    BetaGammaPFA,
+    EarlyStopping,
+    GaP,
+    GibbsLDA,
+    GibbsLDAState,
+    LPMRFMixture,
+    LPMRFTopicModel,
+    OnlineLDA,
+    PoissonMRFMixture,
+    PoissonMRFState,
+    PoissonMRFTopicModel,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scipy import sparse
 
+    from evaluation import LikelihoodEstimate
     from models import Topics
     from pipeline.checkpoint import Checkpoint
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
-Trainer = OnlineLDA | GibbsLDA | BetaGammaPFA | GaP | KLNMF
+Trainer = OnlineLDA | GibbsLDA | BetaGammaPFA | GaP | KLNMF | LPMRFTopicModel | LPMRFMixture
 
-LOOK_EVERY_DOCUMENTS = {"online": 25_000, "gibbs": 100_000, "gamma-poisson": 100_000}
+LOOK_EVERY_DOCUMENTS = {
+    "online": 25_000,
+    "gibbs": 100_000,
+    "gamma-poisson": 100_000,
+    "poisson-mrf": 1,
+}
 """Least distance of two looks. They took 10 % of the time of learning online with 25 topics, and 4,
 5 and 14 % of that of Gibbs sampling with 25, 100 and 1,000 (25,000 articles; less in long runs, as
-looks become rarer)."""
-LOOK_EVERY_PASSES = {"online": 1, "gibbs": 4, "gamma-poisson": 4}
+looks become rarer). A round of Poisson MRFs takes longer than a look: each is looked at."""
+LOOK_EVERY_PASSES = {"online": 1, "gibbs": 4, "gamma-poisson": 4, "poisson-mrf": 1}
 """The same for a corpus that is small."""
 LOOK_EVERY_SECONDS = 5.0
 LOOK_AT_DOCUMENTS = 1000
@@ -38,6 +57,8 @@ def estimator_of(settings: TrainSettings, n_threads: int) -> Trainer:
     """The estimator that the settings ask for."""
     if settings.model == "gamma-poisson":
         return GAMMA_POISSON_TRAINERS[settings.trainer](settings, n_threads)
+    if settings.model == "poisson-mrf":
+        return poisson_mrf_of(settings, n_threads)
     return (gibbs_lda_of if settings.model == "gibbs" else online_lda_of)(settings, n_threads)
 
 
@@ -109,6 +130,20 @@ def kl_nmf_of(settings: TrainSettings, n_threads: int) -> KLNMF:
     )
 
 
+def poisson_mrf_of(settings: TrainSettings, n_threads: int) -> LPMRFTopicModel | LPMRFMixture:
+    """`--model poisson-mrf`."""
+    common: dict[str, Any] = {
+        "penalty": settings.penalty,
+        "length_scale": settings.length_scale,
+        "n_iter": settings.max_passes,
+        "random_state": settings.seed,
+        "n_jobs": n_threads,
+    }
+    if settings.assignments == "mixture":
+        return LPMRFMixture(settings.topics, **common)
+    return LPMRFTopicModel(settings.topics, assignments=settings.assignments, **common)
+
+
 GAMMA_POISSON_TRAINERS: dict[str, Callable[[TrainSettings, int], BetaGammaPFA | GaP | KLNMF]] = {
     "beta-gamma-pfa": beta_gamma_pfa_of,
     "gap": gap_of,
@@ -152,8 +187,10 @@ class Looks:
         self._of_stream = of_stream
         self._wanted = settings.early_stopping != "none"
         self._by_time = settings.early_stopping == "time"
+        is_rounds = settings.model == "poisson-mrf"
         self._stopping = EarlyStopping(
             seconds if self._by_time else documents,
+            growth=1.0 if is_rounds else EarlyStopping.growth,
             tolerance=settings.stopping_tolerance,
             patience=settings.stopping_patience,
         )
@@ -174,7 +211,7 @@ class Looks:
         """Score validation documents if it is time to; returns whether to stop.
 
         Topics of Gibbs sampling are not looked at before their first sample, as those of a single
-        assignment go up and down.
+        assignment go up and down; Poisson MRFs not before they have had a round with dependencies.
 
         Parameters
         ----------
@@ -197,7 +234,7 @@ class Looks:
         if not (self._last < n_documents if is_end else is_due):
             return False
         metrics, topics = self._checkpoint.metrics, estimator.topics_
-        line = completion_of(topics, counts, self._n_threads)
+        line = validation_of(topics, counts, self._n_threads)
         line |= {"documents": n_documents, **more, "seconds": seconds}
         before = metrics[-1] if metrics else {"documents": 0, "seconds": 0.0}
         elapsed = seconds - before["seconds"]
@@ -238,11 +275,45 @@ def to_look_at(counts: sparse.csr_array) -> sparse.csr_array:
     return counts[np.arange(LOOK_AT_DOCUMENTS) * n_docs // LOOK_AT_DOCUMENTS]
 
 
+def most_passes(settings: TrainSettings) -> int:
+    """Passes over the corpus that training takes if nothing ends it before."""
+    if settings.model != "poisson-mrf":
+        return settings.max_passes
+    estimator = poisson_mrf_of(settings, 1)
+    if isinstance(estimator, LPMRFMixture):
+        return 2 * settings.max_passes
+    if estimator.assignments == "moves":
+        return 3 * settings.max_passes
+    return settings.max_passes + math.ceil(estimator.lda_sweeps / estimator.n_sweeps)
+
+
+def validation_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
+    """What a look at validation documents says, by what suits the family."""
+    if isinstance(topics, (PoissonMRFMixture, PoissonMRFTopicModel)):
+        return likelihood_of(topics, counts, n_threads)
+    return completion_of(topics, counts, n_threads)
+
+
+def likelihood_of(
+    topics: PoissonMRFMixture | PoissonMRFTopicModel, counts: sparse.csr_array, n_threads: int
+) -> dict[str, Any]:
+    """Likelihood of validation documents: exact, or by a chain for each, always the same numbers.
+
+    With one chain that of a document is a little low, about as much at each look.
+    """
+    estimate = log_likelihood(topics, counts, n_samples=1, random_state=0, n_jobs=n_threads)
+    return _line_of(estimate)
+
+
 def completion_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
     """Completion of validation documents; always the same halves, so that looks compare."""
     estimate = log_likelihood(
         topics, counts, "completion", n_samples=1, random_state=0, n_jobs=n_threads
     )
+    return _line_of(estimate)
+
+
+def _line_of(estimate: LikelihoodEstimate) -> dict[str, Any]:
     error = estimate.perplexity_standard_error
     return {
         "log_likelihood": estimate.total,
@@ -254,6 +325,8 @@ def completion_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> d
 
 
 def _is_past_burn_in(state: object) -> bool:
+    if isinstance(state, PoissonMRFState):
+        return state.stage == "done" or (state.stage == "fields" and state.stage_rounds > 0)
     return not isinstance(state, GibbsLDAState) or state.n_samples > 0
 
 

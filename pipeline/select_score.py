@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-METHOD = "completion"
 COHERENCE_MEASURES = ("c_v", "c_npmi", "u_mass")
 
 
@@ -98,11 +97,11 @@ def score_run(
     n_words: int,
     n_threads: int,
 ) -> RunScore:
-    """Held-out likelihood on the same halves of the same documents for every run, and the rest."""
+    """Held-out likelihood of the same documents, by halves the same halves, and the rest."""
     assert settings.seed is not None
-    estimate = log_likelihood(
-        topics, held_out.counts, METHOD, random_state=0, n_jobs=n_threads
-    ).by_group([article_of(document) for document in held_out.doc_ids])
+    estimate = log_likelihood(topics, held_out.counts, random_state=0, n_jobs=n_threads).by_group(
+        [article_of(document) for document in held_out.doc_ids]
+    )
     return RunScore(
         run=str(run.path),
         n_topics=settings.topics,

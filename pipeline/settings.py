@@ -96,8 +96,8 @@ class TrainSettings:
     model: str = setting(
         "online",
         "what to learn, and how: LDA by online variational Bayes or by collapsed Gibbs sampling, "
-        "or Gamma-Poisson factor analysis",
-        choices=("online", "gibbs", "gamma-poisson"),
+        "Gamma-Poisson factor analysis, or topics in which words depend on each other",
+        choices=("online", "gibbs", "gamma-poisson", "poisson-mrf"),
     )
     topics: int = setting(25, "number of topics", metavar="K")
     seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
@@ -155,7 +155,11 @@ class TrainSettings:
         "prior of topics in a document: number, symmetric, asymmetric; online: or learned",
         of=LDA_MODELS,
     )
-    eta: str = setting("0.1", "prior of words in a topic: number or symmetric; online: or learned")
+    eta: str = setting(
+        "0.1",
+        "prior of words in a topic: number or symmetric; online: or learned",
+        of=(*LDA_MODELS, "gamma-poisson"),
+    )
     learn_priors: str = setting(
         "alpha",
         "which priors to learn, from where --alpha and --eta start",
@@ -206,7 +210,31 @@ class TrainSettings:
         metavar="X",
         of=("gamma-poisson",),
     )
-    max_passes: int = setting(100, "most passes over the corpus, or sweeps", metavar="N")
+    assignments: str = setting(
+        "gibbs",
+        "topics of tokens by sampling, after LDA; of tokens by moves to the most probable, after a "
+        "mixture; or of documents, a mixture",
+        choices=("gibbs", "moves", "mixture"),
+        of=("poisson-mrf",),
+    )
+    penalty: float = setting(
+        0.01,
+        "lambda of the regressions of words on words: the higher, the fewer dependencies",
+        metavar="X",
+        of=("poisson-mrf",),
+    )
+    length_scale: float = setting(
+        1.5,
+        "c: in documents c times as long as the mean, dependencies count half",
+        metavar="X",
+        of=("poisson-mrf",),
+    )
+    max_passes: int = setting(
+        100,
+        "most passes over the corpus, or sweeps; of poisson-mrf a pass is a round, and so many are "
+        "most in a stage, such as that with dependencies",
+        metavar="N",
+    )
     early_stopping: str = setting(
         "documents",
         "when to look at validation; time: as the clock says, so not repeatable",
@@ -237,11 +265,13 @@ class EvaluateSettings:
         "words, a line each, of models and --counts that do not name theirs",
         metavar="FILE",
     )
-    method: str = setting(
-        "completion",
-        "estimator",
+    method: str | None = setting(
+        None,
+        "estimator; by default completion, for poisson-mrf annealed-importance-sampling (mixtures: "
+        "exact)",
         choices=(
             *("completion", "variational-bound", "exact", "harmonic-mean"),
+            *("annealed-importance-sampling", "best-split"),
             *("mean-field-is-1", "mean-field-is-2"),
             *("left-to-right-particle", "left-to-right-sequential"),
             *("direct-sampling", "left-to-right", "left-to-right-exact"),
@@ -321,6 +351,8 @@ EXPERIMENTS = (
     *("l2r-kl", "l2r-convergence"),
     *("bam-toy", "bam-histogram", "bam-parafac"),
     *("bam-abalone", "bam-letters", "bam-decompositions"),
+    *("lpmrf-classic3", "lpmrf-wikipedia"),
+    *("lpmrf-dependencies", "lpmrf-scaling"),
 )
 """What `reproduce` can do again."""
 L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
@@ -329,6 +361,8 @@ LETTER_EXPERIMENTS = ("bam-letters", "bam-decompositions")
 """Those of allocation models on counts of letter pairs."""
 PARTICLE_EXPERIMENTS = ("bam-toy", "bam-parafac", "bam-abalone", *LETTER_EXPERIMENTS)
 """Those of allocation models that are scored by particles."""
+PERPLEXITY_EXPERIMENTS = ("lpmrf-classic3", "lpmrf-wikipedia")
+"""Those of the perplexity of Poisson MRFs."""
 
 
 @dataclass(frozen=True)
@@ -361,13 +395,50 @@ class ReproduceSettings:
         "bags of words, in any format that convert reads or .npz as SciPy writes it; commas "
         "between several; by default sections of the built-in sample",
         metavar="FILES",
-        of=L2R_EXPERIMENTS,
+        of=(*L2R_EXPERIMENTS, *PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies", "lpmrf-scaling"),
+    )
+    vocabulary: str = setting(
+        "",
+        "words of the one file of --counts, a line each, if they are not beside it",
+        metavar="FILE",
+        of=("lpmrf-dependencies",),
     )
     topics: int | None = setting(
         None,
-        "number of topics; by default 5, and 20 or 100",
+        "number of topics; by default 5; 20 or 100; 3, or 3, 10 and 20; and 1 only",
         metavar="K",
-        of=L2R_EXPERIMENTS,
+        of=(*L2R_EXPERIMENTS, *PERPLEXITY_EXPERIMENTS),
+    )
+    select: str = setting(
+        "auto",
+        "where lambda and c of fields come from: the authors', of Classic3, or a validation part; "
+        "auto: at quick the authors', where they are known",
+        choices=("auto", "published", "validation"),
+        of=PERPLEXITY_EXPERIMENTS,
+    )
+    penalty: float | None = setting(
+        None,
+        "lambda of all fields, with --length-scale: the higher, the fewer dependencies",
+        metavar="X",
+        of=(*PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies"),
+    )
+    length_scale: float | None = setting(
+        None,
+        "c of all fields: in documents c times as long as the mean, dependencies count half",
+        metavar="X",
+        of=(*PERPLEXITY_EXPERIMENTS, "lpmrf-dependencies"),
+    )
+    words: int | None = setting(
+        None,
+        "most frequent words to keep; by default 5,000",
+        metavar="N",
+        of=("lpmrf-wikipedia",),
+    )
+    documents: int | None = setting(
+        None,
+        "documents to draw; by default 5,000, or all",
+        metavar="N",
+        of=("lpmrf-wikipedia",),
     )
     scored: int | None = setting(
         None,

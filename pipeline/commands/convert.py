@@ -137,7 +137,7 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
 
 def _write_keys(run: RunDirectory, model: SavedModel, target: str) -> dict[str, int]:
     if not isinstance(model.topics, LDATopics):
-        raise UsageError(f"{run.path.name} is no LDA: it has no alpha, which topic keys hold")
+        raise UsageError(f"{run.path.name} is no LDA, whose alpha is in topic keys")
     words = tuple(
         tuple(model.vocabulary[w] for w in row)
         for row in model.topics.top_words(KEY_WORDS).tolist()

@@ -6,7 +6,7 @@ import logging
 import math
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,8 +22,16 @@ from evaluation import (
     compare,
     log_likelihood,
 )
-from evaluation.log_likelihood import METHODS, NOT_SAMPLED, UNBIASED
-from models import ModelFormatError, SavedModel
+from evaluation.certificate import NO_EXACT_DRAWS
+from evaluation.completion import NO_HALVES
+from evaluation.log_likelihood import DEFAULT_METHODS, METHODS, NOT_SAMPLED, UNBIASED
+from models import (
+    GammaPoissonTopics,
+    ModelFormatError,
+    PoissonMRFMixture,
+    PoissonMRFTopicModel,
+    SavedModel,
+)
 from models.families import family_of
 from models.parallel import effective_n_jobs
 from pipeline.commands.topics import finished_model
@@ -71,6 +79,9 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     """
     _check(settings, names)
     models = [_named(settings, name) for name in names]
+    if settings.method is None:
+        settings = replace(settings, method=_default_method(models))
+        _check_method(settings)
     _check_families(settings, models)
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
@@ -123,6 +134,8 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
     if not 0 <= settings.seed < 2**63:
         raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
     _check_sampling(settings)
+    if settings.method is not None:
+        _check_method(settings)
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
         raise UsageError(f"{twice} is named twice")
@@ -133,20 +146,48 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
         )
 
 
+def _default_method(models: Sequence[Named]) -> str:
+    """What models are scored by if nothing else is asked for: all by the same.
+
+    Of several with Poisson MRFs among them it is what topic models of all families have.
+    """
+    kinds = [type(each.model.topics) for each in models]
+    if len(set(kinds)) > 1 and any(_is_mrf(each) for each in models):
+        return DEFAULT_METHODS[PoissonMRFTopicModel]
+    return DEFAULT_METHODS[kinds[0]]
+
+
 def _check_families(settings: EvaluateSettings, models: Sequence[Named]) -> None:
-    """Refuse a method or a convention that is none of a model's family."""
+    """Refuse a method, a convention or smoothing that is none of a model's family."""
     for each in models:
         family, methods = family_of(each.model.topics), METHODS[type(each.model.topics)]
         if settings.method not in methods:
+            is_half = settings.method == "completion" and _is_mrf(each)
             raise UsageError(
                 f"--method {settings.method} is no estimator for {each.name}, of family {family}: "
-                f"use one of {', '.join(sorted(methods))}"
+                f"use one of {', '.join(sorted(methods))}" + (f"; {NO_HALVES}" if is_half else "")
             )
-        if settings.convention == "bag-and-length" and family == "lda":
+        if settings.convention == "bag-and-length" and not isinstance(
+            each.model.topics, GammaPoissonTopics
+        ):
+            name = "LDA" if family == "lda" else f"of family {family}"
             raise UsageError(
-                f"--convention bag-and-length: {each.name} is LDA, which does not say how long "
+                f"--convention bag-and-length: {each.name} is {name}, which does not say how long "
                 "documents are; give sequence or bag"
             )
+        if settings.smoothing and _is_mrf(each):
+            raise UsageError(
+                f"--smoothing: {each.name} is of family {family}, in which no word is impossible: "
+                "leave it out"
+            )
+        if settings.certify and _is_mrf(each):
+            raise UsageError(
+                f"--certify: {each.name} is of family {family}; {NO_EXACT_DRAWS}: leave it out"
+            )
+
+
+def _is_mrf(named: Named) -> bool:
+    return isinstance(named.model.topics, (PoissonMRFMixture, PoissonMRFTopicModel))
 
 
 def _check_sampling(settings: EvaluateSettings) -> None:
@@ -155,6 +196,14 @@ def _check_sampling(settings: EvaluateSettings) -> None:
         raise UsageError(f"--target-se must be a positive number, found {settings.target_se}")
     if not 0 <= settings.smoothing < 1:
         raise UsageError(f"--smoothing must be from 0 to below 1, found {settings.smoothing}")
+    if not 0 < settings.max_memory < 2**30:
+        raise UsageError(f"--max-memory must be a number of GiB, found {settings.max_memory}")
+    if settings.temperatures < 2:
+        raise UsageError(f"--temperatures must be at least 2, found {settings.temperatures}")
+
+
+def _check_method(settings: EvaluateSettings) -> None:
+    """What does not go with the method, which is known here."""
     if settings.certify and settings.method == "completion":
         raise UsageError(
             "--certify is of log-probabilities of whole documents, and completion scores half of "
@@ -165,15 +214,11 @@ def _check_sampling(settings: EvaluateSettings) -> None:
             f"--convention {settings.convention} is of whole documents, and completion scores half "
             "of each: give another --method, such as left-to-right-sequential"
         )
-    if not 0 < settings.max_memory < 2**30:
-        raise UsageError(f"--max-memory must be a number of GiB, found {settings.max_memory}")
     if settings.target_se is not None and settings.method not in UNBIASED | NOT_SAMPLED:
         raise UsageError(
             f"--target-se: more samples do not bring {settings.method} to the truth; give another "
             "--method, such as left-to-right-sequential"
         )
-    if settings.temperatures < 2:
-        raise UsageError(f"--temperatures must be at least 2, found {settings.temperatures}")
 
 
 def _named(settings: EvaluateSettings, name: str) -> Named:
@@ -264,6 +309,7 @@ def _certificate(
     """Of documents as long as the scored ones, simulated from the model over all of its words."""
     if (n_tokens > 0).sum() < 2:
         raise UsageError("--certify needs two documents with a token, found fewer")
+    assert settings.method is not None
     logger.info("certifying %s on simulated documents", named.name)
     certificate = certify(
         named.model.topics.smoothed(settings.smoothing),

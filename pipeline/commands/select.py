@@ -21,7 +21,6 @@ from pipeline.progress import Progress
 from pipeline.select_directory import SelectDirectory, open_selection
 from pipeline.select_plot import plot_selection
 from pipeline.select_score import (
-    METHOD,
     recommend,
     rows_of,
     running_text,
@@ -225,7 +224,7 @@ def _score_all(
     return {
         "path": str(selection.path),
         "scored": part,
-        "method": METHOD,
+        "method": estimate.method,
         "articles": estimate.n_documents,
         "documents": held_out.n_docs,
         "tokens_scored": estimate.total_tokens,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from dataclasses import fields, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from pipeline.learning import (
     Looks,
     estimator_of,
     look_every,
+    most_passes,
     to_look_at,
 )
 from pipeline.progress import Progress
@@ -175,6 +177,12 @@ def _check_model(settings: TrainSettings) -> None:
             )
     if settings.model == "gamma-poisson":
         _check_trainer(settings)
+    for name in ("penalty", "length_scale"):
+        if not 0 < getattr(settings, name) < math.inf:
+            raise UsageError(
+                f"--{name.replace('_', '-')} must be a positive number, found "
+                f"{getattr(settings, name)}"
+            )
     if settings.model not in SAMPLED:
         return
     for name in ("alpha", "eta"):
@@ -252,7 +260,7 @@ def _learn(
     reached = state.n_documents if state else 0
     with (
         signals_handled_by(deferred),
-        Progress("training", settings.max_passes * n_docs, "documents", reached) as progress,
+        Progress("training", most_passes(settings) * n_docs, "documents", reached) as progress,
     ):
         if checkpoint.stopped and state is not None:
             estimator.resume(parts.train.counts, state)
@@ -279,7 +287,8 @@ def _learn(
         if not checkpoint.stopped:
             looks.look_if_due(estimator, validation, reached, is_end=True, passes=n_passes)
             if (
-                checkpoint.best_look is not None
+                n_passes > settings.max_passes - 0.5  # else it came to an end by itself
+                and checkpoint.best_look is not None
                 and checkpoint.best_look == len(checkpoint.metrics) - 1
             ):
                 logger.info("validation was still improving: more --max-passes may be worth while")

@@ -3,25 +3,58 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from evaluation import ZeroProbabilityError, log_likelihood
-from evaluation.log_likelihood import METHODS
-from models import KLNMF, GammaPoissonTopics, LDATopics, OnlineLDA
+from evaluation import ZeroProbabilityError, certify, log_likelihood, prediction
+from evaluation.completion import completion
+from evaluation.log_likelihood import DEFAULT_METHODS, METHODS
+from models import (
+    KLNMF,
+    FixedLengthPoissonMRF,
+    GammaPoissonTopics,
+    LDATopics,
+    LPMRFMixture,
+    LPMRFTopicModel,
+    OnlineLDA,
+    PoissonMRFMixture,
+    PoissonMRFTopicModel,
+)
 
 EVERY_METHOD = pytest.mark.parametrize(
     ("kind", "method"),
     [(kind, method) for kind in METHODS for method in sorted(METHODS[kind])],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
+MAY_HAVE_ZEROS = pytest.mark.parametrize(
+    ("kind", "method"),
+    [(kind, m) for kind in (LDATopics, GammaPoissonTopics) for m in sorted(METHODS[kind])],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+"""The same of models in which a word can be impossible."""
+BRIEFLY = {"n_iter": 2, "n_samples": 5, "n_temperatures": 5}
+TRAINERS = {
+    LDATopics: OnlineLDA(3, random_state=0),
+    GammaPoissonTopics: KLNMF(3, random_state=0),
+    PoissonMRFTopicModel: LPMRFTopicModel(3, lda_sweeps=20, random_state=0, **BRIEFLY),
+    PoissonMRFMixture: LPMRFMixture(3, random_state=0, **BRIEFLY),
+}
 FEW = 20
 """Samples, where all that matters is what becomes of them."""
 
 
 def model_of(kind, topic_word, shape):
-    """LDA with alpha `shape`, or a Gamma-Poisson model with r, its topics of unequal weight."""
+    """LDA with alpha `shape`, or a Gamma-Poisson model with r, its topics of unequal weight.
+
+    Or Poisson MRFs with that prior, in which two words bar each other.
+    """
     if kind is LDATopics:
         return LDATopics(topic_word, shape)
+    if kind in (PoissonMRFTopicModel, PoissonMRFMixture):
+        phi = np.zeros((topic_word.shape[1],) * 2)
+        phi[0, 1] = phi[1, 0] = -0.4
+        fields = [FixedLengthPoissonMRF(np.log(words), phi, 5.0) for words in topic_word]
+        return kind.of_fields(fields, np.zeros((len(fields), 9)), shape)
     rng = np.random.default_rng(7)
     scaled = np.asarray(topic_word) * rng.uniform(1.0, 9.0, (len(shape), 1))
     return GammaPoissonTopics(scaled, shape, rng.uniform(0.2, 0.8, len(shape)))
@@ -55,10 +88,14 @@ def test_what_every_estimator_promises(kind, method):
 
 @EVERY_METHOD
 def test_the_same_bits_for_a_seed_whatever_the_threads(kind, method):
-    model, counts = topics(kind, 4, 30), documents(60, 30)
-    first = log_likelihood(model, counts, method, n_samples=FEW, random_state=5)
+    # Of Poisson MRFs exact would take long, and of all families annealing.
+    n_docs, n_words = (20, 12) if kind is PoissonMRFTopicModel else (60, 30)
+    n_samples = 2 if method == "annealed-importance-sampling" else FEW
+    model, counts = topics(kind, 4, n_words), documents(n_docs, n_words)
+    settings = {"n_samples": n_samples, "random_state": 5}
+    first = log_likelihood(model, counts, method, **settings)
     for n_jobs in (2, 3):
-        again = log_likelihood(model, counts, method, n_samples=FEW, random_state=5, n_jobs=n_jobs)
+        again = log_likelihood(model, counts, method, **settings, n_jobs=n_jobs)
         assert (again.log_likelihood == first.log_likelihood).all()
         assert (again.standard_error == first.standard_error).all()
 
@@ -78,8 +115,7 @@ def test_seeds_of_a_random_method():
 
 @EVERY_METHOD
 def test_an_estimator_is_scored_by_its_topics(kind, method):
-    trainer = OnlineLDA if kind is LDATopics else KLNMF
-    model = trainer(3, random_state=0).fit(documents(40))
+    model = clone(TRAINERS[kind]).fit(documents(40))
     expected = log_likelihood(model.topics_, documents(), method, n_samples=FEW, random_state=0)
     found = log_likelihood(model, documents(), method, n_samples=FEW, random_state=0)
     assert (found.log_likelihood == expected.log_likelihood).all()
@@ -133,7 +169,7 @@ def impossible(kind):
     return model_of(kind, [[0.5, 0.5, 0.0, 0.0], [0.1, 0.9, 0.0, 0.0]], np.array([1.0, 0.5]))
 
 
-@EVERY_METHOD
+@MAY_HAVE_ZEROS
 def test_an_impossible_word_is_an_error_that_names_it(kind, method):
     message = r"word 2 of document 1 .* 1 other words, in 2 documents.*smoothing"
     with pytest.raises(ZeroProbabilityError, match=message):
@@ -144,13 +180,13 @@ def test_an_impossible_word_is_an_error_that_names_it(kind, method):
         log_likelihood(impossible(kind), [[1, 2, 0, 1]], method, n_samples=FEW)
 
 
-@EVERY_METHOD
+@MAY_HAVE_ZEROS
 def test_a_count_of_zero_is_no_word(kind, method):
     counts = sparse.csr_array(([1, 0, 2], [0, 2, 1], [0, 2, 3]), shape=(2, 4))
     assert np.isfinite(log_likelihood(impossible(kind), counts, method, n_samples=FEW).total)
 
 
-@EVERY_METHOD
+@MAY_HAVE_ZEROS
 def test_a_word_that_one_topic_has_is_possible(kind, method):
     model = model_of(kind, [[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]], np.array([1.0, 0.5]))
     found = log_likelihood(
@@ -159,7 +195,7 @@ def test_a_word_that_one_topic_has_is_possible(kind, method):
     assert np.isfinite(found.log_likelihood).all()
 
 
-@EVERY_METHOD
+@MAY_HAVE_ZEROS
 def test_smoothing_on_request(kind, method):
     counts = [[1, 2, 0, 0], [2, 2, 1, 0], [0, 0, 3, 1]]
     found = log_likelihood(
@@ -205,6 +241,39 @@ def test_few_effective_samples_are_warned_of(caplog):
 
 
 # --- errors ---------------------------------------------------------------------------------------
+
+
+def test_a_single_field_has_no_table():
+    mrf = FixedLengthPoissonMRF(np.zeros(6), np.zeros((6, 6)))
+    with pytest.raises(TypeError, match=r"FixedLengthPoissonMRF.*PoissonMRFMixture\.of_fields"):
+        log_likelihood(mrf, documents())
+    mixture = PoissonMRFMixture.of_fields([mrf], np.zeros((1, 2)), [1.0])
+    found = log_likelihood(mixture, documents()).log_likelihood
+    np.testing.assert_allclose(found, -documents().sum(axis=1) * np.log(6.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_the_default_of_each_kind(kind):
+    found = log_likelihood(topics(kind), documents(), random_state=0)
+    assert found.method == DEFAULT_METHODS[kind]
+    expected = log_likelihood(topics(kind), documents(), found.method, random_state=0)
+    assert (found.log_likelihood == expected.log_likelihood).all()
+
+
+@pytest.mark.parametrize("kind", [PoissonMRFTopicModel, PoissonMRFMixture])
+def test_what_poisson_mrfs_have_not(kind):
+    with pytest.raises(ValueError, match=r"use one of .*exact; a Poisson MRF of L tokens"):
+        log_likelihood(topics(kind), documents(), "completion")
+    with pytest.raises(ValueError, match=r"no model of how long .* \"sequence\" or \"bag\""):
+        log_likelihood(topics(kind), documents(), "exact", convention="bag-and-length")
+    with pytest.raises(ValueError, match="not smoothed"):
+        log_likelihood(topics(kind), documents(), smoothing=0.1)
+    with pytest.raises(TypeError, match=f"no completion by a {kind.__name__}: a Poisson MRF"):
+        completion(topics(kind), documents())
+    with pytest.raises(TypeError, match=f"no prediction by a {kind.__name__}: a Poisson MRF"):
+        prediction(topics(kind), documents())
+    with pytest.raises(TypeError, match=r"by Markov chains only.*short documents.*exact"):
+        certify(topics(kind), documents(), "exact")
 
 
 @pytest.mark.parametrize("model", [None, "model", object(), np.ones((2, 2)), dict])

@@ -207,7 +207,7 @@ def test_the_estimators_of_the_paper(small: Path, method: str) -> None:
     [
         (
             ("same.npz", "--method", "left-to-right-particle"),
-            "is no estimator for same.npz, of family gamma-poisson: use one of completion, direct",
+            "of family gamma-poisson: use one of annealed-importance-sampling, completion, direct",
         ),
         (("lda.npz", "--method", "left-to-right"), "no estimator for lda.npz, of family lda"),
         (

@@ -1,0 +1,55 @@
+"""The published measure of models of Poisson MRFs: documents at their most probable split.
+
+    log ∏_k p(z_k | θ^k, Φ^k, m_k),    Σ_k z_k = x,  m_k = Σ_s z_sk
+
+of the topic matrix Z that `models.best_split` finds, a bag of words each (Inouye, Ravikumar &
+Dhillon 2015, Sec. 4, by the authors' code). How probable the lengths m are is left out, so that it
+is the log-probability of nothing: with two topics or more the sum over all documents of L tokens
+is above 1. It serves to compare with what was published.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.estimate import LikelihoodEstimate
+from models.poisson_mrf.topic_matrices import best_split as best_matrices
+from models.poisson_mrf.topic_matrices import single_topic_scores
+from models.poisson_mrf.topics import PoissonMRFMixture
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from models.poisson_mrf.topics import PoissonMRFTopicModel
+
+
+def best_split(
+    topics: PoissonMRFTopicModel | PoissonMRFMixture,
+    counts: sparse.csr_array,
+    *,
+    n_samples: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """Log-probability of documents as they are split up at their best; nothing is sampled.
+
+    Of a mixture the largest log p(x | component) of each document, without the component's share.
+    Of a topic model a local optimum, as moves of one word's tokens find it from the document whole
+    in its best topic.
+    """
+    del n_samples, seed
+    if isinstance(topics, PoissonMRFMixture):
+        log_likelihood = single_topic_scores(topics, counts).max(axis=1)
+    else:
+        log_likelihood = best_matrices(topics, counts, n_jobs=n_jobs).objective
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    return LikelihoodEstimate(
+        log_likelihood=np.where(n_tokens > 0, log_likelihood, 0.0),
+        standard_error=np.zeros(len(n_tokens)),
+        n_tokens=n_tokens,
+        method="best-split",
+        convention="bag",
+        direction="plug-in",
+    )
