@@ -218,7 +218,7 @@ class TrainSettings:
         of=("poisson-mrf",),
     )
     penalty: float = setting(
-        0.01,
+        0.03,
         "lambda of the regressions of words on words: the higher, the fewer dependencies",
         metavar="X",
         of=("poisson-mrf",),

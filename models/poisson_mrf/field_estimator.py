@@ -45,7 +45,7 @@ class FieldEstimator(TopicEstimator):
     smoothing: float
     partition: str
     n_samples: int
-    n_temperatures: int
+    n_temperatures: int | None
     n_iter: int | None
     tolerance: float
     random_state: Any
@@ -124,7 +124,7 @@ class FieldEstimator(TopicEstimator):
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         lowest = {"n_topics": 1, "n_iter": 1, "n_samples": 1, "n_temperatures": 2}
-        self._check_integers(lowest, ("n_iter",))
+        self._check_integers(lowest, ("n_iter", "n_temperatures"))
         for name in ("penalty", "length_scale", "smoothing", "tolerance"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(

@@ -31,7 +31,7 @@ class FieldSettings:
     smoothing: float
     partition: str
     n_samples: int
-    n_temperatures: int
+    n_temperatures: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,10 +35,12 @@ class LPMRFMixture(FieldEstimator):
         c: interactions of documents c times as long as the mean count half (ω). Infinite: ω = 1.
     smoothing : float
         β, added to each count that is regressed on others.
-    partition : {"interpolated", "envelope"}
+    partition : {"grown", "envelope"}
         How partition functions of all lengths follow from those at some; see `partition_table`.
-    n_samples, n_temperatures : int
-        Of the annealing at each length.
+    n_samples : int
+        Chains that partition functions are estimated by.
+    n_temperatures : int, optional
+        Of the "envelope", as published; by default chains grow. See `partition_table`.
     n_iter : int, optional
         Most rounds in a stage, by default 100.
     tolerance : float
@@ -65,12 +67,12 @@ class LPMRFMixture(FieldEstimator):
         self,
         n_topics: int = 10,
         *,
-        penalty: float = 0.01,
+        penalty: float = 0.03,
         length_scale: float = 1.5,
         smoothing: float = 1e-4,
-        partition: str = "interpolated",
-        n_samples: int = 100,
-        n_temperatures: int = 100,
+        partition: str = "grown",
+        n_samples: int = 50,
+        n_temperatures: int | None = None,
         n_iter: int | None = None,
         tolerance: float = 0.0,
         random_state: Any = None,

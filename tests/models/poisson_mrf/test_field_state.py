@@ -17,7 +17,7 @@ from models.saved import read_arrays, write_arrays
 from pipeline.checkpoint import Checkpoint
 from tests.models.poisson_mrf.planted import assert_same_state, carried, random_counts
 
-SETTINGS = FieldSettings(0.05, 1.5, 1e-4, "interpolated", 4, 4)
+SETTINGS = FieldSettings(0.05, 1.5, 1e-4, "grown", 4, 4)
 
 
 def fitted_fields(longest=12):
@@ -110,7 +110,7 @@ def test_topics_without_tokens_have_words_that_are_all_alike():
 
 def test_tables_of_short_documents_can_be_gone_on_with():
     single = sparse.csr_array(np.eye(5, dtype=np.int64).repeat(20, axis=0))
-    fitted = fit_fields([single], 1, FieldSettings(1e-3, np.inf, 1e-4, "interpolated", 4, 4))
+    fitted = fit_fields([single], 1, FieldSettings(1e-3, np.inf, 1e-4, "grown", 4, 4))
     assert fitted.fields[0].n_interactions > 0  # words that never meet repel each other
     assert fitted.log_partition.shape == (1, 3)
     assert fitted.log_partition[0, 2] < -0.1

@@ -129,7 +129,7 @@ def test_a_constant_in_theta_changes_nothing(kind):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kind": "exact"}, r"partition must be one of \('interpolated', 'envelope'\)"),
+        ({"kind": "exact"}, r"partition must be one of \('grown', 'envelope'\)"),
         ({"n_samples": 0}, "n_samples = 0"),
         ({"n_temperatures": 1}, "n_temperatures = 1"),
     ],

@@ -262,9 +262,7 @@ def test_short_documents(assignments, longest):
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "partition", ["interpolated", pytest.param("envelope", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("partition", ["grown", pytest.param("envelope", marks=pytest.mark.slow)])
 def test_one_topic_and_one_word(assignments, partition):
     counts = random_counts(rate=1.2)
     topics = topic_model(assignments, 1, partition=partition).fit(counts).topics_
