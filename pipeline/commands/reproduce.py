@@ -22,6 +22,9 @@ from pipeline.reproduction import (
     convergence,
     l2r_convergence,
     l2r_kl,
+    lpmrf_dependencies,
+    lpmrf_perplexity,
+    lpmrf_scaling,
     model_selection,
     table_1,
 )
@@ -39,6 +42,8 @@ MODULES: dict[str, Any] = dict(
             *(table_1, convergence, model_selection, l2r_kl, l2r_convergence),
             *(bam_toy, bam_histogram, bam_parafac),
             *(bam_abalone, bam_letters, bam_decompositions),
+            *(lpmrf_perplexity.CLASSIC3, lpmrf_perplexity.WIKIPEDIA),
+            *(lpmrf_dependencies, lpmrf_scaling),
         ),
         strict=True,
     )
@@ -100,6 +105,8 @@ def _check(settings: ReproduceSettings, experiment: str) -> None:
         ("--particles", settings.particles, 2),
         ("--repeats", settings.repeats, 2),
         ("--moves", settings.moves, 0),
+        ("--words", settings.words, 2),
+        ("--documents", settings.documents, 20),
     ):
         if number is not None and number < least:
             raise UsageError(f"{name} must be at least {least}, found {number}")

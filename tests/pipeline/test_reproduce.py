@@ -205,12 +205,20 @@ SETTINGS_OF = {
     "bam-abalone": {"--table", "--particles", "--repeats", "--moves"},
     "bam-letters": {"--table", "--particles", "--repeats", "--moves"},
     "bam-decompositions": {"--table", "--particles", "--repeats", "--moves"},
+    "lpmrf-classic3": {"--counts", "--topics", "--select", "--penalty", "--length-scale"},
+    "lpmrf-wikipedia": {
+        *("--counts", "--topics", "--select", "--penalty", "--length-scale"),
+        *("--words", "--documents"),
+    },
+    "lpmrf-dependencies": {"--counts", "--vocabulary", "--penalty", "--length-scale"},
+    "lpmrf-scaling": {"--counts"},
 }
 GIVEN = {
     "--pairs": "2",
     "--dataset": "s10",
     "--held-out": "2",
     "--counts": "x.npz",
+    "--vocabulary": "x.txt",
     "--topics": "2",
     "--scored": "2",
     "--max-tokens": "10",
@@ -218,6 +226,11 @@ GIVEN = {
     "--particles": "10",
     "--repeats": "2",
     "--moves": "1",
+    "--select": "validation",
+    "--penalty": "0.1",
+    "--length-scale": "1.5",
+    "--words": "10",
+    "--documents": "20",
 }
 
 

@@ -1,0 +1,289 @@
+"""Which λ and c to fit Poisson MRFs with: those that make validation documents most probable.
+
+λ is the penalty of the regressions, c the length scale of ω. As published (Inouye et al. 2015,
+Sec. 4) all pairs of some λ and some c are tried, and a pair's score is the perplexity of counts of
+words with tokens shared out at their best: max over clusters, or over topic matrices, without the
+probability of sharing them out so.
+
+The regressions do not depend on c: they are made once a λ, from the largest down, each beginning
+with the last. What depends on c, too, is the partition function, which is annealed for each pair.
+
+Of a mixture or a topic model the training documents' shares are given and stay as they are, such as
+those at which a model without interactions arrives. Training goes on from there, so that λ and c
+are chosen for its first round.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evaluation.poisson_mrf.best_split import best_split
+from models.poisson_mrf.field_fitting import FieldSettings
+from models.poisson_mrf.mixture import LPMRFMixture
+from models.poisson_mrf.node_regressions import fit_path
+from models.poisson_mrf.partition_table import partition_table
+from models.poisson_mrf.topic_model import LPMRFTopicModel, parts_of_split
+from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from models.poisson_mrf.node_regressions import NodeRegressions
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PENALTIES = tuple(np.logspace(0.0, -3.0, 20).tolist())
+"""Those of the paper."""
+LENGTH_SCALES = tuple(np.linspace(1.0, 2.0, 5).tolist())
+"""Those of the paper."""
+EFFORT = FieldSettings(math.nan, math.nan, 1e-4, "envelope", n_samples=100)
+"""How fields are fitted in the paper, whatever λ and c."""
+
+
+@dataclass(frozen=True, eq=False)
+class FieldSelection:
+    """The perplexity of validation documents for each of N penalties and M length scales."""
+
+    penalties: tuple[float, ...]
+    """(N,), descending."""
+    length_scales: tuple[float, ...]
+    """(M,)"""
+    perplexity: Floats
+    """(N, M), of counts of words; NaN where nothing was tried."""
+    n_interactions: Ints
+    """(N,), pairs of words that depend on each other, in all topics; -1 where nothing was tried."""
+
+    @property
+    def _best(self) -> tuple[int, int]:
+        flat = int(np.nanargmin(self.perplexity))
+        return flat // len(self.length_scales), flat % len(self.length_scales)
+
+    @property
+    def penalty(self) -> float:
+        """The best λ; of equal ones the largest."""
+        return self.penalties[self._best[0]]
+
+    @property
+    def length_scale(self) -> float:
+        """The best c; of equal ones the first."""
+        return self.length_scales[self._best[1]]
+
+    @property
+    def best_perplexity(self) -> float:
+        """That of the best pair."""
+        return float(self.perplexity[self._best])
+
+    @property
+    def is_at_edge(self) -> bool:
+        """Whether the best λ is the first or last that was tried: a better one may be beyond."""
+        tried = np.flatnonzero(self.n_interactions >= 0)
+        return self._best[0] in (tried[0], tried[-1])
+
+
+def select_fields(
+    train: Any,
+    validation: Any,
+    penalties: Sequence[float] = PENALTIES,
+    length_scales: Sequence[float] = LENGTH_SCALES,
+    *,
+    shares: NDArray[Any] | None = None,
+    effort: FieldSettings = EFFORT,
+    patience: int | None = None,
+    known: Floats | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    on_pair: Callable[[int, int, float], object] | None = None,
+) -> FieldSelection:
+    """Validation perplexities of fields for all pairs of λ and c; nothing is fitted anew after.
+
+    Parameters
+    ----------
+    train, validation : sparse or dense (D, V), (D', V)
+        Counts of words.
+    penalties, length_scales : sequences of float
+        λ, which are gone through from the largest down, and c. By default the paper's.
+    shares : integers (D,) or (nnz, K), optional
+        Of each training document that has a token its cluster, so that the model is a mixture; or
+        of each entry of `train`, in CSR order, how its tokens are shared out, so that it is a topic
+        model. See `multinomial_shares`. By default there is one field.
+    effort : FieldSettings
+        How fields are fitted, but for λ and c.
+    patience : int, optional
+        After so many λ in a row of which no c has come below the best perplexity so far, smaller
+        ones are not tried. None: all are.
+    known : array (N, M), optional
+        Perplexities that an earlier call with the same arguments arrived at, else NaN: they are
+        taken as they are.
+    seed : int
+        Of the annealing; equal seeds give equal bits, whatever `n_jobs` and `known`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+    on_pair : callable, optional
+        Called with the numbers of λ, from the largest, and of c, and the perplexity of each pair.
+
+    Raises
+    ------
+    ValueError
+        If counts are of different words, no counts, or without a token; if there is no λ or c, or
+        one is out of its range; or if `shares` do not share out `train`.
+    """
+    documents, held_out = _documents(train, "train"), _documents(validation, "validation")
+    if documents.shape[1] != held_out.shape[1]:
+        raise ValueError(
+            f"train and validation must be of the same words, found {documents.shape[1]} and "
+            f"{held_out.shape[1]}"
+        )
+    ordered = _checked_grid("penalties", sorted(penalties, reverse=True))
+    scales = _checked_grid("length_scales", length_scales)
+    if patience is not None and patience < 1:
+        raise ValueError(f"patience must be at least 1, found {patience}")
+    perplexity = np.full((len(ordered), len(scales)), np.nan)
+    if known is None:
+        known = perplexity
+    elif known.shape != perplexity.shape:
+        raise ValueError(f"known must be {perplexity.shape}, found {known.shape}")
+    parts, kind = _parts_of(documents, shares)
+    n_interactions = np.full(len(ordered), -1, dtype=np.int64)
+    trial = _Trial(parts, held_out, kind, seed, n_jobs)
+    paths = [fit_path(part, ordered, smoothing=effort.smoothing, n_jobs=n_jobs) for part in parts]
+    best, n_worse = np.inf, 0
+    for i, regressions in enumerate(zip(*paths, strict=True)):
+        n_interactions[i] = sum(each.field().n_interactions for each in regressions)
+        for j, scale in enumerate(scales):
+            if math.isnan(known[i, j]):
+                settings = replace(effort, penalty=ordered[i], length_scale=scale)
+                perplexity[i, j] = trial.perplexity(regressions, settings)
+            else:
+                perplexity[i, j] = known[i, j]
+            if on_pair is not None:
+                on_pair(i, j, float(perplexity[i, j]))
+        lowest = float(perplexity[i].min())
+        n_worse = n_worse + 1 if lowest > best else 0
+        best = min(best, lowest)
+        if n_worse == patience:
+            break
+    return FieldSelection(ordered, scales, perplexity, n_interactions)
+
+
+def multinomial_shares(
+    counts: Any,
+    n_topics: int,
+    assignments: str,
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> NDArray[Any]:
+    """Shares of `counts` (D, V) at which a mixture or topic model of multinomials arrives.
+
+    Parameters
+    ----------
+    assignments : {"mixture", "moves"}
+        Clusters of documents that have a token (D,), or how the tokens of entries are shared out
+        (nnz, K).
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind, or the model cannot be fitted.
+    """
+    if assignments not in ("mixture", "moves"):
+        raise ValueError(f'assignments must be "mixture" or "moves", found {assignments!r}')
+    settings: dict[str, Any] = {"penalty": math.inf, "random_state": seed, "n_jobs": n_jobs}
+    model: LPMRFMixture | LPMRFTopicModel = (
+        LPMRFMixture(n_topics, **settings)
+        if assignments == "mixture"
+        else LPMRFTopicModel(n_topics, assignments="moves", n_iter=100, **settings)
+    )
+    shares: NDArray[Any] = model.fit(_documents(counts, "counts")).state_.assignment
+    return shares
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """What every pair of λ and c is tried on."""
+
+    parts: Sequence[sparse.csr_array]
+    """The documents of each topic that have a token of it."""
+    validation: sparse.csr_array
+    kind: type[PoissonMRFMixture] | type[PoissonMRFTopicModel]
+    seed: int
+    n_jobs: int | None
+
+    def perplexity(self, regressions: Sequence[NodeRegressions], settings: FieldSettings) -> float:
+        """Of the validation documents; the fields are those that `fit_fields` makes."""
+        longest = int(self.validation.sum(axis=1).max())
+        fields, tables = [], []
+        for k, (part, found) in enumerate(zip(self.parts, regressions, strict=True)):
+            mean_length = float(part.sum() / part.shape[0])
+            fields.append(found.field(settings.length_scale * mean_length))
+            tables.append(
+                partition_table(
+                    fields[k],
+                    longest,
+                    settings.partition,
+                    mean_length=mean_length,
+                    n_samples=settings.n_samples,
+                    n_temperatures=settings.n_temperatures,
+                    seed=int(np.random.SeedSequence([self.seed, k]).generate_state(1)[0]),
+                    n_jobs=self.n_jobs,
+                )
+            )
+        model = self.kind.of_fields(fields, np.stack(tables), np.ones(len(fields)))
+        return best_split(model, self.validation, n_jobs=self.n_jobs).perplexity
+
+
+def _documents(counts: Any, name: str) -> sparse.csr_array:
+    """Counts (D, V) of documents with a token as int64 CSR, sorted, without zeros; a copy."""
+    documents = sparse.csr_array(counts)
+    data = documents.data
+    if documents.ndim != 2 or not np.isfinite(data).all() or (data < 0).any() or (data % 1).any():
+        raise ValueError(f"{name} must be a matrix of whole numbers, none negative")
+    documents = documents.astype(np.int64, copy=True)
+    documents.sum_duplicates()
+    documents.eliminate_zeros()
+    if not documents.nnz:
+        raise ValueError(f"{name} must hold a token at least")
+    return sparse.csr_array(documents[np.diff(documents.indptr) > 0])
+
+
+def _checked_grid(name: str, values: Sequence[float]) -> tuple[float, ...]:
+    found = tuple(float(value) for value in values)
+    if not found or not all(value > 0 for value in found):
+        raise ValueError(f"{name} must be positive numbers, one at least, found {found}")
+    if len(set(found)) < len(found):
+        raise ValueError(f"{name} must differ, found {found}")
+    return found
+
+
+def _parts_of(
+    documents: sparse.csr_array, shares: NDArray[Any] | None
+) -> tuple[list[sparse.csr_array], type[PoissonMRFMixture] | type[PoissonMRFTopicModel]]:
+    """The tokens of each topic, and which model they are of."""
+    if shares is None:
+        shares = np.zeros(documents.shape[0], dtype=np.int64)
+    if shares.dtype.kind not in "iu" or (shares < 0).any():
+        raise ValueError("shares must be whole numbers, none negative")
+    kind: type[PoissonMRFMixture] | type[PoissonMRFTopicModel]
+    if shares.shape == documents.shape[:1]:
+        kind = PoissonMRFMixture
+        parts = [sparse.csr_array(documents[shares == k]) for k in range(int(shares.max()) + 1)]
+    elif shares.ndim == 2 and np.array_equal(shares.sum(axis=1), documents.data):
+        kind = PoissonMRFTopicModel
+        parts = parts_of_split(documents, shares)
+    else:
+        raise ValueError(
+            f"shares must be a cluster of each of the {documents.shape[0]} documents with a token, "
+            f"or be of the {documents.nnz} entries of train, by topics, and sum to them; found "
+            f"shape {shares.shape}"
+        )
+    for k, part in enumerate(parts):
+        if not part.nnz:
+            raise ValueError(f"shares give no token to topic {k}: give each topic some")
+    return [part[np.asarray(part.sum(axis=1)).ravel() > 0] for part in parts], kind
