@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from models.parallel import effective_n_jobs, for_blocks
+from models.poisson_mrf.condensation import held
 from models.poisson_mrf.node_regressions import fit_nodes
 from models.poisson_mrf.partition_table import partition_table
 
@@ -55,6 +57,9 @@ def fit_fields(
 ) -> FittedFields:
     """A field for each of K matrices of counts (D, V), from its rows that hold a token.
 
+    Fields with a "grown" table are `held`, so that none condenses on a few words; an "envelope" is
+    that of the fields as they are fitted.
+
     Parameters
     ----------
     parts : sequence of CSR (D, V)
@@ -65,9 +70,8 @@ def fit_fields(
     before : sequence of NodeRegressions, optional
         Of each topic, to start from.
     """
-    regressions, fields = [], []
-    longest = max(longest, 2)
-    table = np.zeros((len(parts), longest + 1))
+    n_topics, longest = len(parts), max(longest, 2)
+    regressions, fields, mean_length = [], [], []
     for k, part in enumerate(parts):
         length = np.asarray(part.sum(axis=1)).ravel()
         is_kept = length > 0
@@ -79,18 +83,26 @@ def fit_fields(
             start=None if before is None else before[k],
             n_jobs=n_jobs,
         )
-        mean_length = max(float(length[is_kept].mean()), 1.0)
-        field = found.field(settings.length_scale * mean_length)
+        mean_length.append(max(float(length[is_kept].mean()), 1.0))
+        regressions.append(found)
+        fields.append(found.field(settings.length_scale * mean_length[k]))
+    if settings.partition == "grown":
+
+        def hold(start: int, stop: int) -> None:
+            for k in range(start, stop):
+                fields[k] = held(fields[k], longest)
+
+        for_blocks(hold, n_topics, 1, effective_n_jobs(n_jobs))
+    table = np.zeros((n_topics, longest + 1))
+    for k, field in enumerate(fields):
         table[k] = partition_table(
             field,
             longest,
             settings.partition,
-            mean_length=mean_length,
+            mean_length=mean_length[k],
             n_samples=settings.n_samples,
             n_temperatures=settings.n_temperatures,
             seed=int(np.random.SeedSequence([seed, k]).generate_state(1)[0]),
             n_jobs=n_jobs,
         )
-        regressions.append(found)
-        fields.append(field)
     return FittedFields(tuple(regressions), tuple(fields), table)

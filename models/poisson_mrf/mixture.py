@@ -36,7 +36,10 @@ class LPMRFMixture(FieldEstimator):
     smoothing : float
         β, added to each count that is regressed on others.
     partition : {"grown", "envelope"}
-        How partition functions of all lengths follow from those at some; see `partition_table`.
+        How partition functions of all lengths are estimated; see `partition_table`. With "grown"
+        fields are held from condensing on a few words (`models.poisson_mrf.condensation`); with
+        "envelope", as published, they are not, and may have next to no probability left for
+        documents such as they were fitted to.
     n_samples : int
         Chains that partition functions are estimated by.
     n_temperatures : int, optional

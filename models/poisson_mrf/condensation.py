@@ -1,0 +1,222 @@
+"""Condensed documents: a few words that depend on each other, and none beside them.
+
+x·Φx grows with the square of the number of tokens, θ·x with the number. Where ω(L) L Φ_st is large,
+documents of s and t alone, or of a clique of words, outweigh all others together, however rare the
+words are: the distribution has condensed. Chains that begin at typical documents never come there,
+and what they estimate is a partition function without that part. The published fields are so. For
+any x with L tokens,
+
+    log(L! / ∏ x_s!) + θ·x + ω(L) x·Φx  ≤  A_L + log L!        (θ normalised)
+
+is a bound from below. Here the best such x are looked for, from the best pair of each word on, and
+interactions are held where they are more than a small share.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from models.kernel import kernel
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MARGIN = 5.0
+"""Nats by which a condensed document is to be less probable than all documents together."""
+CRITICAL = (0.5, 0.7, 1.0, 1.4, 2.0)
+"""Lengths that are looked at, in half lengths: a document of words in given shares condenses first
+where ω(L) L is largest, which is at 1."""
+MOST_PASSES = 50
+MOST_WORDS = 10.0
+"""Of a condensed document, as it is looked for."""
+
+
+def condensed_floor(mrf: FixedLengthPoissonMRF, lengths: Ints) -> Floats:
+    """(n_lengths,), lower bounds of A_L + log L! - L logsumexp θ: the best documents found."""
+    rows = _rows_of(mrf)
+    found = np.full(len(lengths), -np.inf)
+    for i, length in enumerate(lengths):
+        found[i] = best_document(*rows, float(mrf.weight(length)), int(length), np.inf)
+    return found
+
+
+def held(mrf: FixedLengthPoissonMRF, longest: int) -> FixedLengthPoissonMRF:
+    """The field with interactions made weaker where documents would condense on their words.
+
+    For lengths up to `longest`, those among the words of a condensed document are multiplied by
+    what makes it `MARGIN` nats less probable than all documents together, until none is found; all
+    others stay as they are, and none is asked to raise a document by less than `MARGIN`. All
+    documents together are, by Jensen's inequality for documents of the multinomial,
+
+        A_L + log L! ≥ ω(L) L (L - 1) p·Φp,      p = exp θ, normalised.
+    """
+    start, word, weight, node = _rows_of(mrf)
+    lengths = critical_lengths(mrf.half_length, longest)
+    p = mrf.word_probability
+    pairs = max(0.0, float(p @ (mrf.interactions @ p)))
+    for _ in range(MOST_PASSES):
+        condensed = []
+        for length in lengths:
+            omega = float(mrf.weight(length))
+            threshold = omega * length * (length - 1) * pairs - MARGIN
+            before = weight.copy()
+            best_document(start, word, weight, node, omega, length, threshold)
+            if not np.array_equal(weight, before):
+                condensed.append(length)
+        lengths = condensed  # elsewhere documents have only become less probable
+        if not lengths:
+            break
+    phi = sparse.csr_array((weight, word.copy(), start.copy()), shape=mrf.interactions.shape)
+    even: Any = (phi + phi.T) / 2.0  # as it is, but for rounding
+    return FixedLengthPoissonMRF(mrf.node, even, mrf.half_length)
+
+
+def critical_lengths(half_length: float, longest: int) -> list[int]:
+    """Numbers of tokens, from 2 to `longest`, at which documents condense most easily."""
+    near = np.minimum(half_length * np.array(CRITICAL), float(longest))
+    return sorted({max(2, round(float(length))) for length in near})
+
+
+def _rows_of(mrf: FixedLengthPoissonMRF) -> tuple[Ints, Ints, Floats, Floats]:
+    """Where rows of Φ start, its words, its values in an array of their own, and normalised θ."""
+    phi = mrf.interactions
+    start, word = phi.indptr.astype(np.int64), phi.indices.astype(np.int64)
+    return start, word, phi.data.copy(), np.log(mrf.word_probability)
+
+
+@kernel
+def best_document(  # noqa: C901, PLR0912, PLR0915 - a call takes longer than a move
+    start: Ints,
+    word: Ints,
+    weight: Floats,
+    node: Floats,
+    omega: float,
+    length: int,
+    threshold: float,
+) -> float:
+    """The largest log(L! / ∏ x_s!) + θ·x + ω x·Φx that is found from the best pair of each word.
+
+    Where a document is above `threshold`, and has more than `MARGIN` nats by interactions, these
+    are multiplied, in place, by what brings it there.
+    """
+    n_words = len(node)
+    n = np.zeros(n_words, dtype=np.int64)
+    inner = np.zeros(n_words)  # Φx
+    touched = np.zeros(n_words, dtype=np.int64)
+    is_touched = np.zeros(n_words, dtype=np.bool_)
+    log_factorial = 0.0
+    for i in range(2, length + 1):
+        log_factorial += np.log(i)
+    best = -np.inf
+    for s in range(n_words):
+        other = _best_partner(start, word, weight, node, omega, length, s)
+        if other < 0:
+            continue
+        n_touched = 0
+        for u, some in ((s, length - length // 2), (other, length // 2)):
+            if not is_touched[u]:
+                is_touched[u], touched[n_touched] = True, u
+                n_touched += 1
+            n_touched = _add(start, word, weight, u, some, n, inner, touched, is_touched, n_touched)
+        is_climbing = True
+        while (
+            is_climbing
+        ):  # a token from the word that gives it most easily to the one that gains most
+            giver, taker, lost, gained = -1, -1, np.inf, -np.inf
+            for i in range(n_touched):
+                u = touched[i]
+                gain = node[u] - np.log(n[u] + 1.0) + 2.0 * omega * inner[u]
+                if gain > gained:
+                    gained, taker = gain, u
+                if n[u] > 0:
+                    loss = node[u] - np.log(float(n[u])) + 2.0 * omega * inner[u]
+                    if loss < lost:
+                        lost, giver = loss, u
+            is_climbing = False
+            if giver != taker and giver >= 0:
+                change = gained - lost
+                for e in range(start[giver], start[giver + 1]):
+                    if word[e] == taker:
+                        change -= 2.0 * omega * weight[e]
+                if change > 1e-9:
+                    n_touched = _add(
+                        start, word, weight, giver, -1, n, inner, touched, is_touched, n_touched
+                    )
+                    n_touched = _add(
+                        start, word, weight, taker, 1, n, inner, touched, is_touched, n_touched
+                    )
+                    is_climbing = True
+        base, pairs = log_factorial, 0.0
+        for i in range(n_touched):
+            u = touched[i]
+            base += n[u] * node[u]
+            pairs += n[u] * inner[u] * omega
+            for j in range(2, n[u] + 1):
+                base -= np.log(j)
+        best = max(best, base + pairs)
+        limit = max(threshold - base, MARGIN)
+        if pairs > limit:
+            factor = limit / pairs * (1.0 - 1e-9)
+            for i in range(n_touched):
+                u = touched[i]
+                if n[u] == 0:
+                    continue
+                for e in range(start[u], start[u + 1]):
+                    if n[word[e]] > 0 and weight[e] > 0.0:
+                        weight[e] *= factor
+        for i in range(n_touched):
+            u = touched[i]
+            n[u], inner[u], is_touched[u] = 0, 0.0, False
+    return best
+
+
+@kernel
+def _best_partner(
+    start: Ints, word: Ints, weight: Floats, node: Floats, omega: float, length: int, s: int
+) -> int:
+    """The word that shares a document of two words with s most probably; -1 if none could.
+
+    In a condensed document all tokens gain alike, and at least nothing: for its most frequent word
+    s, -θ_s + log u_s ≤ 2 ω L max_t Φ_st, where its share u_s is not below a tenth, unless there are
+    more than ten words.
+    """
+    half = length // 2
+    best, found, strongest = -np.inf, -1, 0.0
+    for e in range(start[s], start[s + 1]):
+        if weight[e] > 0.0:
+            strongest = max(strongest, weight[e])
+            value = 2.0 * omega * weight[e] * half * (length - half) + half * node[word[e]]
+            if value > best:
+                best, found = value, word[e]
+    if 2.0 * omega * length * strongest + np.log(MOST_WORDS) < -node[s]:
+        return -1
+    return found
+
+
+@kernel
+def _add(
+    start: Ints,
+    word: Ints,
+    weight: Floats,
+    u: int,
+    some: int,
+    n: Ints,
+    inner: Floats,
+    touched: Ints,
+    is_touched: NDArray[np.bool_],
+    n_touched: int,
+) -> int:
+    """Add `some` tokens of word u; returns how many words are touched then."""
+    n[u] += some
+    for e in range(start[u], start[u + 1]):
+        t = word[e]
+        inner[t] += some * weight[e]
+        if not is_touched[t]:
+            is_touched[t], touched[n_touched] = True, t
+            n_touched += 1
+    return n_touched
