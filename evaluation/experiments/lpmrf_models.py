@@ -8,20 +8,21 @@ importance sampling of the same temperatures, LDA as the one whose Φ is 0.
 
 Partition functions of the published measure are the published envelope: the smallest multiple of
 ω(L) L² that is at no length below an annealed estimate. The maximum over 50 noisy estimates is too
-high, the more so the fewer temperatures they have. Those of the likelihood are interpolated.
+high, the more so the fewer temperatures they have.
 
-Both can be far too low. Words that are strongly tied make a document of these two alone, each so
+It can be far too low, too. Words that are strongly tied make a document of these two alone, each so
 often, the likeliest by far; chains that begin at multinomial draws hardly ever come there, and what
 is estimated then is the partition function of the documents that they do see. `Score.missing` says
-by how much it is too low for certain: where that is above 0, neither measure is of a distribution
-that sums to 1, and it must not be read as a likelihood.
+by how much it is too low for certain: where that is above 0, the published measure is not of a
+distribution that sums to 1. Likelihoods are therefore of fields that are held from condensing so
+(`models.poisson_mrf.condensation`), with partition functions of their own by chains that grow.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from evaluation.poisson_mrf.annealed import annealed
 from evaluation.poisson_mrf.best_split import best_split
 from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
 from models import GibbsLDA
+from models.poisson_mrf.condensation import held
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.partition_table import partition_table
 from models.poisson_mrf.topic_model import LPMRFTopicModel, without_interactions
@@ -94,7 +96,7 @@ class Effort:
     selection_samples: int = 100
     selection_temperatures: int = 100
     """Of the annealing for each λ and c."""
-    n_rounds: int = 20
+    n_rounds: int = 3
     n_sweeps: int = 20
     lda_sweeps: int = 1600
     """By Gibbs sampling: rounds with interactions, sweeps in each of them, sweeps without before.
@@ -184,7 +186,7 @@ def fitted(
     n_jobs: int | None = None,
     on_round: Callable[[], object] | None = None,
 ) -> Model:
-    """The model of a cell, as published; by Gibbs sampling with interpolated partition functions.
+    """The model of a cell, as published; by Gibbs sampling with partition functions that grow.
 
     An infinite λ makes it one of multinomials.
     """
@@ -238,13 +240,16 @@ def with_table(
 ) -> Model:
     """The model with partition functions annealed anew, by so many samples and temperatures.
 
-    Seeds are used as in training, so that its own table comes out again under its settings.
+    With "grown" ones the fields are held first, as in training by Gibbs sampling. Seeds are used as
+    in training, so that its own table comes out again under its settings.
     """
+    longest = model.log_partition.shape[1] - 1
+    fields = [held(each, longest) if kind == "grown" else each for each in model.fields]
     table = np.zeros_like(model.log_partition)
-    for k, each in enumerate(model.fields):
+    for k, each in enumerate(fields):
         table[k] = partition_table(
             each,
-            table.shape[1] - 1,
+            longest,
             kind,
             mean_length=each.half_length / length_scale,
             n_samples=annealing[0],
@@ -252,7 +257,7 @@ def with_table(
             seed=int(np.random.SeedSequence([seed, k]).generate_state(1)[0]),
             n_jobs=n_jobs,
         )
-    return replace(model, log_partition=table)
+    return type(model).of_fields(fields, table, model.prior)
 
 
 def missing_at_least(model: Model, length_scale: float) -> float:

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 QUICK_EFFORT: dict[str, Any] = {
+    "n_temperatures": 20,
     "round_temperatures": 10,
     "likelihood_temperatures": 30,
     "selection_samples": 50,
     "selection_temperatures": 10,
-    "n_rounds": 10,
     "lda_sweeps": 200,
 }
 QUICK_GRID: dict[str, Any] = {
