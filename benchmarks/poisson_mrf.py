@@ -1,6 +1,6 @@
 """Fixed-length Poisson MRFs: one from end to end, regressions of many words, and against a peer.
 
-    python -m benchmarks.poisson_mrf [single] [wikipedia] [peer] [lda] [--threads N] [--penalty 0.02]
+    python -m benchmarks.poisson_mrf [single] [wikipedia] [peer] [lda] [--threads N] [--penalty X]
 
 single: the single distribution on Classic3, in a process of its own, from reading the counts to the
     perplexity of the held-out tenth and of the rest, as published (λ = 0.00297635, c = 2). Kernels
