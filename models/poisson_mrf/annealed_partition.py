@@ -34,6 +34,8 @@ CHAINS_AT_ONCE = 50
 """Chains that share the exponentials of interactions, and a stream of random numbers."""
 LARGEST_ROOT = 0.25
 """Up to here eleven terms of the series of exp are exact to double precision."""
+STRONGEST = 10.0
+"""A token that comes multiplies weights by up to exp(2 Φ), of 16 digits in all."""
 MOST_SQUARINGS = 6
 """Each doubles the relative rounding error."""
 
@@ -274,7 +276,18 @@ def field_and_order(mrf: FixedLengthPoissonMRF) -> tuple[Field, NDArray[np.intp]
     """The field with Φ as it is, the most frequent words first, where a draw looks first.
 
     The second is the word (V,) that stands at each place.
+
+    Raises
+    ------
+    ValueError
+        If an interaction is so strong that weights lose their digits.
     """
+    strongest = float(np.abs(mrf.interactions.data).max(initial=0.0))
+    if strongest > STRONGEST:
+        raise ValueError(
+            f"interactions must be within ±{STRONGEST:g} for chains to keep their digits, found "
+            f"one of {strongest:g}: take the method exact or upper-bound, or scale them down"
+        )
     order = np.argsort(-mrf.node, kind="stable")
     phi = mrf.interactions[order][:, order].sorted_indices()
     start, word = phi.indptr.astype(np.uint32), phi.indices.astype(np.uint32)

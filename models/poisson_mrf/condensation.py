@@ -22,6 +22,7 @@ from scipy import sparse
 
 from models.kernel import kernel
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.partition_table import mean_interaction
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -57,8 +58,7 @@ def held(mrf: FixedLengthPoissonMRF, longest: int) -> FixedLengthPoissonMRF:
     """
     start, word, weight, node = _rows_of(mrf)
     lengths = critical_lengths(mrf.half_length, longest)
-    p = mrf.word_probability
-    pairs = max(0.0, float(p @ (mrf.interactions @ p)))
+    pairs = max(0.0, mean_interaction(mrf))
     for _ in range(MOST_PASSES):
         condensed = []
         for length in lengths:

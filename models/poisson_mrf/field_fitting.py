@@ -86,23 +86,23 @@ def fit_fields(
         mean_length.append(max(float(length[is_kept].mean()), 1.0))
         regressions.append(found)
         fields.append(found.field(settings.length_scale * mean_length[k]))
-    if settings.partition == "grown":
-
-        def hold(start: int, stop: int) -> None:
-            for k in range(start, stop):
-                fields[k] = held(fields[k], longest)
-
-        for_blocks(hold, n_topics, 1, effective_n_jobs(n_jobs))
     table = np.zeros((n_topics, longest + 1))
-    for k, field in enumerate(fields):
-        table[k] = partition_table(
-            field,
-            longest,
-            settings.partition,
-            mean_length=mean_length[k],
-            n_samples=settings.n_samples,
-            n_temperatures=settings.n_temperatures,
-            seed=int(np.random.SeedSequence([seed, k]).generate_state(1)[0]),
-            n_jobs=n_jobs,
-        )
+    n_threads = effective_n_jobs(n_jobs)
+
+    def tabulate(start: int, stop: int) -> None:
+        for k in range(start, stop):
+            if settings.partition == "grown":
+                fields[k] = held(fields[k], longest)
+            table[k] = partition_table(
+                fields[k],
+                longest,
+                settings.partition,
+                mean_length=mean_length[k],
+                n_samples=settings.n_samples,
+                n_temperatures=settings.n_temperatures,
+                seed=int(np.random.SeedSequence([seed, k]).generate_state(1)[0]),
+                n_jobs=n_threads if n_topics < n_threads else 1,
+            )
+
+    for_blocks(tabulate, n_topics, 1, n_threads if n_topics >= n_threads else 1)
     return FittedFields(tuple(regressions), tuple(fields), table)

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.annealed_partition import (
-    CHAINS_AT_ONCE,
     Field,
     Weights,
     draw_word,
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+CHAINS_AT_ONCE = 25
+"""Chains that are resampled among each other, and share a stream of random numbers."""
 SWEEPS_A_DOUBLING = 32
 """Most sweeps while the length doubles; short documents are swept after each token."""
 

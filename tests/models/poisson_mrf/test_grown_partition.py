@@ -17,7 +17,7 @@ RUNS = 400
 
 def field(kind: str, half_length: float = np.inf) -> FixedLengthPoissonMRF:
     phi = np.array([[0, 0.3, -0.2, 0], [0.3, 0, 0.25, 0], [-0.2, 0.25, 0, -0.5], [0, 0, -0.5, 0]])
-    scale = {"weak": 0.3, "mixed": 1.0, "strong": 2.0}[kind]
+    scale = {"weak": 0.3, "mixed": 1.0, "strong": 2.0, "steep": 5.0}[kind]
     return FixedLengthPoissonMRF(np.array([0.4, -0.3, 0.9, 0.1]), scale * phi, half_length)
 
 
@@ -52,12 +52,22 @@ def test_mean_weight_is_the_partition_function(kind, half_length):
     assert np.abs(t_values(mrf, exact(mrf), 6)).max() < FOUR_ERRORS
 
 
+@pytest.mark.parametrize("half_length", [6.0, 4.0])
+def test_chains_that_were_copied_go_on_as_they_are(half_length):
+    """Copied with all that goes with them: else a change of ω would count for others' pairs."""
+    mrf = field("steep", half_length)
+    log_weights = [grown_log_weights(mrf, LONGEST, n_samples=12, seed=seed) for seed in range(50)]
+    copied = [(each[:, 2:-2] == each[:1, 2:-2]).all(axis=0).any() for each in log_weights]
+    assert np.mean(copied) > 0.5
+    assert np.abs(t_values(mrf, exact(mrf), 12)).max() < FOUR_ERRORS
+
+
 def test_another_weighting_of_lengths_is_told_apart():
     assert np.abs(t_values(field("mixed"), exact(field("mixed", 12.0)), 6)).max() > 2 * FOUR_ERRORS
 
 
 def test_chains_are_copied_where_weights_come_apart():
-    log_weights = grown_log_weights(field("strong", 4.0), 40, n_samples=50, seed=1)
+    log_weights = grown_log_weights(field("steep", 8.0), 40, n_samples=25, seed=1)
     copied = (log_weights[:, 1:] == log_weights[:1, 1:]).all(axis=0)
     assert copied[1:].any()  # of one token all weigh 1
     assert not copied[1:].all()
@@ -83,3 +93,9 @@ def test_threads_change_no_bit():
     mrf = field("strong", 6.0)
     one, two = (grown_log_weights(mrf, 30, n_samples=120, seed=3, n_jobs=n) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
+
+
+def test_interactions_that_leave_no_digits_are_refused():
+    mrf = FixedLengthPoissonMRF(np.zeros(2), np.array([[0.0, 50.0], [50.0, 0.0]]))
+    with pytest.raises(ValueError, match=r"within ±10 .* found one of 50"):
+        grown_log_weights(mrf, 5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -137,3 +139,17 @@ def test_a_constant_in_theta_changes_nothing(kind):
 def test_settings_out_of_range_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         partition_table(random_field(0), 5, mean_length=3.0, **settings)
+
+
+def test_a_table_is_not_below_the_bound_of_jensen(caplog):
+    phi = np.array([[0.0, 0.4], [0.4, 0.0]])
+    mrf = FixedLengthPoissonMRF(np.log([0.5, 0.5]), phi, 20.0)
+    stuck = np.zeros((4, 31))
+    with mock.patch.object(tables, "grown_log_weights", return_value=stuck):
+        table = partition_table(mrf, 30, mean_length=10.0, n_samples=4)
+    lengths = np.arange(31)
+    bound = mrf.weight(lengths) * lengths * (lengths - 1) * 0.2
+    assert_allclose(table[3:], bound[3:])
+    assert "below what it is at least" in caplog.text
+    truth = log_partition(mrf, 30, "exact").log_partition + gammaln(31)
+    assert bound[30] <= truth
