@@ -9,6 +9,7 @@ Altham's multiplicative binomial (1978).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ class FixedLengthPoissonMRF:
     ValueError
         If shapes disagree, a value is not finite, Φ is not symmetric or has a diagonal, or
         `half_length` is not positive.
+    TypeError
+        If `half_length` is no number.
     """
 
     node: Floats
@@ -55,6 +58,9 @@ class FixedLengthPoissonMRF:
         node.setflags(write=False)
         object.__setattr__(self, "node", node)
         object.__setattr__(self, "interactions", checked_interactions(self.interactions, len(node)))
+        half_length: Any = self.half_length
+        if isinstance(half_length, bool) or not isinstance(half_length, Real):
+            raise TypeError(f"half_length must be a number, found {half_length!r}")
         if not self.half_length > 0:
             raise ValueError(f"half_length must be positive, found {self.half_length}")
 

@@ -30,6 +30,19 @@ MAX_SWEEPS = 2000
 MAX_HALVINGS = 60
 """Halvings of a step at most."""
 
+LARGEST_RISE = 3.0
+"""What a step may add to the log of a rate at most, to first order.
+
+A quadratic model is blind to how steeply rates rise: a step that takes one document's far beyond
+what is foreseen leaves all other rates, and with them the next model's curvature, at nothing.
+"""
+
+DAMPING = 1e-6
+"""Added to second derivatives after a step that failed, as a share of the largest, at first."""
+
+MAX_DAMPINGS = 12
+"""How often it is tried again with ten times that."""
+
 LEAST_DECREASE = 1e-3
 """Share of the decrease that the model promises which a step must bring (Armijo)."""
 
@@ -299,6 +312,21 @@ def minimise_model(
 
 
 @kernel
+def longest_step(now: Exponentials, direction: Floats) -> float:
+    """The share of `direction` (m,), at most 1, which raises no log rate by more than is allowed.
+
+    To first order a log rate changes by its predictor's change less the mean of all of these,
+    weighted by the rates.
+    """
+    highest, mean = 0.0, 0.0
+    for i in range(len(direction)):
+        highest = direction[i] if direction[i] > highest else highest
+        mean += now.value[i] * direction[i]
+    rise = highest - mean / now.total
+    return LARGEST_RISE / rise if rise > LARGEST_RISE else 1.0
+
+
+@kernel
 def take_step(
     part: Selected,
     predictor: Floats,
@@ -315,7 +343,8 @@ def take_step(
     """
     change = target - coefficient
     direction = add_up(part, change)
-    mean, linear, step = part.total / part.n_docs, 0.0, 1.0
+    mean, linear = part.total / part.n_docs, 0.0
+    step = longest_step(now, direction)
     for k in range(len(change)):
         linear += part.product[k] * change[k] / part.n_docs
     for _ in range(MAX_HALVINGS):
@@ -358,17 +387,24 @@ def fit_selected(
     least, patience = worst, PATIENCE
     while worst > goal and patience > 0:
         hessian = second_derivatives(part, now, moment)
-        target, model_slope = coefficient.copy(), slope.copy()
-        minimise_model(
-            hessian, model_slope, target, penalty, max(MODEL_LOOSENESS * worst, 0.1 * tolerance)
-        )
-        promised = 0.0
-        for k in range(len(target)):
-            promised += slope[k] * (target[k] - coefficient[k])
-            promised += penalty * (abs(target[k]) - abs(coefficient[k]))
-        if not promised < 0.0:
-            break
-        now, moved = take_step(part, predictor, now, coefficient, target, promised, penalty)
+        moved, ridge = False, DAMPING * np.diag(hessian).max()
+        for _ in range(1 + MAX_DAMPINGS):
+            target, model_slope = coefficient.copy(), slope.copy()
+            minimise_model(
+                hessian, model_slope, target, penalty, max(MODEL_LOOSENESS * worst, 0.1 * tolerance)
+            )
+            promised = 0.0
+            for k in range(len(target)):
+                promised += slope[k] * (target[k] - coefficient[k])
+                promised += penalty * (abs(target[k]) - abs(coefficient[k]))
+            if not promised < 0.0:
+                break
+            now, moved = take_step(part, predictor, now, coefficient, target, promised, penalty)
+            if moved:
+                break
+            for k in range(len(target)):
+                hessian[k, k] += ridge
+            ridge *= 10.0
         if not moved:
             break
         moment = first_moments(part, now)

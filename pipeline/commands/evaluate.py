@@ -59,6 +59,8 @@ COLUMNS = (
     "model",
 )
 """Of --per-document."""
+SHARED_METHODS = ("annealed-importance-sampling", "completion", "exact", "best-split")
+"""What families that have other defaults are compared by: the first that all of them have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +151,28 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
 def _default_method(models: Sequence[Named]) -> str:
     """What models are scored by if nothing else is asked for: all by the same.
 
-    Of several with Poisson MRFs among them it is what topic models of all families have.
+    Where the defaults of their families differ, it is the first of `SHARED_METHODS` that every
+    family has.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
     """
-    kinds = [type(each.model.topics) for each in models]
-    if len(set(kinds)) > 1 and any(_is_mrf(each) for each in models):
-        return DEFAULT_METHODS[PoissonMRFTopicModel]
-    return DEFAULT_METHODS[kinds[0]]
+    kinds = {type(each.model.topics) for each in models}
+    defaults = {DEFAULT_METHODS[kind] for kind in kinds}
+    if len(defaults) == 1:
+        return defaults.pop()
+    for method in SHARED_METHODS:
+        if all(method in METHODS[kind] for kind in kinds):
+            return method
+    raise UsageError(
+        "no --method that is chosen by itself is one of all models: "
+        + "; ".join(
+            f"{each.name} has {', '.join(sorted(METHODS[type(each.model.topics)]))}"
+            for each in models
+        )
+    )
 
 
 def _check_families(settings: EvaluateSettings, models: Sequence[Named]) -> None:

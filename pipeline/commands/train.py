@@ -96,6 +96,7 @@ def train(
             settings = _begin(run, settings)
             corpus = _count(run, settings, n_threads)
         parts = split(corpus, settings.validation, settings.test)
+        _check_documents(settings, parts)
         logger.info(
             "%s documents to train on, %s to validate, %s to test; %s words, %s tokens",
             *(f"{n:,}" for n in (parts.train.n_docs, parts.validation.n_docs, parts.test.n_docs)),
@@ -208,6 +209,17 @@ def _check_trainer(settings: TrainSettings) -> None:
                 f"--{name.replace('_', '-')} has no meaning for --trainer {settings.trainer}: "
                 "leave it out"
             )
+
+
+def _check_documents(settings: TrainSettings, parts: Split) -> None:
+    """Find too few documents to train on for the topics, where each is to have one."""
+    n_documents = int((parts.train.counts.sum(axis=1) > 0).sum())
+    if settings.model == "poisson-mrf" and n_documents < settings.topics:
+        raise UsageError(
+            f"--topics {settings.topics}: --model poisson-mrf needs as many documents to train on "
+            f"that have a word of the vocabulary, found {n_documents:,}: lower --topics, with "
+            "another --run if you named one"
+        )
 
 
 def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,13 +30,18 @@ def counts_of(settings: ReproduceSettings, experiment: str) -> Named:
     ------
     UsageError
         If there are several files.
-    CorpusFormatError, FileNotFoundError
+    FileNotFoundError
+        If the file is missing.
+    CorpusFormatError
         As `corpora_of`.
     """
-    corpora = corpora_of(settings)
-    if len(corpora) > 1:
-        raise UsageError(f"--counts: {experiment} takes one file, found {len(corpora)}")
-    name, counts = corpora[0].name, whole_counts(corpora[0].counts)
+    paths = [part.strip() for part in settings.counts.split(",") if part.strip()]
+    if len(paths) > 1:
+        raise UsageError(f"--counts: {experiment} takes one file, found {len(paths)}")
+    if paths and not Path(paths[0]).exists():
+        raise FileNotFoundError(f"--counts: there is no file or directory {paths[0]}")
+    (corpus,) = corpora_of(settings)
+    name, counts = corpus.name, whole_counts(corpus.counts)
     if experiment != "lpmrf-wikipedia":
         return Named(name, counts)
     n_documents = settings.documents

@@ -117,6 +117,7 @@ def _given(settings: ReproduceSettings) -> tuple[float, float] | None:
 
 def run(settings: ReproduceSettings, directory: Path, experiment: str) -> Perplexities:
     """All models in turn; what was done before is taken as it is."""
+    _given(settings)  # at once: counts may have to be downloaded
     corpus = counts_of(settings, experiment)
     split = split_of(corpus)
     wanted = protocol(settings, experiment, split)

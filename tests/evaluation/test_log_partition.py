@@ -1,5 +1,6 @@
 """`log_partition`: every method against the exact value, and what is refused."""
 
+import importlib
 import logging
 import math
 from unittest.mock import Mock
@@ -9,13 +10,13 @@ import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import binom
 
-from evaluation import log_partition as module
 from evaluation.log_partition import PARTITION_METHODS, log_partition
 from evaluation.partition_estimate import PartitionEstimate
 from evaluation.poisson_mrf.exact_partition import PartitionCostError
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from tests.oracles import poisson_mrf as oracle
 
+module = importlib.import_module("evaluation.log_partition")  # not the function of that name
 PHI = np.array([[0, 0.3, -0.2], [0.3, 0, 0], [-0.2, 0, 0]])
 MIXED = FixedLengthPoissonMRF([2.0, 1.0, 0.5], PHI, half_length=9.0)
 
@@ -104,6 +105,7 @@ WITHIN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["mixed"] + [pytest.param(name, marks=pytest.mark.slow) for name in WITHIN if name != "mixed"],
@@ -182,6 +184,14 @@ def test_bad_lengths(method):
             log_partition(MIXED, length, method)
     found = log_partition(MIXED, np.int32(3), method, random_state=0)
     assert found.length == 3
+
+
+def test_a_half_length_that_is_no_number():
+    for half_length in ("a", None, True, [3.0], 1j):
+        with pytest.raises(TypeError, match="half_length must be a number, found "):
+            FixedLengthPoissonMRF(MIXED.node, PHI, half_length)
+    for half_length in (9, np.int64(9), np.float32(9)):
+        assert FixedLengthPoissonMRF(MIXED.node, PHI, half_length).weight(9) == 0.5
 
 
 def test_bad_settings():

@@ -216,6 +216,7 @@ def test_what_is_drawn() -> None:
     assert by_word["book"] == pytest.approx(largest / 3)
 
 
+@pytest.mark.slow
 def test_no_label_lies_on_another_or_leaves_its_panel() -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -295,6 +296,7 @@ def test_layout_overlaps_nowhere_and_keeps_to_its_width() -> None:
                 assert (apart - np.array(half) / 2 >= 0.5 * GAP.min()).any(), (a, b)
 
 
+@pytest.mark.slow
 def test_layout_is_the_same_in_every_process() -> None:
     """Sets of words have another order in each."""
     program = (

@@ -15,6 +15,7 @@ import pytest
 
 from corpora import Corpus, split
 from evaluation import log_likelihood
+from evaluation.log_likelihood import METHODS
 from models import (
     FixedLengthPoissonMRF,
     LDATopics,
@@ -203,7 +204,7 @@ def test_settings_reach_the_trainers() -> None:
     assert mixture.get_params() == mixture.get_params() | wanted
     found = estimator_of(TrainSettings(**common), 1)
     assert isinstance(found, LPMRFTopicModel)
-    assert (found.assignments, found.penalty, found.length_scale) == ("gibbs", 0.01, 1.5)
+    assert (found.assignments, found.penalty, found.length_scale) == ("gibbs", 0.03, 1.5)
 
 
 def test_the_most_rounds_there_can_be() -> None:
@@ -235,6 +236,13 @@ def test_settings_that_cannot_be(trained: Path, argv: tuple[str, ...], message: 
     assert outcome.code == 2
     assert message in outcome.error
     assert not (trained / "runs/other").exists()
+
+
+def test_more_topics_than_documents(trained: Path) -> None:
+    for _ in range(2):  # a second time it goes on with the corpus
+        outcome = call(*TRAIN, "--run", "other", "--topics", 100000, cwd=trained)
+        assert outcome.code == 2
+        assert "--topics 100000: --model poisson-mrf needs as many documents" in outcome.error
 
 
 @pytest.mark.slow
@@ -278,6 +286,27 @@ def test_the_default_method(trained_once: Path) -> None:
     exact = call("evaluate", "tiny", "--method", "exact", "--json", cwd=trained_once).result
     error = exact["tokens_scored"] * lda["nats_per_word_monte_carlo_standard_error"]
     assert abs(lda["log_likelihood"] - exact["log_likelihood"]) < 4 * error + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("models", "method"),
+    [
+        ("tied-mixture.npz tied.npz", "exact"),
+        ("lda.npz tied-mixture.npz", "exact"),
+        ("lda.npz tied.npz", "annealed-importance-sampling"),
+        ("tied-mixture.npz same-mixture.npz", "exact"),
+    ],
+)
+def test_the_default_method_of_several(small: Path, models: str, method: str) -> None:
+    assert evaluated(small, *models.split())["method"] == method
+
+
+def test_no_method_in_common(small: Path) -> None:
+    with mock.patch.dict(METHODS, {PoissonMRFMixture: {"best-split": mock.Mock()}}):
+        outcome = call("evaluate", "lda.npz", "same-mixture.npz", "--counts", "docs", cwd=small)
+    assert outcome.code == 2
+    assert "; same-mixture.npz has best-split" in outcome.error
+    assert "lda.npz has annealed-importance-sampling, completion, " in outcome.error
 
 
 @pytest.fixture
@@ -390,10 +419,6 @@ def test_a_corpus_that_lacks_words(small: Path) -> None:
             "tied-mixture.npz --method left-to-right",
             "of family poisson-mrf-mixture: use one of best-split, exact",
         ),
-        (
-            "lda.npz tied-mixture.npz",
-            "--method annealed-importance-sampling is no estimator for tied-mixture.npz, of family",
-        ),
         ("lda.npz tied.npz --method best-split", "no estimator for lda.npz, of family lda"),
         (
             "tied.npz --convention bag-and-length",
@@ -411,6 +436,7 @@ def test_what_the_family_has_not(small: Path, argv: str, message: str) -> None:
     assert message in outcome.error
 
 
+@pytest.mark.slow
 def test_a_target_is_reached_by_annealing(small: Path) -> None:
     argv = ("--method", "annealed-importance-sampling", "--target-se", 0.5)
     result = evaluated(small, "tied.npz", *argv)

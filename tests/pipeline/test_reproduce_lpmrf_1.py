@@ -25,7 +25,7 @@ from evaluation.experiments.lpmrf_perplexity import (
     published_split,
 )
 from pipeline.errors import Interrupted
-from pipeline.reproduction import lpmrf_cells, lpmrf_perplexity
+from pipeline.reproduction import lpmrf_cells, lpmrf_counts, lpmrf_perplexity
 from pipeline.reproduction.lpmrf_cells import cell_path, kept_score, kept_selection, place_of
 from pipeline.reproduction.lpmrf_counts import counts_of
 from pipeline.reproduction.lpmrf_perplexity import protocol, title_of
@@ -276,7 +276,11 @@ def test_names_of_models_differ() -> None:
         ("lpmrf-wikipedia --documents 19", 2, "--documents must be at least 20, found 19"),
         ("lpmrf-classic3 --counts counts.npz,few.npz", 2, "takes one file, found 2"),
         ("lpmrf-classic3 --counts few.npz", 2, "few: of 9 documents a tenth is held out"),
-        ("lpmrf-classic3 --counts nowhere.npz", 3, "nowhere.npz"),
+        (
+            "lpmrf-classic3 --counts nowhere.npz",
+            3,
+            "--counts: there is no file or directory nowhere.npz",
+        ),
     ],
 )
 def test_refusals(argv: str, code: int, complaint: str, place: Path) -> None:
@@ -285,6 +289,19 @@ def test_refusals(argv: str, code: int, complaint: str, place: Path) -> None:
     outcome = call("reproduce", *shlex.split(argv), *counts, cwd=place)
     assert outcome.code == code
     assert complaint in outcome.error
+
+
+@pytest.mark.parametrize(
+    "argv", ["--penalty 0.01", "--penalty -1", "--penalty -1 --length-scale 1"]
+)
+def test_refused_before_the_sample_is_downloaded(
+    argv: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = mock.Mock()
+    monkeypatch.setattr(lpmrf_counts, "corpora_of", read)
+    outcome = call("reproduce", "lpmrf-classic3", *shlex.split(argv), cwd=tmp_path)
+    assert (outcome.code, "--penalty" in outcome.error) == (2, True)
+    assert not read.called
 
 
 def test_which_documents_and_words_are_taken(place: Path) -> None:
@@ -310,6 +327,7 @@ def test_which_documents_and_words_are_taken(place: Path) -> None:
 # --- going on -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_interrupted_it_goes_on_where_it_was(quick: None, no_pictures: None, place: Path) -> None:
     argv = ("lpmrf-classic3", "--topics", 2, "--seed", 3, "--json")
     whole = reproduced(*argv, "--output", "whole", cwd=place).result

@@ -217,6 +217,7 @@ def test_the_picture_has_a_panel_for_each_topic() -> None:
     assert len(figure.axes) == 3
 
 
+@pytest.mark.slow
 def test_interrupted_training_goes_on(
     no_pictures: None, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

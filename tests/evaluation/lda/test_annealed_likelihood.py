@@ -42,6 +42,7 @@ def test_it_is_unbiased(n_samples, n_temperatures):
     assert t_of_one(found / np.exp(0.1)) < -6  # the control: a tenth of a nat too low
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_the_spread():
     counts = sparse.csr_array(np.tile([3, 0, 1, 0, 2, 1, 0, 1], (800, 1)))
     found = annealed(MODEL, counts, n_samples=40, n_temperatures=20)

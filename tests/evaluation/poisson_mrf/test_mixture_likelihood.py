@@ -10,11 +10,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import multinomial
 
-from evaluation.poisson_mrf.mixture_likelihood import (
-    field_scores,
-    mixture_exact,
-    responsibilities,
-)
+from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
+from models.poisson_mrf.field_scores import field_scores
 from models.poisson_mrf.topics import PoissonMRFMixture
 from tests.evaluation.poisson_mrf.test_exact_likelihood import short_documents, tokens_of
 from tests.models.poisson_mrf.test_assignment_kernel import model_of
@@ -41,7 +38,7 @@ def test_it_is_the_sum_over_components(seed):
         of_field = [oracle.log_probability_of_field(tokens_of(row), plain, k) for row in rows]
         assert_allclose(scores[:, k], of_field, rtol=1e-12, atol=1e-14)
     shares = np.log(mixture.component_share) + scores - found.log_likelihood[:, None]
-    assert_allclose(responsibilities(mixture, counts), np.exp(shares), rtol=1e-11)
+    assert_allclose(mixture.transform(counts), np.exp(shares), rtol=1e-11)
 
 
 def test_documents_of_a_length_sum_to_one():
@@ -70,7 +67,7 @@ def test_longer_than_the_table_and_than_any_sum_of_exponentials():
     mixture = mixture_of(plain)
     counts = sparse.csr_array([[900, 20, 0, 3, 77], [0, 1, 0, 0, 0]])
     assert np.isfinite(mixture_exact(mixture, counts).log_likelihood).all()
-    assert_allclose(responsibilities(mixture, counts).sum(axis=1), 1.0, rtol=1e-12)
+    assert_allclose(mixture.transform(counts).sum(axis=1), 1.0, rtol=1e-12)
     table = mixture.log_partition_to(1000)[:, 1000]
     z = counts.toarray()[0]
     expected = [
@@ -88,5 +85,6 @@ def test_documents_without_tokens():
     found = mixture_exact(mixture, counts, n_samples=4, seed=3, n_jobs=2, max_memory=1)
     assert found.log_likelihood.tolist() == [0.0, 0.0]
     assert found.n_documents == 0
-    assert (responsibilities(mixture, counts) == mixture.component_share).all()
+    plain["table"][:, 0] = 0.0
+    assert_allclose(mixture_of(plain).transform(counts), [mixture.component_share] * 2, rtol=1e-12)
     assert mixture_exact(mixture, counts[:0]).n_tokens.shape == (0,)

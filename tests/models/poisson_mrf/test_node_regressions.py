@@ -216,6 +216,7 @@ def copies():
     return rng.poisson(1.0, (50, 1)) + 1.0 * (rng.random((50, 8)) < 0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "counts",
     [
@@ -233,6 +234,20 @@ def test_counts_that_overflow_or_depend_on_each_other(counts):
         fitted = fit_nodes(counts, penalty)
         assert residuals(counts, fitted).max() <= 1e-6
         assert np.isfinite(fitted.coefficients.data).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_that_leaves_no_rate_but_one(seed):
+    # Nearly all of word 0 is in a document that another word fills: the whole first Newton step
+    # lowers the objective and leaves next to no curvature for a second one.
+    counts = np.random.default_rng(seed).poisson(0.2, (220, 5)).astype(float)
+    counts[:, :2] = 0.0
+    counts[0, :2] = 20.0, 38.0
+    counts[1] = [1.0, 0.0, 30.0, 35.0, 40.0]
+    fitted = fit_nodes(counts, 0.08)
+    assert fitted.kkt_residual.max() <= 1e-6
+    assert residuals(counts, fitted).max() <= 1.1e-6
+    assert fitted.coefficients[0, 1] > 0
 
 
 # --- how it is found ------------------------------------------------------------------------------

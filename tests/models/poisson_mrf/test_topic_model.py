@@ -191,6 +191,7 @@ def planted_and_median(assignments, counts, shares):
         yield *planted_pairs(field, k), np.median(pairs), pairs.min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assignments", ["gibbs", pytest.param("moves", marks=pytest.mark.slow)])
 def test_planted_topics_and_dependencies_are_found_again(assignments):
     for attraction, repulsion, median, least in planted_and_median(
