@@ -6,7 +6,7 @@ words with tokens shared out at their best: max over clusters, or over topic mat
 probability of sharing them out so.
 
 The regressions do not depend on c: they are made once a λ, from the largest down, each beginning
-with the last. What depends on c, too, is the partition function, which is annealed for each pair.
+with the last. What depends on c, too, is the partition function, which is estimated for each pair.
 
 Of a mixture or a topic model the training documents' shares are given and stay as they are, such as
 those at which a model without interactions arrives. Training goes on from there, so that λ and c

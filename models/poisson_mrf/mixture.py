@@ -22,7 +22,7 @@ class LPMRFMixture(FieldEstimator):
 
     k-means, then a mixture of multinomials, then one of fields. In each round fields are fitted to
     clusters by l1 Poisson regressions of every word on all others (`fit_nodes`), their partition
-    functions are estimated by annealing (`partition_table`), and documents go to the cluster that
+    functions are estimated by chains (`partition_table`), and documents go to the cluster that
     makes them most probable. One cluster is the single distribution.
 
     Parameters
