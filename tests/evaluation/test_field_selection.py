@@ -112,6 +112,7 @@ def test_a_score_is_that_of_fields_fitted_with_the_pair(kind: str) -> None:
     assert len(set(found.perplexity.ravel())) == 4
 
 
+@pytest.mark.slow
 def test_equal_bits_whatever_is_known_and_however_many_threads() -> None:
     train, validation = documents_of_pairs(80, 1.0, 0), documents_of_pairs(30, 1.0, 1)
     grid: Any = (train, validation, (0.5, 0.2, 0.1), (1.0, 2.0))

@@ -177,6 +177,7 @@ def test_other_models_are_shown_as_ever(tmp_path: Path) -> None:
 # --- as a picture ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_picture(tmp_path: Path) -> None:
     run_of(tmp_path, TWO)
     outcome = call("topics", "fields", "--picture", "new/there", cwd=tmp_path)

@@ -86,7 +86,10 @@ def trained(trained_once: Path, tmp_path: Path) -> Path:
 # --- train ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(kind, marks=[] if kind == "gibbs" else pytest.mark.slow) for kind in KINDS],
+)
 def test_a_run_like_any_other(trained_once: Path, name: str) -> None:
     topics = load_model(trained_once / "runs" / name / "model.npz").topics
     assert type(topics) is KINDS[name]
@@ -268,6 +271,7 @@ def test_what_converts(trained: Path) -> None:
 # --- evaluate -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_default_method(trained_once: Path) -> None:
     methods = {
         name: call("evaluate", name, "--json", "--threads", 1, cwd=trained_once).result["method"]

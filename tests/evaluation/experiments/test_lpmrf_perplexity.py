@@ -125,6 +125,7 @@ def test_both_measures_of_a_mixture() -> None:
     assert found.summed.log_likelihood[scored_ones] == pytest.approx(summed[scored_ones])
 
 
+@pytest.mark.slow
 def test_topic_models_are_scored_by_one_method() -> None:
     split = published_split(documents())
     short = split.train[np.asarray(split.train.sum(axis=1)).ravel() <= 6]
@@ -214,6 +215,7 @@ def perplexities() -> Perplexities:
     return Perplexities("lpmrf-classic3", "x", SETTINGS, split, scores, {})
 
 
+@pytest.mark.slow
 def test_what_is_compared() -> None:
     found = perplexities()
     pairs = [(each.first, each.second) for each in found.differences()]

@@ -124,6 +124,7 @@ def test_the_standard_error_is_the_spread():
     assert np.sqrt((found.standard_error**2).mean()) == pytest.approx(spread, rel=0.1)
 
 
+@pytest.mark.slow
 def test_without_edges_it_is_lda():
     rng = np.random.default_rng(2)
     topic_word = rng.dirichlet(np.full(30, 0.3), 3) + 1e-12

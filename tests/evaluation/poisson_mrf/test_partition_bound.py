@@ -60,6 +60,7 @@ def test_no_bound_is_below_what_it_bounds(mrf, length):
         assert bound_by_pairs(mrf, length) >= rest - slack(exact)
 
 
+@pytest.mark.slow
 @given(fields())
 def test_it_is_exact_up_to_two_tokens(mrf):
     for length in (0, 1, 2):

@@ -46,12 +46,15 @@ def t_values(mrf: FixedLengthPoissonMRF, truth: np.ndarray, n_chains: int) -> np
 
 
 @pytest.mark.parametrize("half_length", [np.inf, 4.0])
-@pytest.mark.parametrize("kind", ["weak", "mixed", "strong"])
+@pytest.mark.parametrize(
+    "kind", [*(pytest.param(kind, marks=pytest.mark.slow) for kind in ("weak", "mixed")), "strong"]
+)
 def test_mean_weight_is_the_partition_function(kind, half_length):
     mrf = field(kind, half_length)
     assert np.abs(t_values(mrf, exact(mrf), 6)).max() < FOUR_ERRORS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half_length", [6.0, 4.0])
 def test_chains_that_were_copied_go_on_as_they_are(half_length):
     """Copied with all that goes with them: else a change of ω would count for others' pairs."""

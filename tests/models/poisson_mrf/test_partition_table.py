@@ -52,6 +52,7 @@ def test_none_one_and_two_tokens_are_exact(longest, half_length):
         assert abs(table[2]) > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half_length", [np.inf, 20.0])
 def test_estimates_are_enumerated_ones_in_the_mean(half_length):
     """Over 30 seeds, within 4 standard errors of weights that are the enumerated ones."""

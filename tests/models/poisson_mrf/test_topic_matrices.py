@@ -104,6 +104,7 @@ def test_documents_longer_than_the_table():
         assert greatest_gain(topics, Z) < 1e-9 + 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_best_of_all_matrices_is_found_from_some_start(seed):
     rng = np.random.default_rng(seed)

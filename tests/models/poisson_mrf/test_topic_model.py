@@ -125,6 +125,7 @@ def test_multinomials_of_topics_are_mean_counts_of_their_shares():
     assert_allclose(best.objective.sum(), objective)
 
 
+@pytest.mark.slow
 def test_the_objective_of_fields_never_falls_and_is_that_of_their_matrices():
     counts, _ = planted_topic_model(0, n_docs=120)
     model = topic_model("moves", n_iter=6)
