@@ -36,6 +36,8 @@ from tests.pipeline.support import Outcome, call, inside
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = ("lpmrf-classic3", "lpmrf-wikipedia")
 GIVEN = ("--penalty", 0.1, "--length-scale", 1.5)
 MODELS = {

@@ -38,6 +38,8 @@ from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
 from tests.shared_data import shared_file
 
+pytestmark = pytest.mark.slow
+
 SMALL = Effort(
     n_samples=20,
     n_temperatures=10,
