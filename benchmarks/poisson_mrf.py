@@ -48,7 +48,7 @@ PARTS = ("single", "wikipedia", "peer", "lda")
 CLASSIC3 = SHARED / "data" / "classic3" / "bow_3890x1000.npz"
 PENALTY, LENGTH_SCALE = 0.00297635, 2.0
 SMOOTHING = 1e-4
-LDA_PENALTY = 0.01
+LDA_PENALTY = {"classic3": 0.01, "wikipedia": 0.03}
 PUBLISHED = {"nonzeros": 78_396, "test": 33.89, "train": 27.84}
 N_WORDS = 5_000
 RANKS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -310,7 +310,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
         for name in ("classic3", "wikipedia"):
             for n_topics in (10, 20):
-                against_lda(arguments.threads, LDA_PENALTY, name, n_topics)
+                against_lda(arguments.threads, LDA_PENALTY[name], name, n_topics)
 
 
 if __name__ == "__main__":
