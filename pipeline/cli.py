@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 from pipeline.errors import DONE, Interrupted, UsageError, exit_code_of, message_of
 from pipeline.interrupts import raise_interrupted, signals_handled_by
 from pipeline.progress import ProgressSafeHandler
+from pipeline.reproduce_settings import EXPERIMENTS, ReproduceSettings
 from pipeline.setting_sources import ENVIRONMENT_PREFIX, asked_for, resolve
 from pipeline.settings import (
-    EXPERIMENTS,
     NOT_SHARED,
     AllocateSettings,
     DownloadSettings,
     EvaluateSettings,
     InferSettings,
     NoSettings,
-    ReproduceSettings,
     SelectSettings,
     TopicsSettings,
     TrainSettings,

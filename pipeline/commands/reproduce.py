@@ -12,6 +12,7 @@ from corpora import MissingExtraError, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from pipeline.errors import UsageError
 from pipeline.pictures import write_pictures
+from pipeline.reproduce_settings import EXPERIMENTS
 from pipeline.reproduction import (
     bam_abalone,
     bam_decompositions,
@@ -28,10 +29,9 @@ from pipeline.reproduction import (
     model_selection,
     table_1,
 )
-from pipeline.settings import EXPERIMENTS
 
 if TYPE_CHECKING:
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 logger = logging.getLogger(__name__)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "bam-abalone"
 QUICK_RANKS = (1, 2, 3, 4, 6, 10, 20)

@@ -9,7 +9,7 @@ from evaluation.experiments.bam_scores import NAMES, WITH_MOVES, Effort
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 NO_MOVES = ("bam-toy",)
 """Experiments whose counts are so few that nothing is to be gained by moves."""

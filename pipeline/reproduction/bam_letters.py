@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evaluation.experiments.bam_rank_scores import RankCurves
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "bam-letters"
 QUICK_RANKS = (1, 2, 3, 5, 10, 20)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.allocation.cell_counts import CellCounts
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "bam-parafac"
 QUICK_RANKS: dict[str, Any] = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "buntine-convergence"
 QUICK_SIZES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from pipeline.reproduce_settings import ReproduceSettings
     from pipeline.reproduction.l2r_counts import Named
-    from pipeline.settings import ReproduceSettings
 
 NAME = "l2r-convergence"
 QUICK: dict[str, Any] = {"n_topics": 20, "n_documents": 30}

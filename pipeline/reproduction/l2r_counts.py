@@ -22,7 +22,7 @@ from pipeline.runs import SAMPLE_STORE
 from pipeline.settings import DownloadSettings, TrainSettings
 
 if TYPE_CHECKING:
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 logger = logging.getLogger(__name__)
 

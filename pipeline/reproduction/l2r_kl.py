@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from pipeline.reproduce_settings import ReproduceSettings
     from pipeline.reproduction.l2r_counts import Named
-    from pipeline.settings import ReproduceSettings
 
 NAME = "l2r-kl"
 QUICK_SIZES = (10, 20, 50, 100, 200, 500, 1000)

@@ -14,7 +14,7 @@ from pipeline.reproduction.l2r_counts import Named, corpora_of
 
 if TYPE_CHECKING:
     from evaluation.experiments.lpmrf_perplexity import HeldOut
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 WORDS = 5000
 """Most frequent words of Wikipedia that are kept."""

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "lpmrf-dependencies"
 N_TOPICS = 3

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evaluation.experiments.lpmrf_perplexity import HeldOut
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
     Floats = NDArray[np.float64]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evaluation.experiments.lpmrf_scaling import Power
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "lpmrf-scaling"
 MOST_WORDS = {"quick": 2_000, "full": 10_000}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evaluation.experiments.buntine_model_selection import Cell
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pipeline.settings import ReproduceSettings
+    from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "buntine-table-1"
 PAIRS = {"quick": 100, "full": 1000}

@@ -24,10 +24,10 @@ from evaluation.experiments.buntine_model_selection import (
 )
 from evaluation.experiments.buntine_table_1 import Table1Settings, table_1
 from pipeline.errors import Interrupted
+from pipeline.reproduce_settings import EXPERIMENTS, ReproduceSettings
 from pipeline.reproduction import convergence, model_selection
 from pipeline.reproduction.cells import cell_path, cells_directory, load_cell, save_cell
 from pipeline.setting_sources import resolve
-from pipeline.settings import EXPERIMENTS, ReproduceSettings
 from tests.pipeline.support import Outcome, call, flip
 
 if TYPE_CHECKING:

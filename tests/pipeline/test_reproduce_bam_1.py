@@ -26,9 +26,9 @@ from evaluation.experiments.bam_toy import (
 )
 from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
 from pipeline.errors import Interrupted, UsageError
+from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import bam_histogram, bam_parafac, bam_toy
 from pipeline.reproduction.bam_cells import cells_directory, kept_arrays, kept_scores
-from pipeline.settings import ReproduceSettings
 from tests.pipeline.support import Outcome, call, flip
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from evaluation.experiments.bam_letters import score as letters_score
 from evaluation.experiments.bam_rank_scores import RankCell
 from evaluation.experiments.bam_scores import NAMES, WITH_MOVES, Effort
 from pipeline.errors import Interrupted, UsageError
+from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import bam_abalone, bam_decompositions, bam_letters
 from pipeline.reproduction.bam_abalone import COLUMNS, read_abalone
 from pipeline.reproduction.bam_rank_curves import place_of
-from pipeline.settings import ReproduceSettings
 from tests.pipeline.support import Outcome, call, inside
 from tests.pipeline.test_letter_pairs import pairs_lines
 from tests.shared_data import shared_file

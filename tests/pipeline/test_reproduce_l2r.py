@@ -21,6 +21,7 @@ from evaluation.experiments.l2r_kl import KLSettings, selected, train, truth
 from evaluation.experiments.l2r_scores import ESTIMATORS, Cell, Score, score
 from models import GammaPoissonTopics
 from pipeline.errors import Interrupted, UsageError
+from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import l2r_cells, l2r_convergence, l2r_counts, l2r_kl
 from pipeline.reproduction.l2r_cells import (
     cell_path,
@@ -29,7 +30,6 @@ from pipeline.reproduction.l2r_cells import (
     kept_topics,
 )
 from pipeline.reproduction.l2r_counts import corpora_of, name_of, read_counts
-from pipeline.settings import ReproduceSettings
 from tests.pipeline.support import Outcome, call, flip, inside
 
 if TYPE_CHECKING:

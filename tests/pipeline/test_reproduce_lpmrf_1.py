@@ -25,11 +25,11 @@ from evaluation.experiments.lpmrf_perplexity import (
     published_split,
 )
 from pipeline.errors import Interrupted
+from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import lpmrf_cells, lpmrf_counts, lpmrf_perplexity
 from pipeline.reproduction.lpmrf_cells import cell_path, kept_score, kept_selection, place_of
 from pipeline.reproduction.lpmrf_counts import counts_of
 from pipeline.reproduction.lpmrf_perplexity import protocol, title_of
-from pipeline.settings import ReproduceSettings
 from tests.evaluation.experiments.test_lpmrf_perplexity import SMALL, documents
 from tests.pipeline.support import Outcome, call, inside
 

@@ -28,10 +28,10 @@ from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topic_model import LPMRFTopicModel
 from models.poisson_mrf.topics import PoissonMRFTopicModel
 from pipeline.errors import Interrupted, UsageError
+from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import lpmrf_dependencies, lpmrf_scaling
 from pipeline.reproduction.l2r_counts import Named
 from pipeline.reproduction.lpmrf_dependencies import CountsOfWords, Learned, words_of_counts
-from pipeline.settings import ReproduceSettings
 from pipeline.topic_table import topic_rows
 from tests.pipeline.support import Outcome, call, inside
 
