@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.lda.annealed_bounds import temperatures_for
+from evaluation.lda.annealed_chains import DEFAULT_TEMPERATURES, score_by_chains
 from evaluation.lda.annealing import Document, log_weights_upwards
-from evaluation.lda.by_document import Score, sample_documents
-from evaluation.lda.weights import log_mean_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,9 +21,7 @@ if TYPE_CHECKING:
     from evaluation.estimate import LikelihoodEstimate
     from evaluation.lda.weighted_topics import WeightedTopics
 
-DEFAULT_CHAINS = 20
-DEFAULT_TEMPERATURES = 200
-"""As of `evaluation.poisson_mrf.annealed`."""
+    Floats = NDArray[np.float64]
 
 
 def annealed(
@@ -52,34 +48,31 @@ def annealed(
     ValueError, TypeError
         If there are fewer than two temperatures.
     """
-    if isinstance(n_temperatures, bool) or not isinstance(n_temperatures, (int, np.integer)):
-        raise TypeError(f"n_temperatures must be an integer, found {n_temperatures!r}")
-    if n_temperatures < 2:
-        raise ValueError(f"n_temperatures must be at least 2, found {n_temperatures}")
-    n_chains = n_samples or DEFAULT_CHAINS
     alpha = topics.alpha
     alpha_sum = float(alpha.sum())
 
-    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
+    def chains(
+        words: NDArray[np.int32],
+        n: NDArray[np.int64],
+        temperatures: Floats,
+        n_chains: int,
+        rng: np.random.Generator,
+    ) -> tuple[float, Floats]:
         weight = topics.word_topic[words]
         largest = weight.max(axis=1)
         weight /= largest[:, None]
         cumulative = np.cumsum(weight * alpha, axis=1)
         word_of = np.repeat(np.arange(len(words), dtype=np.int32), n)
         document = Document(weight, cumulative, word_of, alpha)
-        temperatures = temperatures_for(n_temperatures, len(word_of), alpha)
-        mean = log_mean_of(log_weights_upwards(document, temperatures, n_chains, rng))
-        # log Z_0, and what the weights leave out.
         constant = float(n @ (np.log(largest) + np.log(cumulative[:, -1] / alpha_sum)))
-        constant -= float(np.log1p(np.arange(len(word_of)) / alpha_sum).sum())
-        return Score(constant + mean.log_mean, mean.standard_error, mean.effective_sample_size)
+        return constant, log_weights_upwards(document, temperatures, n_chains, rng)
 
-    return sample_documents(
+    return score_by_chains(
         counts,
-        sampler,
-        method="annealed-importance-sampling",
-        direction="unbiased",
-        n_samples=n_chains,
+        alpha,
+        chains,
+        n_samples=n_samples,
+        n_temperatures=n_temperatures,
         seed=seed,
         n_jobs=n_jobs,
     )

@@ -1,0 +1,87 @@
+"""Documents scored by the mean weight of annealed chains of their tokens' topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.lda.annealed_bounds import temperatures_for
+from evaluation.lda.by_document import Score, sample_documents
+from evaluation.lda.weights import log_mean_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from evaluation.estimate import LikelihoodEstimate
+
+    Floats = NDArray[np.float64]
+    Chains = Callable[
+        [NDArray[np.int32], NDArray[np.int64], Floats, int, np.random.Generator],
+        tuple[float, Floats],
+    ]
+
+DEFAULT_CHAINS = 20
+DEFAULT_TEMPERATURES = 200
+"""With 10 topics of 10,000 edges each, and abstracts of 50 tokens, 20 chains of 200 temperatures
+had a standard error of 0.16 nats and 13 effective samples (medians), 100 temperatures 0.24 and 10.
+Temperatures are those of LDA: with more of them near 1, for the sake of Φ, or another scale, errors
+were not smaller."""
+
+
+def score_by_chains(
+    counts: sparse.csr_array,
+    alpha: Floats,
+    chains: Chains,
+    *,
+    n_samples: int | None,
+    n_temperatures: int,
+    seed: int,
+    n_jobs: int | None,
+) -> LikelihoodEstimate:
+    """Log-probability of each document's tokens in order, unbiased for p with any number of chains.
+
+    Parameters
+    ----------
+    alpha : (K,)
+        The prior of topics in a document.
+    chains : function(words (U,), n (U,), temperatures (T,), n_chains, rng)
+        Returns log ∏_l Σ_k φ[k, j_l] alpha_k / Σ alpha, where chains begin, and log-weights
+        (n_chains,) that leave 1 / ∏_{i<L} (1 + i / Σ alpha) out.
+    n_samples : int, optional
+        Chains a document, 20 by default.
+    n_temperatures : int
+        From 0 to 1, both included. The variance of log-weights falls about as 1 / this.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are fewer than two temperatures.
+    """
+    if isinstance(n_temperatures, bool) or not isinstance(n_temperatures, (int, np.integer)):
+        raise TypeError(f"n_temperatures must be an integer, found {n_temperatures!r}")
+    if n_temperatures < 2:
+        raise ValueError(f"n_temperatures must be at least 2, found {n_temperatures}")
+    n_chains = n_samples or DEFAULT_CHAINS
+    alpha_sum = float(alpha.sum())
+
+    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
+        n_tokens = int(n.sum())
+        temperatures = temperatures_for(n_temperatures, n_tokens, alpha)
+        constant, log_weights = chains(words, n, temperatures, n_chains, rng)
+        mean = log_mean_of(log_weights)
+        constant -= float(np.log1p(np.arange(n_tokens) / alpha_sum).sum())
+        return Score(constant + mean.log_mean, mean.standard_error, mean.effective_sample_size)
+
+    return sample_documents(
+        counts,
+        sampler,
+        method="annealed-importance-sampling",
+        direction="unbiased",
+        n_samples=n_chains,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
