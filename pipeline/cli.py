@@ -53,13 +53,17 @@ def main(argv: Sequence[str] | None = None) -> int:
                 arguments.printer(result)
             sys.stdout.flush()
     except Interrupted as interrupt:
-        _say("interrupted; what was done is kept: give the same command again to go on")
+        _say(INTERRUPTED)
         return interrupt.exit_code
     except BrokenPipeError:
         # The reader, such as `head`, has gone; nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:
+        if isinstance(error, SystemError) and isinstance(error.__cause__, Interrupted):
+            # The signal came while a kernel handed its result over, which wraps what it raised.
+            _say(INTERRUPTED)
+            return error.__cause__.exit_code
         code = exit_code_of(error)
         if code is None:
             raise
@@ -141,6 +145,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+INTERRUPTED = "interrupted; what was done is kept: give the same command again to go on"
 _NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "files"} | {
     "model_names",
     "experiment",

@@ -181,7 +181,7 @@ def _check_model(settings: TrainSettings) -> None:
     for name in ("penalty", "length_scale"):
         if not 0 < getattr(settings, name) < math.inf:
             raise UsageError(
-                f"--{name.replace('_', '-')} must be a positive number, found "
+                f"--{name.replace('_', '-')} must be positive and finite, found "
                 f"{getattr(settings, name)}"
             )
     if settings.model not in SAMPLED:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
+import signal
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from corpora import ArticleStore
+from pipeline import cli
 from pipeline.cli import build_parser
+from pipeline.errors import Interrupted
 from tests.pipeline.support import (
     TINY,
     Outcome,
@@ -252,3 +256,26 @@ def test_head_closes_the_pipe(tiny: Path) -> None:
         ["bash", "-c", pipe], capture_output=True, text=True, cwd=tiny, check=False
     )
     assert done.stderr == "code 0\n"
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_an_interrupt_that_a_kernel_has_wrapped(
+    wrapped: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As CPython does when a signal comes while a compiled function makes its result."""
+
+    def runner(*_: object) -> None:
+        cause = Interrupted(signal.SIGTERM) if wrapped else ValueError("none")
+        raise SystemError("returned a result with an exception set") from cause
+
+    class Parser:
+        def parse_args(self, _: object) -> argparse.Namespace:
+            return argparse.Namespace(runner=runner, quiet=True, json=False)
+
+    monkeypatch.setattr(cli, "build_parser", Parser)
+    if not wrapped:
+        with pytest.raises(SystemError):
+            cli.main([])
+        return
+    assert cli.main([]) == 143
+    assert "interrupted; what was done is kept" in capsys.readouterr().err
