@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import MissingExtraError
@@ -13,6 +14,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMATS = ("svg", "png")
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A plot, drawn for the page and for the files."""
+
+    name: str
+    """Of its files; unique among the figures of a run."""
+    title: str
+    """What it shows, in a few words."""
+    description: str
+    """What it says, for those who do not see it: a sentence or two, with the main figures."""
+    draw: Callable[[Any], None]
+    """Draws on a matplotlib Figure. Marks that the page lets people choose have a gid, as
+    `topic-3`."""
 
 
 def write_pictures(pictures: Mapping[str, Callable[[Any], None]], directory: Path) -> list[Path]:
