@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from corpora.tokens.block import TokenBlock
 
+SHOWN = 20
+"""Words that are too common of which `Removed` says which they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
@@ -58,6 +61,7 @@ def learn_vocabulary(
     *,
     most_words: int = MOST_WORDS,
     directory: str | os.PathLike[str] | None = None,
+    on_pruned: Callable[[Removed], None] | None = None,
 ) -> tuple[str, ...]:
     """The words of the training documents that `pruning` leaves, in alphabetical order.
 
@@ -71,6 +75,8 @@ def learn_vocabulary(
         Different words that are held in memory; the result does not depend on it.
     directory
         Where temporary files go, with room for the different words of every so many documents.
+    on_pruned
+        Is told what was removed.
 
     Raises
     ------
@@ -89,7 +95,10 @@ def learn_vocabulary(
                 f"none of the {n_docs} documents is one to train on: add articles, or make the "
                 "validation and test shares smaller"
             )
-        return prune(counts.chunks(), n_training, pruning)
+        words, removed = prune_noting(counts.chunks(), n_training, pruning)
+    if on_pruned is not None:
+        on_pruned(removed)
+    return words
 
 
 def prune(
@@ -97,7 +106,18 @@ def prune(
     n_docs: int,
     pruning: Pruning,
 ) -> tuple[str, ...]:
-    """The words to keep, in alphabetical order; only they are held in memory.
+    """The words to keep, in alphabetical order; see `prune_noting`."""
+    return prune_noting(chunks, n_docs, pruning)[0]
+
+
+def prune_noting(
+    chunks: Iterable[tuple[Sequence[str] | NDArray[np.object_], NDArray[np.integer]]],
+    n_docs: int,
+    pruning: Pruning,
+) -> tuple[tuple[str, ...], Removed]:
+    """The words to keep, in alphabetical order, and what was removed.
+
+    Only the words to keep are held in memory, and a few of those that are too common.
 
     Parameters
     ----------
@@ -116,7 +136,8 @@ def prune(
     """
     # The small number undoes rounding: 0.29 · 100 is a little less than 29.
     most = pruning.no_above * n_docs + 1e-9
-    removed = _Removed(n_docs, pruning)
+    removed = Removed(n_docs, pruning)
+    commonest: list[tuple[int, int, str]] = []
     # The word that goes first stands first: in the fewest documents, and of those the last.
     kept: list[tuple[int, int, str]] = []
     negated_place = count(0, -1)
@@ -125,15 +146,17 @@ def prune(
         removed.n_words += len(words)
         removed.n_rare += int(np.count_nonzero(too_rare))
         removed.n_common += int(np.count_nonzero(too_common))
-        for w in np.flatnonzero(~too_rare & ~too_common).tolist():
-            n = int(frequency[w])
-            if pruning.keep_n is None or len(kept) < pruning.keep_n:
-                heapq.heappush(kept, (n, next(negated_place), words[w]))
-            elif n > kept[0][0]:
-                heapq.heapreplace(kept, (n, next(negated_place), words[w]))
+        left = np.flatnonzero(~too_rare & ~too_common).tolist()
+        removed.n_beyond += len(left)
+        for w in left:
+            _keep_greatest(kept, (int(frequency[w]), next(negated_place), words[w]), pruning.keep_n)
+        for w in np.flatnonzero(too_common & ~too_rare).tolist():
+            _keep_greatest(commonest, (int(frequency[w]), next(negated_place), words[w]), SHOWN)
     if not kept:
         raise EmptyVocabularyError(removed.message())
-    return tuple(sorted(word for _, _, word in kept))
+    removed.n_beyond -= len(kept)
+    removed.commonest = tuple(word for _, _, word in sorted(commonest, reverse=True))
+    return tuple(sorted(word for _, _, word in kept)), removed
 
 
 def _document_frequency(block: TokenBlock, training: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -146,15 +169,33 @@ def _document_frequency(block: TokenBlock, training: NDArray[np.bool_]) -> NDArr
     return np.bincount(keys % n_words, minlength=len(block.words))
 
 
+def _keep_greatest(
+    kept: list[tuple[int, int, str]], entry: tuple[int, int, str], most: int | None
+) -> None:
+    """Put `entry` on the heap, which holds the greatest `most`; None is all."""
+    if most is None or len(kept) < most:
+        heapq.heappush(kept, entry)
+    elif entry[0] > kept[0][0]:
+        heapq.heapreplace(kept, entry)
+
+
 @dataclass
-class _Removed:
-    """What the thresholds took away, to say why nothing is left."""
+class Removed:
+    """What the thresholds took away: different words of the training documents."""
 
     n_docs: int
+    """Training documents."""
     pruning: Pruning
     n_words: int = 0
+    """Before pruning."""
     n_rare: int = 0
+    """In fewer than `no_below` documents."""
     n_common: int = 0
+    """In more than the share `no_above` of them."""
+    n_beyond: int = 0
+    """Of the rest those beyond `keep_n`."""
+    commonest: tuple[str, ...] = ()
+    """Some of those that are too common, the commonest first."""
 
     def message(self) -> str:
         if not self.n_words:

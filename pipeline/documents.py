@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from corpora import TokenBlock
     from corpora.articles.manifest import ShardEntry
+    from corpora.vocabulary import Removed
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
@@ -255,7 +257,16 @@ def _learn(
     run.record(run.bigrams_path)
     pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
     joined = _joined("vocabulary", tokens, bigrams)
-    return bigrams, learn_vocabulary(joined, learn_from, pruning, directory=run.path)
+    words = learn_vocabulary(
+        joined, learn_from, pruning, directory=run.path, on_pruned=partial(_note_pruning, run)
+    )
+    return bigrams, words
+
+
+def _note_pruning(run: RunDirectory, removed: Removed) -> None:
+    """Put what pruning removed into the run's provenance."""
+    about = {name: value for name, value in asdict(removed).items() if name != "pruning"}
+    run.update_provenance({"pruning": about})
 
 
 def _passing(stage: str, tokens: TokenStore) -> Iterator[TokenBlock]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import EmptyVocabularyError
 from corpora.tokens.block import TokenBlock
-from corpora.vocabulary import Pruning, learn_vocabulary, prune
+from corpora.vocabulary import SHOWN, Pruning, learn_vocabulary, prune, prune_noting
 
 Chunks = list[tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]]
 
@@ -51,7 +51,15 @@ def test_pruning_is_what_a_loop_says(
 ) -> None:
     expected = as_loops_say(frequency, 20, pruning)
     if expected:
-        assert prune(chunks_of(frequency, size), 20, pruning) == expected
+        words, removed = prune_noting(chunks_of(frequency, size), 20, pruning)
+        assert prune(chunks_of(frequency, size), 20, pruning) == words == expected
+        assert removed.n_words == len(frequency)
+        assert removed.n_rare == sum(n < pruning.no_below for n in frequency.values())
+        common = [w for w, n in frequency.items() if n / 20 > pruning.no_above + 1e-12]
+        assert removed.n_common == len(common)
+        assert removed.n_rare + removed.n_common + removed.n_beyond + len(words) == len(frequency)
+        common.sort(key=lambda w: (-frequency[w], w))
+        assert removed.commonest == tuple(common[:SHOWN])
     else:
         with pytest.raises(EmptyVocabularyError):
             prune(chunks_of(frequency, size), 20, pruning)
