@@ -1,6 +1,6 @@
 # make demo: install, then topics and held-out perplexity of the built-in sample
 # make test: the quick tests; make coverage: the same with coverage; make test-all: all of them;
-# make lint; make bench
+# make lint; make bench; make docs: the documentation as a site, docs/_build/index.html
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEVELOPMENT := $(VENV)/.development
 
-.PHONY: demo test coverage test-all lint bench clean
+.PHONY: demo test coverage test-all lint bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
@@ -53,6 +53,10 @@ bench: $(DEVELOPMENT)
 	$(BIN)/python -m benchmarks.article_store
 	$(BIN)/python -m benchmarks.download_sources
 
+docs: $(DEVELOPMENT)
+	$(BIN)/sphinx-build -E -W --keep-going -b html docs docs/_build
+
 clean:
+	rm -rf docs/_build docs/reference/commands docs/reference/python
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis
 	find corpora models evaluation downloader pipeline -name '*.nb[ci]' -delete
