@@ -16,8 +16,13 @@ from evaluation.paired_difference import PairedDifference, paired_difference
 from evaluation.partition_estimate import PartitionEstimate
 from evaluation.poisson_mrf.exact_partition import PartitionCostError
 from evaluation.prediction import prediction
+from evaluation.relevance import relevance, relevant_words, topics_of_words
 from evaluation.running_text import RunningText
+from evaluation.topic_alignment import TopicAlignment, TopicPair, align_topics
+from evaluation.topic_distance import cross_distances, topic_distances
+from evaluation.topic_map import TopicMap, topic_map
 from evaluation.topic_quality import diversity, exclusivity
+from evaluation.typical_documents import typical_documents
 
 __all__ = [
     "Certificate",
@@ -32,10 +37,15 @@ __all__ = [
     "PartitionCostError",
     "PartitionEstimate",
     "RunningText",
+    "TopicAlignment",
+    "TopicMap",
+    "TopicPair",
     "ZeroProbabilityError",
+    "align_topics",
     "certify",
     "coherence",
     "compare",
+    "cross_distances",
     "diversity",
     "exclusivity",
     "log_likelihood",
@@ -44,4 +54,10 @@ __all__ = [
     "log_partition",
     "paired_difference",
     "prediction",
+    "relevance",
+    "relevant_words",
+    "topic_distances",
+    "topic_map",
+    "topics_of_words",
+    "typical_documents",
 ]

@@ -9,8 +9,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from corpora import ArticleStore, Corpus, Pruning, find_model, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from models import SavedModel, load_model, save_model, seed_from
@@ -41,11 +39,13 @@ from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
 from pipeline.setting_sources import as_table
 from pipeline.settings import SAMPLED, DownloadSettings, TrainSettings
+from pipeline.topic_shares import prevalence_of, shares_in_documents
 from pipeline.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
     from scipy import sparse
 
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TOP_WORDS = 10
-DOCUMENTS_AT_ONCE = 1000
 
 
 def train(
@@ -353,16 +352,7 @@ def _finish(
     """Write the model: the topics that validation liked best, if it was looked at, or the last."""
     topics = estimator.topics_ if checkpoint.best is None else checkpoint.best
     n_tokens: NDArray[np.int64] = parts.train.counts.sum(axis=1)
-    with Progress("prevalence", parts.train.n_docs, "documents") as progress:
-        proportions = np.empty((parts.train.n_docs, settings.topics))
-        for start in range(0, parts.train.n_docs, DOCUMENTS_AT_ONCE):
-            block = parts.train.counts[start : start + DOCUMENTS_AT_ONCE]
-            proportions[start : start + block.shape[0]] = topics.proportions(
-                block, n_jobs=estimator.n_jobs
-            )
-            progress.update(block.shape[0])
-    # Not by BLAS, whose sums depend on the number of cores.
-    prevalence = (n_tokens[:, None] * proportions).sum(axis=0) / n_tokens.sum()
+    shares = shares_in_documents(topics, parts.train.counts, estimator.n_jobs, "prevalence")
     model = SavedModel(
         topics=topics,
         vocabulary=corpus.vocabulary,
@@ -372,7 +362,7 @@ def _finish(
             "versions": versions(),
             "training_corpus_hash": parts.train.content_hash,
         },
-        prevalence=prevalence,
+        prevalence=prevalence_of(shares, n_tokens),
     )
     table = format_topics(topic_rows(model, TOP_WORDS))
     atomic_write_text(run.path / "topics.txt", table + "\n")

@@ -117,7 +117,7 @@ class TopicsSection:
     words: tuple[str, ...]
     """Those that some topic shows."""
     word_share: tuple[float, ...]
-    """p(word) of each under the model, what lift is against."""
+    """p(word) of each in the training tokens under the model, what lift is against."""
     searched: tuple[str, ...]
     """Words that can be searched for, alphabetical."""
     topics_of_word: tuple[tuple[tuple[int, float], ...], ...]
@@ -128,6 +128,8 @@ class TopicsSection:
     """Share of the squared distances between topics that the map's plane shows."""
     clouds: tuple[tuple[CloudWord, ...], ...]
     """Aligned with `topics`; empty where clouds were not laid out."""
+    n_words: int = 30
+    """How many of the most relevant words are known at every λ, and shown."""
 
 
 @dataclass(frozen=True)

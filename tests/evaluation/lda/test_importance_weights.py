@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.lda.importance_weights import fill_alias_table, log_weights
+from models.kernel import read_only
 from tests.oracles.lda_likelihood import log_prior_of_counts
 
 
@@ -75,7 +76,7 @@ def test_the_moments_of_weights(seed):
     n, alpha = np.array([2, 1, 2]), rng.gamma(1, 1, 4) + 0.1
     q = word_topic * rng.uniform(0.5, 2, word_topic.shape)
     q /= q.sum(axis=1, keepdims=True)
-    weights = np.exp(log_weights(word_topic, n, alpha, q, 40_000, rng))
+    weights = np.exp(log_weights(word_topic, n, read_only(alpha), q, 40_000, rng))
     all_factors, without_the_last = (moments(word_topic, n, alpha, q, m) for m in (5, 4))
     for power, expected, other in zip((1, 2), all_factors, without_the_last, strict=True):
         values = weights**power
@@ -89,5 +90,7 @@ def test_products_that_no_double_holds():
     rng = np.random.default_rng(0)
     n = np.array([1000, 1000])
     for scale in (1e-3, 1e3):
-        found = log_weights(np.full((2, 1), scale), n, np.ones(1), np.ones((2, 1)), 3, rng)
+        found = log_weights(
+            np.full((2, 1), scale), n, read_only(np.ones(1)), np.ones((2, 1)), 3, rng
+        )
         np.testing.assert_allclose(found, 2000 * math.log(scale), rtol=1e-12)

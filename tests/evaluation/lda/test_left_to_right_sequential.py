@@ -21,6 +21,7 @@ from evaluation.lda.left_to_right_sequential import (
 )
 from evaluation.lda.particles import new_particles
 from models import LDATopics
+from models.kernel import read_only
 from tests.oracles import lda_likelihood
 
 METHOD = "left-to-right-sequential"
@@ -61,7 +62,7 @@ def score_of(ratio):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("n_particles", [2, 10])
+@pytest.mark.parametrize("n_particles", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_unbiased_with_few_particles(name, n_particles):
     model, document = CASES[name]
     assert abs(score_of(ratios(model, document, n_particles, 3000))) < 4
@@ -73,8 +74,7 @@ def test_unbiased_would_notice_sweeps_that_depend_on_the_particles():
     model, document = CASES["tiny alpha"]
     counts = np.array(document)
     words = np.flatnonzero(counts).astype(np.int32)
-    topic_word = np.ascontiguousarray(model.topic_word.T)
-    groups, phantoms, log_scale = arrange(topic_word, words, counts[words], model.alpha)
+    groups, phantoms, log_scale = arrange(model.word_topic, words, counts[words], model.alpha)
     truth = exact(model, sparse.csr_array([document])).log_likelihood[0]
     rng = np.random.default_rng(0)
 
@@ -110,7 +110,15 @@ def test_the_exact_values_here_are_those_of_the_enumeration():
             assert found == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.parametrize("name", ["short", "longer", "zeros in topics", "two topics"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "short",
+        pytest.param("longer", marks=pytest.mark.slow),
+        "zeros in topics",
+        pytest.param("two topics", marks=pytest.mark.slow),
+    ],
+)
 def test_the_variance_it_states_is_its_variance(name):
     """Lee & Whiteley's estimate is unbiased for the variance of p̂, also after drawing anew."""
     model, document = CASES[name]
@@ -144,7 +152,13 @@ def test_two_standard_errors_hold_the_truth_as_often_as_they_should():
 
 @pytest.mark.parametrize(
     ("n_groups", "copies", "alpha", "length"),
-    [(1, 20, 0.1, 150), (1, 50, 0.01, 400), (5, 10, 0.1, 150), (5, 10, 0.01, 150), (4, 2, 0.1, 60)],
+    [
+        (1, 20, 0.1, 150),
+        pytest.param(1, 50, 0.01, 400, marks=pytest.mark.slow),
+        pytest.param(5, 10, 0.1, 150, marks=pytest.mark.slow),
+        (5, 10, 0.01, 150),
+        (4, 2, 0.1, 60),
+    ],
 )
 def test_copies_of_a_topic_are_one_topic(n_groups, copies, alpha, length):
     """The merged model, with alpha added up, is the same: an oracle for any number of topics.
@@ -176,7 +190,7 @@ def test_phantoms_are_left_out_where_they_harm():
     def shares(topic_word, alpha):
         """How often each kind of phantoms is taken."""
         n = np.random.default_rng(1).multinomial(150, [0.5, 0.5] @ base) + 1
-        arrangement = arrange(np.ascontiguousarray(topic_word.T), words, n, alpha)
+        arrangement = arrange(read_only(topic_word.T), words, n, read_only(alpha))
         assert (arrangement.phantoms[:2, 0].sum(axis=1) > 5).all()
         assert (arrangement.phantoms[2] == 0).all()
         kinds = arrangement.phantoms[:, 0]
@@ -263,6 +277,7 @@ def test_one_particle_has_no_standard_error():
     assert np.isnan(found.standard_error).all()
 
 
+@pytest.mark.slow
 def test_more_particles_are_surer():
     model, document = CASES["longer"]
     few, many = (ratios(model, document, n, 300).std() for n in (20, 320))
@@ -300,9 +315,7 @@ def test_a_long_document():
 def test_phantom_tokens_go_as_words_come():
     model = model_of(3, n_topics=4)
     words, n = np.arange(6, dtype=np.int32), np.array([40, 3, 1, 70, 5, 2])
-    groups, phantoms, log_scale = arrange(
-        np.ascontiguousarray(model.topic_word.T), words, n, model.alpha
-    )
+    groups, phantoms, log_scale = arrange(model.word_topic, words, n, model.alpha)
     assert groups.size.sum() == n.sum()
     assert groups.size.max() <= LARGEST_GROUP
     assert (np.diff(phantoms, axis=1) <= 0).all()

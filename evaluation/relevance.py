@@ -1,0 +1,167 @@
+"""Which words tell what a topic is about: relevance, between probability and lift.
+
+Sievert & Shirley 2014, "LDAvis: a method for visualizing and interpreting topics", Sec. 3.2. And
+the other way round: which topics a word is from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.topic_distance import normalised_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Floats = NDArray[np.float64]
+
+WEIGHTS: Final = np.arange(101) / 100
+"""The values of λ that `relevant_words` is for: 0, 0.01, …, 1."""
+WORDS_AT_ONCE: Final = 4096
+
+
+def relevance(probability: ArrayLike, word_share: ArrayLike, weight: float) -> Floats:
+    """λ log p(w | k) + (1 - λ) log (p(w | k) / p(w)), λ being `weight` (eq. 1).
+
+    With λ = 1 words are ranked by probability. With λ = 0 it is lift, which favours words that
+    hardly occur elsewhere, down to those that occur once: nothing keeps these out. In a study with
+    people λ of about 0.6 let them know topics best (Sec. 4).
+
+    Parameters
+    ----------
+    probability : (…, V)
+        p(w | k). Words of probability 0 have relevance -∞.
+    word_share : (V,)
+        p(w), positive where the probability is.
+    weight : float
+        λ, from 0 to 1.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_probability = np.log(np.asarray(probability, dtype=np.float64))
+        lift = log_probability - np.log(np.asarray(word_share, dtype=np.float64))
+    # The share of a word that the topic does not have may be 0, too.
+    lift = np.where(np.isneginf(log_probability), -np.inf, lift)
+    if weight in (0, 1):  # else 0 · ∞
+        return log_probability if weight else lift
+    found: Floats = weight * log_probability + (1 - weight) * lift
+    return found
+
+
+def relevant_words(
+    topic_word: ArrayLike, word_share: ArrayLike, n_words: int
+) -> list[NDArray[np.intp]]:
+    """For each topic, all words that are among its `n_words` most relevant at some λ of `WEIGHTS`.
+
+    They are indices into the vocabulary, the most probable first, of equally probable ones the
+    first in the vocabulary. So a stable sort of these by relevance, at any such λ, begins with the
+    same `n_words` as one of the whole vocabulary. Words that a topic gives no probability are not
+    among them, however few there are then.
+
+    Parameters
+    ----------
+    topic_word : (K, V)
+        Weights, none negative; rows need not sum to 1.
+    word_share : (V,)
+        p(w) up to a factor, positive where a topic has weight: `TopicWords.word_share`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or `n_words` not positive.
+    """
+    rows = normalised_rows(topic_word, "topic_word")
+    share = np.asarray(word_share, dtype=np.float64)
+    if share.shape != rows.shape[1:]:
+        raise ValueError(
+            f"word_share must be ({rows.shape[1]},), one for each column of topic_word, found "
+            f"shape {share.shape}"
+        )
+    if not np.isfinite(share).all() or (share < 0).any() or (rows[:, share == 0] > 0).any():
+        raise ValueError(
+            "word_share must be finite and not negative, and positive where a topic has weight: "
+            "give the model's own word_share"
+        )
+    if n_words < 1:
+        raise ValueError(f"n_words must be at least 1, found {n_words}")
+    total = share.sum()
+    return [_relevant(row, share / total, n_words) for row in rows]
+
+
+def topics_of_words(
+    topic_word: ArrayLike, prevalence: ArrayLike, n: int
+) -> tuple[NDArray[np.intp], Floats]:
+    """The `n` topics that each word is most probably from, and how probably (V, min(n, K)).
+
+    p(k | w) ∝ prevalence_k p(w | k), the most probable first, of equal ones the lower number. Of a
+    word that no topic has all are 0.
+
+    Parameters
+    ----------
+    topic_word : (K, V)
+        Weights, none negative; rows need not sum to 1.
+    prevalence : (K,)
+        Shares of topics in all tokens, up to a factor.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or `n` not positive.
+    """
+    rows = normalised_rows(topic_word, "topic_word")
+    of_topic = np.asarray(prevalence, dtype=np.float64)
+    if of_topic.shape != rows.shape[:1]:
+        raise ValueError(
+            f"prevalence must be ({rows.shape[0]},), one for each row of topic_word, found shape "
+            f"{of_topic.shape}"
+        )
+    if not np.isfinite(of_topic).all() or (of_topic < 0).any():
+        raise ValueError("prevalence must be finite and not negative")
+    if n < 1:
+        raise ValueError(f"n must be at least 1, found {n}")
+    n_topics, n_words = rows.shape
+    n = min(n, n_topics)
+    topics, shares = np.empty((n_words, n), dtype=np.intp), np.empty((n_words, n))
+    for start in range(0, n_words, WORDS_AT_ONCE):
+        some = slice(start, start + WORDS_AT_ONCE)
+        joint = np.ascontiguousarray(rows[:, some].T) * of_topic
+        total = joint.sum(axis=1, keepdims=True)
+        joint /= np.where(total > 0, total, 1.0)
+        topics[some] = np.argsort(-joint, axis=1, kind="stable")[:, :n]
+        shares[some] = np.take_along_axis(joint, topics[some], axis=1)
+    return topics, shares
+
+
+def _relevant(probability: Floats, share: Floats, n_words: int) -> NDArray[np.intp]:
+    """Those of one topic."""
+    order = np.argsort(-probability, kind="stable")[: np.count_nonzero(probability)]
+    probability, share = probability[order], share[order]
+    places = _unbeaten(relevance(probability, share, 0), n_words)
+    probability, share = probability[places], share[places]
+    shown = np.zeros(len(places), dtype=bool)
+    for weight in WEIGHTS:
+        ranked = np.argsort(-relevance(probability, share, weight), kind="stable")
+        shown[ranked[:n_words]] = True
+    return order[places[shown]]
+
+
+def _unbeaten(lift: Floats, n: int) -> NDArray[np.intp]:
+    """Places, ascending, of the words that may be among the first `n` at some λ, and few others.
+
+    Words are in order of probability. One with `n` others before it of no less lift is behind them
+    at every λ: relevance does not fall with either, in floating point too, and among words of equal
+    relevance the first is the first. It is compared with the places before a power of two times
+    `n`, so that a word costs a comparison.
+    """
+    places = [np.arange(min(n, len(lift)))]
+    best, start = lift[:n], n
+    while start < len(lift):
+        stop = min(2 * start, len(lift))
+        found = start + np.flatnonzero(lift[start:stop] > best.min())
+        places.append(found)
+        best = np.concatenate([best, lift[found]])
+        best = np.partition(best, len(best) - n)[len(best) - n :]
+        start = stop
+    return np.concatenate(places)

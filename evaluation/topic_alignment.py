@@ -1,0 +1,133 @@
+"""Topics of two models side by side: each with the one of the other model that it is most like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from evaluation.topic_distance import cross_distances
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from models.topics import TopicWords
+
+
+@dataclass(frozen=True)
+class TopicPair:
+    """A topic of the first model and its partner in the second, by their numbers."""
+
+    first: int
+    second: int
+    distance: float
+    """Jensen-Shannon distance over the common words, from 0 to 1."""
+    shared_words: tuple[str, ...]
+    """Those among the most probable words of both, in the order of the first."""
+
+
+@dataclass(frozen=True)
+class TopicAlignment:
+    """The matching of two models' topics whose distances have the smallest sum."""
+
+    pairs: tuple[TopicPair, ...]
+    """The closest first, of equal ones the lower number of the first model."""
+    only_first: tuple[int, ...]
+    """Topics of the first model without a partner, as the second has fewer; ascending."""
+    only_second: tuple[int, ...]
+    """Topics of the second model without a partner."""
+    n_common_words: int
+
+    @property
+    def mean_distance(self) -> float:
+        """Over pairs."""
+        return float(np.mean([pair.distance for pair in self.pairs]))
+
+
+def align_topics(
+    first: TopicWords,
+    first_vocabulary: Sequence[str],
+    second: TopicWords,
+    second_vocabulary: Sequence[str],
+    *,
+    n_top: int = 20,
+    n_jobs: int | None = None,
+) -> TopicAlignment:
+    """Match topics one to one by the smallest sum of Jensen-Shannon distances.
+
+    Distances are of the topics given that a word is one that both models know: weights of common
+    words, normalised. A topic without any of these is at distance 1 from all. The shared words are
+    taken from the `n_top` most probable of each topic over its own vocabulary.
+
+    Parameters
+    ----------
+    first, second : TopicWords
+        Models of any family; they may have different numbers of topics.
+    first_vocabulary, second_vocabulary : sequences of str
+        What the columns of their `topic_word` stand for.
+    n_top : int
+        How many words of each topic are looked at for shared ones.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Raises
+    ------
+    ValueError
+        If a vocabulary does not fit its model, the two have no word in common, or `n_top` is not
+        positive.
+    """
+    for name, topics, words in (
+        ("first", first, first_vocabulary),
+        ("second", second, second_vocabulary),
+    ):
+        if topics.n_words != len(words):
+            raise ValueError(
+                f"{name}_vocabulary must have the {topics.n_words} words of {name}, found "
+                f"{len(words)}"
+            )
+    if n_top < 1:
+        raise ValueError(f"n_top must be at least 1, found {n_top}")
+    place = {word: w for w, word in enumerate(second_vocabulary)}
+    common = [(w, place[word]) for w, word in enumerate(first_vocabulary) if word in place]
+    if not common:
+        raise ValueError("the two models have no word in common: there is nothing to align")
+    columns, other_columns = np.array(common).T
+    distances = cross_distances(
+        first.topic_word[:, columns], second.topic_word[:, other_columns], n_jobs=n_jobs
+    )
+    rows, partners = linear_sum_assignment(distances)
+    top, other_top = _top(first, n_top), _top(second, n_top)
+    pairs = [
+        TopicPair(
+            k,
+            j,
+            float(distances[k, j]),
+            _shared(
+                [first_vocabulary[w] for w in top[k]], {second_vocabulary[w] for w in other_top[j]}
+            ),
+        )
+        for k, j in zip(rows.tolist(), partners.tolist(), strict=True)
+    ]
+    pairs.sort(key=lambda pair: (pair.distance, pair.first))
+    return TopicAlignment(
+        tuple(pairs),
+        tuple(sorted(set(range(first.n_topics)) - set(rows.tolist()))),
+        tuple(sorted(set(range(second.n_topics)) - set(partners.tolist()))),
+        len(common),
+    )
+
+
+def _top(topics: TopicWords, n: int) -> list[NDArray[np.intp]]:
+    """The most probable words of each topic, those without any probability left out."""
+    return [
+        words[weight[words] > 0]
+        for words, weight in zip(topics.top_words(n), topics.topic_word, strict=True)
+    ]
+
+
+def _shared(words: list[str], others: set[str]) -> tuple[str, ...]:
+    return tuple(word for word in words if word in others)

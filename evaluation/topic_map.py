@@ -1,0 +1,90 @@
+"""Topics as points in a plane, as far from each other as they differ: classical scaling.
+
+Torgerson 1952, "Multidimensional scaling: I. Theory and method"; also principal coordinates
+analysis (Gower 1966), by which LDAvis lays out topics (Sievert & Shirley 2014, Sec. 3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Floats = NDArray[np.float64]
+
+NOISE = 1e-12
+"""Share of the largest eigenvalue under which one is taken for rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class TopicMap:
+    """Where topics lie in the unit square, and how much of their distances that shows."""
+
+    position: Floats
+    """(K, 2), from 0 to 1, the same scale in both directions; the first axis shows the most."""
+    share: float
+    """What the two axes take of the sum of positive eigenvalues, the scatter that can be shown: 1
+    if distances on the map are the topics', up to the scale."""
+
+
+def topic_map(distances: ArrayLike) -> TopicMap:
+    """The best plane for `distances` by classical scaling.
+
+    -J D² J / 2, with J = I - 1/K, holds inner products of points around their middle; its first two
+    eigenvectors, times the roots of the eigenvalues, are the coordinates. On each axis the point
+    that is farthest from the middle, of equal ones the first, is on the positive side, and the
+    longer of the two extents goes from 0 to 1. All at one place are in the middle.
+
+    Parameters
+    ----------
+    distances : (K, K)
+        Symmetric, not negative, with a zero diagonal, as `topic_distances` gives them.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    between = _checked(distances)
+    n_topics = len(between)
+    squared = between**2
+    mean = squared.mean(axis=0)
+    products = -(squared - mean - mean[:, None] + mean.mean()) / 2
+    values, vectors = np.linalg.eigh(products)  # ascending
+    values = np.where(values > NOISE * max(values[-1], 0.0), values, 0.0)
+    if not values.any():
+        return TopicMap(np.full((n_topics, 2), 0.5), 1.0)
+    plane = np.zeros((n_topics, 2))
+    n_axes = min(2, n_topics)
+    plane[:, :n_axes] = vectors[:, ::-1][:, :n_axes] * np.sqrt(values[::-1][:n_axes])
+    plane *= _signs(plane)
+    share = float(values[::-1][:2].sum() / values.sum())
+    low, high = plane.min(axis=0), plane.max(axis=0)
+    position = (plane - (low + high) / 2) / (high - low).max() + 0.5
+    return TopicMap(np.clip(position, 0.0, 1.0), share)
+
+
+def _signs(plane: Floats) -> Floats:
+    """(2,) 1 or -1: of each axis, the sign of the first point about as far out as any."""
+    size = np.abs(plane)
+    farthest = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-9), axis=0)
+    at_farthest = plane[farthest, np.arange(plane.shape[1])]
+    return np.where(at_farthest < 0, -1.0, 1.0)
+
+
+def _checked(distances: ArrayLike) -> Floats:
+    between = np.asarray(distances, dtype=np.float64)
+    if between.ndim != 2 or between.shape[0] != between.shape[1] or not between.size:
+        raise ValueError(f"distances must be (n_topics, n_topics), found shape {between.shape}")
+    if not np.isfinite(between).all() or (between < 0).any():
+        raise ValueError("distances must be finite and not negative")
+    if between.diagonal().any() or not np.allclose(between, between.T, rtol=1e-9, atol=0):
+        raise ValueError(
+            "distances must be symmetric with a zero diagonal: give those of topic_distances"
+        )
+    return between

@@ -1,0 +1,71 @@
+"""Documents to show for a topic: those that are most of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+SHORT: Final = 0.25
+"""Share of documents that count as short."""
+
+
+def typical_documents(
+    proportions: ArrayLike, n_tokens: ArrayLike, n_documents: int
+) -> list[NDArray[np.intp]]:
+    """For each topic, the documents with the largest share of it, the largest first.
+
+    Proportions are expected shares given the model, and so drawn towards its prior the more, the
+    shorter a document is; but under a sparse prior three words are enough for 95 %, and then the
+    shortest documents, which say the least, would come first. So the shortest quarter of the
+    documents that have tokens is left out: a document needs as many as the lower quartile has. Of
+    equal shares the longer document comes first, then the first.
+
+    Parameters
+    ----------
+    proportions : (D, K)
+        Shares of topics in documents.
+    n_tokens : (D,)
+        Tokens of documents.
+    n_documents : int
+        To find for each topic; fewer if there are fewer.
+
+    Returns
+    -------
+    list of K arrays of indices of documents
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a value is no share or no count, or `n_documents` is not positive.
+    """
+    shares = np.asarray(proportions, dtype=np.float64)
+    tokens = np.asarray(n_tokens)
+    if shares.ndim != 2 or tokens.shape != shares.shape[:1]:
+        raise ValueError(
+            "proportions must be (n_docs, n_topics) and n_tokens (n_docs,), found shapes "
+            f"{shares.shape} and {tokens.shape}"
+        )
+    if not np.isfinite(shares).all() or (tokens < 0).any():
+        raise ValueError("proportions must be finite, and n_tokens not negative")
+    if n_documents < 1:
+        raise ValueError(f"n_documents must be at least 1, found {n_documents}")
+    known = tokens[tokens > 0]
+    least = np.quantile(known, SHORT, method="lower") if len(known) else 1
+    considered = np.flatnonzero((tokens > 0) & (tokens >= least))
+    return [_largest(share, tokens, considered, n_documents) for share in shares.T]
+
+
+def _largest(
+    share: NDArray[np.float64], tokens: NDArray[np.int64], considered: NDArray[np.intp], n: int
+) -> NDArray[np.intp]:
+    """Those of one topic among the `considered` documents."""
+    of_considered = share[considered]
+    if len(considered) > n:
+        least = np.partition(of_considered, -n)[-n]
+        considered = considered[of_considered >= least]
+    order = np.lexsort((-tokens[considered], -share[considered]))
+    return considered[order[:n]]

@@ -1,0 +1,64 @@
+"""What topics were learned from: documents, words, and what pruning left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpora import Bigrams, article_of, split
+from corpora.tokens.bigrams import DELIMITER
+from pipeline.report.sections import CorpusSection, PartRow, PruningRow
+
+if TYPE_CHECKING:
+    from corpora import Corpus
+    from pipeline.runs import RunDirectory
+    from pipeline.settings import TrainSettings
+
+
+def corpus_section(run: RunDirectory, settings: TrainSettings, corpus: Corpus) -> CorpusSection:
+    """Sizes of the parts of a run's corpus, and the words that pruning removed.
+
+    Raises
+    ------
+    CorpusFormatError
+        If the run's bigrams are missing or were changed.
+    """
+    parts = split(corpus, settings.validation, settings.test)
+    removed = run.provenance().get("pruning")
+    pairs = Bigrams.load(run.verified(run.bigrams_path)).scores
+    joined = {DELIMITER.join(pair) for pair in pairs}
+    return CorpusSection(
+        store=settings.articles,
+        unit=settings.documents,
+        parts=tuple(_part(name, part) for name, part in zip(parts._fields, parts, strict=True)),
+        words=corpus.n_words,
+        words_before=None if removed is None else removed["n_words"],
+        pruning=() if removed is None else _rules(removed, settings),
+        bigrams=len(joined.intersection(corpus.vocabulary)),
+    )
+
+
+def _part(name: str, part: Corpus) -> PartRow:
+    return PartRow(
+        name=name,
+        articles=len({article_of(document) for document in part.doc_ids}),
+        documents=part.n_docs,
+        tokens=part.n_tokens,
+        unknown=int(part.n_unknown.sum()),
+    )
+
+
+def _rules(removed: dict[str, Any], settings: TrainSettings) -> tuple[PruningRow, ...]:
+    """The three rules in the order in which they apply, whether they removed a word or not."""
+    unit = settings.documents
+    return (
+        PruningRow(
+            f"in fewer than {settings.no_below:,} {unit}s (no_below)",
+            removed["n_rare"],
+        ),
+        PruningRow(
+            f"in more than {settings.no_above:.0%} of the {unit}s (no_above)",
+            removed["n_common"],
+            tuple(removed["commonest"]),
+        ),
+        PruningRow(f"beyond the {settings.keep_n:,} commonest (keep_n)", removed["n_beyond"]),
+    )

@@ -1,0 +1,212 @@
+"""The topics of a run, as the report shows them: map, words, clouds, articles, search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from corpora import split
+from corpora.errors import CorpusFormatError
+from evaluation import (
+    relevance,
+    relevant_words,
+    topic_distances,
+    topic_map,
+    topics_of_words,
+    typical_documents,
+)
+from pipeline.report.article_names import ArticleNames
+from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
+from pipeline.report.word_clouds import MOST_WORDS, word_cloud
+from pipeline.topic_shares import prevalence_of, shares_in_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from corpora import Corpus
+    from models import SavedModel
+    from pipeline.report.article_names import ArticleName
+    from pipeline.report.sections import CloudWord
+    from pipeline.runs import RunDirectory
+    from pipeline.settings import TrainSettings
+
+    Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]
+
+LABEL_WEIGHT: Final = 0.6
+"""λ of the words that name a topic, at which people know topics best (Sievert & Shirley 2014)."""
+LABEL_WORDS: Final = 3
+WITHOUT_WORDS: Final = "no words"
+"""Label of a topic without any weight, as Gamma-Poisson models may have."""
+
+TOPICS_OF_A_WORD: Final = 3
+LEAST_SHARE: Final = 0.01
+"""Topics that a word is less probably from are not listed, nor documents with less of a topic."""
+
+
+def topics_section(
+    run: RunDirectory,
+    model: SavedModel,
+    corpus: Corpus,
+    settings: TrainSettings,
+    names: Names | None = None,
+    *,
+    n_words: int = 30,
+    n_typical: int = 10,
+    most_searched: int = 25_000,
+    n_threads: int | None = None,
+) -> TopicsSection:
+    """All about the topics of a model of any family.
+
+    p(word) is Σ_k prevalence_k p(word | k), what the model says of the training tokens, for lift
+    and for the choice of searched words. `topics.word_share`, which is of documents drawn from the
+    prior, gives rare topics as much weight as frequent ones where the prior does.
+    Typical articles are documents of the training part: those of the test part are not looked at
+    before they are scored. Documents that have less than one in a hundred of a topic are not
+    typical of it.
+
+    Parameters
+    ----------
+    run
+        Where the model is from.
+    model
+        Its model; if that knows no prevalence, it is taken from the training part.
+    corpus
+        All documents of the run.
+    settings
+        It was begun with, for the parts.
+    names
+        Called once, with the ids of all typical documents, for what they are called. By default
+        they are looked up in the store that the run learned from, by `names_of`.
+    n_words
+        Shown at each weight of the relevance slider.
+    n_typical
+        Most typical articles of a topic.
+    most_searched
+        Most words that can be searched for: the most frequent under the model.
+    n_threads
+        For the topics of documents and distances. They change no bit.
+
+    Raises
+    ------
+    CorpusFormatError
+        If model and corpus are over different words.
+    """
+    if tuple(model.vocabulary) != corpus.vocabulary:
+        raise CorpusFormatError(
+            f"{run.path}: the model has {len(model.vocabulary):,} words, the corpus "
+            f"{corpus.n_words:,} or others: they are not of one run"
+        )
+    topics, train = model.topics, split(corpus, settings.validation, settings.test).train
+    n_tokens: NDArray[np.int64] = train.counts.sum(axis=1)
+    shares = shares_in_documents(topics, train.counts, n_threads, "topics of documents")
+    prevalence = model.prevalence
+    if prevalence is None:
+        prevalence = prevalence_of(shares, n_tokens)
+    order = [int(k) for k in np.argsort(-prevalence, kind="stable")]
+
+    sums = topics.topic_word.sum(axis=1, keepdims=True)
+    probability = topics.topic_word / np.where(sums > 0, sums, 1.0)
+    # Summed in order, not by BLAS, whose sums depend on the number of cores. Shares that have
+    # underflown are taken for the smallest number, as they are compared with.
+    share = np.zeros(topics.n_words)
+    for of_topic, each in zip(prevalence, probability, strict=True):
+        share += of_topic * each
+    share = np.maximum(share, np.finfo(np.float64).tiny)
+    relevant = relevant_words(probability, share, n_words)
+    shown = np.unique(np.concatenate(relevant)) if relevant else np.zeros(0, dtype=np.intp)
+    place = np.empty(topics.n_words, dtype=np.int64)
+    place[shown] = np.arange(len(shown))
+
+    typical = _typical(shares, n_tokens, n_typical)
+    doc_ids = [[train.doc_ids[int(d)] for d in documents] for documents in typical]
+    if names is None:
+        names = names_of(run, corpus)
+    name_of = names(doc_id for k in order for doc_id in doc_ids[k])
+
+    where = topic_map(topic_distances(probability, n_jobs=n_threads))
+    searched = _searched(model.vocabulary, share, most_searched)
+    return TopicsSection(
+        topics=tuple(
+            TopicRow(
+                number=k,
+                prevalence=float(prevalence[k]),
+                label=_label(model.vocabulary, probability[k], share, relevant[k]),
+                place=(float(where.position[k, 0]), float(where.position[k, 1])),
+                words=tuple(place[relevant[k]].tolist()),
+                probabilities=tuple(probability[k, relevant[k]].tolist()),
+                typical=tuple(
+                    TypicalArticle(name_of[i].title, name_of[i].url, float(shares[d, k]))
+                    for i, d in zip(doc_ids[k], typical[k], strict=True)
+                ),
+            )
+            for k in order
+        ),
+        words=tuple(model.vocabulary[w] for w in shown),
+        word_share=tuple(share[shown].tolist()),
+        searched=tuple(model.vocabulary[w] for w in searched),
+        topics_of_word=_topics_of(probability[:, searched], prevalence),
+        n_not_searched=topics.n_words - len(searched),
+        map_share=where.share,
+        clouds=_clouds(model, probability, order),
+    )
+
+
+def names_of(run: RunDirectory, corpus: Corpus) -> ArticleNames:
+    """What documents of the run are called, by the shards that it learned from."""
+    articles = run.provenance().get("articles", {})
+    shards = articles.get("shards") if articles.get("settled") else None
+    return ArticleNames(articles.get("store", ""), corpus, shards)
+
+
+def _typical(
+    shares: NDArray[np.float64], n_tokens: NDArray[np.int64], n: int
+) -> list[NDArray[np.intp]]:
+    found = typical_documents(shares, n_tokens, n)
+    return [documents[shares[documents, k] >= LEAST_SHARE] for k, documents in enumerate(found)]
+
+
+def _label(
+    vocabulary: tuple[str, ...],
+    probability: NDArray[np.float64],
+    share: NDArray[np.float64],
+    words: NDArray[np.intp],
+) -> str:
+    """The most relevant of a topic's words, as its name."""
+    found = relevance(probability[words], share[words] / share.sum(), LABEL_WEIGHT)
+    named = words[np.argsort(-found, kind="stable")][:LABEL_WORDS]
+    return ", ".join(vocabulary[w] for w in named) or WITHOUT_WORDS
+
+
+def _searched(vocabulary: tuple[str, ...], word_share: NDArray[np.float64], n: int) -> list[int]:
+    """The most frequent words, alphabetical."""
+    most: list[int] = np.argsort(-word_share, kind="stable")[:n].tolist()
+    return sorted(most, key=lambda w: vocabulary[w])
+
+
+def _topics_of(
+    probability: NDArray[np.float64], prevalence: NDArray[np.float64]
+) -> tuple[tuple[tuple[int, float], ...], ...]:
+    """Of each word of `probability` (K, …) the topics that it is most probably from."""
+    if not probability.size:
+        return ()
+    # p(k) p(w | k) = p(k, w is one of these) p(w | k, w is one of these), whose rows sum to 1.
+    found, share = topics_of_words(
+        probability, prevalence * probability.sum(axis=1), TOPICS_OF_A_WORD
+    )
+    return tuple(
+        tuple((k, p) for k, p in zip(topics, of_word, strict=True) if p >= LEAST_SHARE)
+        for topics, of_word in zip(found.tolist(), share.tolist(), strict=True)
+    )
+
+
+def _clouds(
+    model: SavedModel, probability: NDArray[np.float64], order: list[int]
+) -> tuple[tuple[CloudWord, ...], ...]:
+    top = model.topics.top_words(MOST_WORDS)
+    return tuple(
+        word_cloud([model.vocabulary[w] for w in top[k]], probability[k, top[k]].tolist(), seed=k)
+        for k in order
+    )
