@@ -78,3 +78,11 @@ class Annotator(Protocol):
     def annotate(self, texts: Sequence[str]) -> Annotation:
         """The annotation of `texts`, which depends on nothing else: no order, no cache, no seed."""
         ...
+
+
+class PlacingAnnotator(Annotator, Protocol):
+    """Says of each token where it stands, too."""
+
+    def token_spans(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Of each text (n_tokens, 2), the first character and the end of `annotate`'s tokens."""
+        ...

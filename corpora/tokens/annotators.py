@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from spacy.language import Language
 
-    from corpora.tokens.annotation import Annotator
+    from corpora.tokens.annotation import PlacingAnnotator
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ def load_annotator(
     *,
     noun_chunks: bool = False,
     warn: Callable[[str], object] = logger.warning,
-) -> Annotator:
+) -> PlacingAnnotator:
     """The fastest annotator that gives what spaCy's model gives.
 
     Parameters
@@ -47,7 +47,7 @@ def load_annotator(
     return _fast_annotator(nlp, warn) or PlainAnnotator(nlp)
 
 
-def _fast_annotator(nlp: Language, warn: Callable[[str], object]) -> Annotator | None:
+def _fast_annotator(nlp: Language, warn: Callable[[str], object]) -> PlacingAnnotator | None:
     """None if the fast text stage does not know such a pipeline."""
     try:
         from corpora.tokens.fast_annotator import FastAnnotator  # noqa: PLC0415 - takes long

@@ -128,7 +128,7 @@ class Bigrams:
         A joined word has the part of speech of its second word, and continues the noun chunk that
         its first word continues.
         """
-        first = self._first_of_pairs(block)
+        first = self.first_of_pairs(block)
         if not len(first):
             return block
         word_of = block.word_of.astype(np.int64)
@@ -158,6 +158,28 @@ class Bigrams:
             pos_of[left],
             block.continues_chunk[left],
         )
+
+    def first_of_pairs(self, block: TokenBlock) -> NDArray[np.int64]:
+        """Indices into `block.word_of`, ascending, of the first words of the pairs that are joined.
+
+        The second word of each is the one just behind it.
+        """
+        if not self.scores:
+            return np.zeros(0, dtype=np.int64)
+        index, is_first, is_second, pair_keys = self._lookup
+        # Numbers of the words that are in pairs; BREAK, the last, and all others are -1.
+        known = np.array([index.get(word, -1) for word in block.words] + [-1], dtype=np.int64)
+        word_of = known[block.word_of]
+        at = np.flatnonzero(is_first[word_of[:-1]] & is_second[word_of[1:]] & self._admitted(block))
+        keys = word_of[at] << 32 | word_of[at + 1]
+        place = np.searchsorted(pair_keys, keys)
+        at = at[pair_keys[np.minimum(place, len(pair_keys) - 1)] == keys]
+        taken, after = [], -1
+        for i in at.tolist():
+            if i > after:
+                taken.append(i)
+                after = i + 1
+        return np.array(taken, dtype=np.int64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write lines of word, word and score, parted by tabs, whole or not at all.
@@ -219,25 +241,6 @@ class Bigrams:
         if self.within_chunks:
             admitted &= block.continues_chunk[1:]
         return admitted
-
-    def _first_of_pairs(self, block: TokenBlock) -> NDArray[np.int64]:
-        """Indices into `block.word_of` of the first words of the pairs to join."""
-        if not self.scores:
-            return np.zeros(0, dtype=np.int64)
-        index, is_first, is_second, pair_keys = self._lookup
-        # Numbers of the words that are in pairs; BREAK, the last, and all others are -1.
-        known = np.array([index.get(word, -1) for word in block.words] + [-1], dtype=np.int64)
-        word_of = known[block.word_of]
-        at = np.flatnonzero(is_first[word_of[:-1]] & is_second[word_of[1:]] & self._admitted(block))
-        keys = word_of[at] << 32 | word_of[at + 1]
-        place = np.searchsorted(pair_keys, keys)
-        at = at[pair_keys[np.minimum(place, len(pair_keys) - 1)] == keys]
-        taken, after = [], -1
-        for i in at.tolist():
-            if i > after:
-                taken.append(i)
-                after = i + 1
-        return np.array(taken, dtype=np.int64)
 
     @cached_property
     def _lookup(

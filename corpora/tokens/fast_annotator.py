@@ -28,6 +28,7 @@ from corpora.tokens.fast.attribute_rules import AttributeRules
 from corpora.tokens.fast.convolution import ConvolutionalTagger, Layer
 from corpora.tokens.fast.lemma_table import LemmaTable
 from corpora.tokens.fast.lexicon import SEPARATOR, Lexicon
+from corpora.tokens.spacy_model import token_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,6 +107,10 @@ class FastAnnotator:
         except BaseException:  # an interrupt, say: what is half learned would be wrong later
             self._forget()
             raise
+
+    def token_spans(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Of each text (n_tokens, 2), the first character and the end of `annotate`'s tokens."""
+        return token_spans(self._nlp, texts)
 
     def _annotate(self, texts: Sequence[str]) -> Annotation:
         # Without the zone the strings of all texts ever read would stay in memory.

@@ -23,17 +23,24 @@ def pieces_of(text: str) -> Iterator[str]:
     White space at the ends of a piece is left out, and so is a piece of nothing else. Halves of
     surrogate pairs, which no encoding has, come out as question marks.
     """
-    text = without_headings(text).encode(errors="replace").decode()
-    text = text.strip()
-    start = 0
+    return (piece for _, piece in placed_pieces(text))
+
+
+def placed_pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The same pieces, each with where it begins in `without_headings(text)`.
+
+    A piece is as long as what it is there: a question mark stands for each half of a pair.
+    """
+    text = without_headings(text).encode(errors="replace").decode().rstrip()
+    start = len(text) - len(text.lstrip())
     while len(text) - start > LONGEST_PIECE:
         last = start + LONGEST_PIECE
         cuts = (text.rfind(mark, start, last + len(mark)) for mark in SEPARATORS)
         cut = next((cut for cut in cuts if cut > 0), last)
-        yield text[start:cut].rstrip()
+        yield start, text[start:cut].rstrip()
         start = _skip_space(text, cut)
     if start < len(text):
-        yield text[start:]
+        yield start, text[start:]
 
 
 def _skip_space(text: str, start: int) -> int:

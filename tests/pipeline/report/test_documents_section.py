@@ -1,0 +1,381 @@
+"""Held-out documents with the topics of their words: what is shown is what was counted."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pytest
+
+from corpora import Article, ArticleStore, Corpus, article_of, load_annotator, part_of
+from models import (
+    FixedLengthPoissonMRF,
+    GammaPoissonTopics,
+    LDATopics,
+    PoissonMRFMixture,
+    PoissonMRFTopicModel,
+    SavedModel,
+)
+from pipeline.commands.topics import finished_model
+from pipeline.report import documents_section as module
+from pipeline.report.documents_section import (
+    ENOUGH,
+    MOST_REPEATED,
+    chosen_documents,
+    documents_section,
+    word_topics,
+)
+from pipeline.report.text_cut import MOST_BYTES
+from pipeline.runs import RunDirectory
+from tests.pipeline.support import call, flip, inside, made_up_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from corpora.tokens.annotation import PlacingAnnotator
+    from pipeline.report.sections import DocumentsSection, ShownDocument
+    from pipeline.settings import TrainSettings
+
+HOSTILE = "<script>alert(\"1\")</script> & 'x' $y$ \u202egnp\u202c \x01"
+
+
+class Made(NamedTuple):
+    """A run and where it is."""
+
+    directory: Path
+    run: RunDirectory
+    model: SavedModel
+    corpus: Corpus
+    settings: TrainSettings
+
+    def section(self, **how: object) -> DocumentsSection | None:
+        store = how.pop("store", ArticleStore(self.directory / "articles"))
+        given = {"settings": self.settings, "model": self.model} | how
+        return documents_section(
+            self.run,
+            given.pop("model"),
+            self.corpus,
+            given.pop("settings"),
+            store,
+            **given,
+        )
+
+    def documents(self, **how: object) -> tuple[ShownDocument, ...]:
+        section = self.section(**how)
+        assert section is not None
+        return section.documents
+
+
+def article(number: int, text: str) -> Article:
+    url = f"https://en.wikipedia.org/wiki/{number}"
+    return Article(number, 100 + number, f"Article {number} <b>", url, "", "en", "", text)
+
+
+def fill(path: Path, changed: int = -1) -> None:
+    """Forty articles of a lead and a section; the text of one is another than it was."""
+    texts = made_up_texts(80)
+    ArticleStore(path, shard_size=10).append(
+        article(n, f"{texts[n]}\n\n== {HOSTILE} ==\n=== River ===\n{HOSTILE}\n{texts[40 + n]}")
+        if n != changed
+        else article(n, "Another river.\n\n== Lake ==\n\nAnother lake.")
+        for n in range(40)
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A run of sections, and a store; leave both as they are."""
+    directory = tmp_path_factory.mktemp("documents")
+    fill(directory / "articles")
+    outcome = call(
+        *("train", "--articles", "articles", "--run", "r", "--topics", 3, "--seed", 1),
+        *("--threads", 1, "--test", 0.3, "--validation", 0.2, "--spacy-model", "blank:en"),
+        *("--documents", "section", "--no-below", 1, "--no-above", 1, "--bigram-threshold", 0.1),
+        *("--batch-size", 10, "--max-passes", 2),
+        cwd=directory,
+    )
+    assert outcome.code == 0, outcome.err
+    run = RunDirectory(directory / "runs" / "r")
+    corpus = Corpus.load(run.corpus_path)
+    return Made(directory, run, finished_model(run), corpus, run.settings())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def annotators() -> Iterator[list[str]]:
+    """The spaCy models that were asked for; each is loaded once."""
+    asked: list[str] = []
+    loaded = cache(load_annotator)
+
+    def load(model: str, **how: object) -> PlacingAnnotator:
+        asked.append(model)
+        return loaded(model, noun_chunks=bool(how["noun_chunks"]))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "load_annotator", load)
+        yield asked
+
+
+def readable(title: str) -> str:
+    return title.replace(" § ", ": ").replace("\x01", "").strip()
+
+
+def row_of(made: Made, shown: ShownDocument) -> int:
+    """Which document it is."""
+    titles = [readable(title) for title in made.corpus.titles]
+    (d,) = [d for d, title in enumerate(titles) if title == shown.title]
+    return d
+
+
+def number_of(made: Made, shown: ShownDocument) -> int:
+    """Of its article."""
+    return int(article_of(made.corpus.doc_ids[row_of(made, shown)]).partition(":")[2])
+
+
+def test_texts_are_those_of_the_store(made: Made) -> None:
+    section = made.section(n_documents=8)
+    assert section is not None
+    parts = [part_of(doc_id, 0.2, 0.3) for doc_id in made.corpus.doc_ids]
+    assert section.of == parts.count("test") > 8
+    assert len(section.documents) == 8
+    texts = {each.document_id: each for each in ArticleStore(made.directory / "articles")}
+    n_bigrams = 0
+    for shown in section.documents:
+        d = row_of(made, shown)
+        doc_id = made.corpus.doc_ids[d]
+        stored = texts[article_of(doc_id)]
+        (heading, text) = stored.sections()[int(doc_id.partition("#")[2]) - 1]
+        assert parts[d] == "test"
+        assert shown.title == readable(stored.title + (f": {heading}" if heading else ""))
+        assert shown.url == f"{stored.url}?oldid={stored.revision_id}"
+        assert (shown.is_text, shown.is_cut) == (True, False)
+        assert "".join(shown.pieces) == text
+        words = shown.pieces[1::2]
+        counted = made.corpus.counts[[d]].toarray()[0]
+        assert len(words) == len(shown.word_topics) == len(shown.certainty) == shown.tokens
+        assert shown.tokens == counted.sum()
+        assert shown.unknown == made.corpus.n_unknown[d]
+        for word, n in zip(made.corpus.vocabulary, counted, strict=True):
+            surface = word.replace("_", " ")
+            assert [each.lower() for each in words].count(surface) == n, word
+            n_bigrams += n * ("_" in word)
+    assert n_bigrams > 0
+    assert {": " in shown.title for shown in section.documents} == {True, False}
+
+
+def test_topics_are_those_of_bayes_rule(made: Made) -> None:
+    topics = made.model.topics
+    assert isinstance(topics, LDATopics)
+    seen = set()
+    for shown in made.documents(n_documents=4):
+        d = row_of(made, shown)
+        theta = topics.transform(made.corpus.counts[[d]])[0]
+        assert [k for k, _ in shown.topics] == sorted(range(3), key=lambda k: -theta[k])[
+            : len(shown.topics)
+        ]
+        assert dict(shown.topics) == pytest.approx({k: t for k, t in enumerate(theta) if t >= 0.01})
+        for word, k, certainty in zip(
+            shown.pieces[1::2], shown.word_topics, shown.certainty, strict=True
+        ):
+            w = made.corpus.vocabulary.index(word.lower().replace(" ", "_"))
+            joint = [theta[j] * topics.topic_word[j, w] for j in range(3)]
+            assert k == joint.index(max(joint))
+            assert certainty == pytest.approx(max(joint) / sum(joint))
+            seen.add(k)
+    assert len(seen) > 1
+
+
+def test_a_model_is_loaded_once_and_only_for_texts(made: Made, annotators: list[str]) -> None:
+    annotators.clear()
+    made.section()
+    assert annotators == ["blank:en"]
+    made.section(store=None)
+    assert annotators == ["blank:en"]
+
+
+def test_without_the_store_words_stand_alphabetically(made: Made) -> None:
+    absent = ArticleStore(made.directory / "nowhere")
+    with_text = made.documents()
+    for store in (None, absent):
+        shown = made.documents(store=store)
+        assert [each.title for each in shown] == [each.title for each in with_text]
+        for each, there in zip(shown, with_text, strict=True):
+            words = list(each.pieces[1::2])
+            assert (each.is_text, each.is_cut, each.url) == (False, False, "")
+            assert words == sorted(words)
+            assert each.pieces[::2] == ("", *[" "] * (len(words) - 1), "")
+            counted = made.corpus.counts[[row_of(made, each)]].toarray()[0]
+            assert words == [
+                word
+                for w, word in enumerate(made.corpus.vocabulary)
+                for _ in range(min(counted[w], MOST_REPEATED))
+            ]
+            of_word = dict(zip(words, each.word_topics, strict=True))
+            surfaces = [word.lower().replace(" ", "_") for word in there.pieces[1::2]]
+            assert tuple(of_word[word] for word in surfaces) == there.word_topics
+            assert (each.tokens, each.unknown) == (there.tokens, there.unknown)
+            assert each.topics == there.topics
+
+
+def test_an_article_that_was_changed_is_shown_without_its_text(made: Made, tmp_path: Path) -> None:
+    before = made.documents(n_documents=6)
+    number = number_of(made, before[2])
+    fill(tmp_path / "articles", changed=number)
+    after = made.documents(n_documents=6, store=ArticleStore(tmp_path / "articles"))
+    is_changed = [number_of(made, each) == number for each in before]
+    assert any(is_changed)
+    assert not all(is_changed)
+    assert [each.is_text for each in after] == [not each for each in is_changed]
+    for b, a, c in zip(before, after, is_changed, strict=True):
+        # Its whole shard is another by now, but the other texts in it are what they were.
+        assert a.url in (("",) if c else ("", b.url))
+        assert (a == replace(b, url=a.url)) != c
+    assert before[-1].url == after[-1].url
+
+
+def test_an_article_that_is_gone_is_shown_without_its_text(made: Made, tmp_path: Path) -> None:
+    store = ArticleStore(tmp_path / "articles")
+    store.append([article(99, "Another river.")])
+    assert not any(each.is_text for each in made.documents(store=store))
+
+
+def test_a_damaged_store_is_none(
+    made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = shutil.copytree(made.directory / "articles", tmp_path / "articles")
+    for shard in (path / "shards").iterdir():
+        flip(shard, 100)
+    assert not any(each.is_text for each in made.documents(store=ArticleStore(path)))
+    assert "without their text" in caplog.text
+
+
+def test_a_model_that_is_not_installed(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+    settings = replace(made.settings, spacy_model="nowhere_to_be_found")
+    shown = made.documents(settings=settings)
+    assert not any(each.is_text for each in shown)
+    assert all(each.url.endswith(f"?oldid={100 + number_of(made, each)}") for each in shown)
+    assert "nowhere_to_be_found" in caplog.text
+
+
+def test_long_documents_are_cut(made: Made) -> None:
+    few = {"n_documents": 4}
+    for whole, shown in zip(
+        made.documents(**few), made.documents(most_words=5, **few), strict=True
+    ):
+        assert (shown.is_cut, len(shown.word_topics), len(shown.certainty)) == (True, 5, 5)
+        assert shown.pieces == (*whole.pieces[:10], "")
+        assert shown.tokens == whole.tokens > 5
+        assert sum(len(piece.encode()) for piece in whole.pieces) < MOST_BYTES
+
+
+def test_without_a_test_part_it_is_the_validation_part(made: Made) -> None:
+    # The parts are told apart by the ids alone: what was the test part counts as validation now.
+    settings = replace(made.settings, test=0.0, validation=0.3)
+    assert made.section(settings=settings) == made.section()
+    settings = replace(made.settings, test=0.0, validation=0.0)
+    assert made.section(settings=settings) is None
+
+
+def test_another_models_words_are_refused(made: Made) -> None:
+    words = ("zebra", *made.model.vocabulary[1:])
+    model = SavedModel(made.model.topics, words)
+    with pytest.raises(ValueError, match="the corpus must be the one"):
+        made.section(model=model)
+
+
+def test_articles_as_documents(made: Made, tmp_path: Path) -> None:
+    shutil.copytree(made.directory / "articles", tmp_path / "articles")
+    outcome = call(
+        *("train", "--articles", "articles", "--run", "r", "--topics", 3, "--seed", 1),
+        *("--threads", 1, "--test", 0.3, "--spacy-model", "blank:en", "--documents", "article"),
+        *("--model", "gamma-poisson", "--max-passes", 5, "--no-below", 1, "--no-above", 1),
+        cwd=tmp_path,
+    )
+    assert outcome.code == 0, outcome.err
+    run = RunDirectory(tmp_path / "runs" / "r")
+    corpus = Corpus.load(run.corpus_path, mmap=True)
+    with inside(tmp_path):
+        model, settings = finished_model(run), run.settings()
+        store = ArticleStore(settings.articles)
+        section = documents_section(run, model, corpus, settings, store, n_documents=3)
+    assert section is not None
+    stored = {each.title: each.text for each in store_of(tmp_path)}
+    for shown in section.documents:
+        assert "".join(shown.pieces) == stored[shown.title]
+        assert shown.is_text
+        assert HOSTILE in "".join(shown.pieces[::2])
+
+
+def store_of(directory: Path) -> ArticleStore:
+    return ArticleStore(directory / "articles")
+
+
+# Which documents
+
+
+def test_documents_are_evenly_spaced_among_those_of_enough_words() -> None:
+    lengths = np.full(100, ENOUGH)
+    assert chosen_documents(lengths, 5).tolist() == [10, 30, 50, 70, 90]
+    lengths[1::2] = ENOUGH - 1
+    assert chosen_documents(lengths, 5).tolist() == [10, 30, 50, 70, 90]
+    lengths[::2] = ENOUGH - 2
+    lengths[1::2] = ENOUGH
+    assert chosen_documents(lengths, 5).tolist() == [11, 31, 51, 71, 91]
+    assert chosen_documents(lengths, 50).tolist() == list(range(1, 100, 2))
+
+
+def test_where_too_few_have_enough_words_it_is_the_longest() -> None:
+    lengths = np.array([3, 0, ENOUGH, 5, 4, 5, 0, 1])
+    assert chosen_documents(lengths, 3).tolist() == [2, 3, 5]
+    assert chosen_documents(lengths, 20).tolist() == [0, 2, 3, 4, 5, 7]
+    assert chosen_documents(np.zeros(3, dtype=np.int64), 2).tolist() == []
+
+
+# Which topics
+
+
+def test_topics_of_words_under_gamma_poisson() -> None:
+    """Against the scores themselves; rows of Φ do not sum to 1, and one topic is empty."""
+    rng = np.random.default_rng(0)
+    topic_word = rng.gamma(0.5, size=(4, 12)) * np.array([[3.0], [0.2], [0.0], [1.0]])
+    topics = GammaPoissonTopics(topic_word, np.full(4, 0.7), np.array([0.5, 0.9, 0.5, 0.7]))
+    counts = rng.poisson(2.0, size=(1, 12))
+    words = np.arange(12)
+    topic, certainty = word_topics(topics, topics.proportions(counts)[0], words)
+    joint = topics.transform(counts)[0][:, None] * topic_word
+    assert topic.tolist() == joint.argmax(axis=0).tolist()
+    assert certainty == pytest.approx(joint.max(axis=0) / joint.sum(axis=0))
+    assert len(set(topic.tolist())) > 1
+    # Were p(w | k) taken for φ_kw, it would be another result.
+    naive = topics.proportions(counts)[0][:, None] * topic_word
+    assert certainty != pytest.approx(naive.max(axis=0) / naive.sum(axis=0))
+
+
+def fields() -> list[FixedLengthPoissonMRF]:
+    rng = np.random.default_rng(1)
+    return [FixedLengthPoissonMRF(np.log(p), np.zeros((6, 6))) for p in rng.dirichlet([1] * 6, 3)]
+
+
+def test_all_words_of_a_mixture_are_of_the_documents_topic() -> None:
+    topics = PoissonMRFMixture.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
+    topic, certainty = word_topics(topics, np.array([0.2, 0.7, 0.1]), np.array([0, 3, 5]))
+    assert topic.tolist() == [1, 1, 1]
+    assert certainty == pytest.approx([0.7, 0.7, 0.7])
+
+
+def test_a_topic_model_of_poisson_mrfs_without_dependencies_is_lda() -> None:
+    topics = PoissonMRFTopicModel.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
+    lda = LDATopics(topics.topic_word, np.ones(3))
+    theta, words = np.array([0.2, 0.7, 0.1]), np.arange(6)
+    for a, b in zip(word_topics(topics, theta, words), word_topics(lda, theta, words), strict=True):
+        assert (a == b).all()
+
+
+def test_a_word_that_no_topic_has_is_as_the_document() -> None:
+    topics = LDATopics(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), np.ones(2))
+    topic, certainty = word_topics(topics, np.array([0.25, 0.75]), np.array([0, 1, 2]))
+    assert topic.tolist() == [1, 0, 1]
+    assert certainty == pytest.approx([0.75 / 0.875, 1.0, 0.75])
