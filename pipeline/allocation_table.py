@@ -30,7 +30,7 @@ def print_allocation(result: Mapping[str, Any]) -> None:
         f"{result['cells']:,} cells of {axes}"
         + (f"; {left:,} tokens not wholly observed" if left else "")
     )
-    print(_what(result))
+    print(what_was_done(result))
     print()
     print(format_rows(result))
     print()
@@ -78,7 +78,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     return stream.getvalue()
 
 
-def _what(result: Mapping[str, Any]) -> str:
+def what_was_done(result: Mapping[str, Any]) -> str:
     """How the figures were made."""
     method = result["method"]
     if method == "exact":

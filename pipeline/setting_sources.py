@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SETTINGS_FILE = "pipeline.toml"
 SECTIONS = (
-    *("download", "train", "evaluate", "topics", "infer", "select"),
+    *("download", "train", "evaluate", "topics", "infer", "select", "report"),
     *("allocate", "reproduce"),
 )
 ENVIRONMENT_PREFIX = "WIKITOPICS_"

@@ -25,17 +25,24 @@ def setting(
     choices: tuple[str, ...] | None = None,
     metavar: str = "",
     of: tuple[str, ...] = (),
+    short: str = "",
 ) -> Any:
     """A field of a settings class, with what the command line says of it.
 
-    `of` is what has this setting, if not all have: models of `train`, experiments of `reproduce`.
+    `short` is another name on the command line, as -o. `of` is what has this setting, if not all have: models of `train`, experiments of `reproduce`.
     The help then begins with them.
     """
     if of:
         help_text = f"{', '.join(of)}: {help_text}"
     return field(
         default=default,
-        metadata={"help": help_text, "choices": choices, "metavar": metavar, "of": of},
+        metadata={
+            "help": help_text,
+            "choices": choices,
+            "metavar": metavar,
+            "of": of,
+            "short": short,
+        },
     )
 
 
@@ -323,6 +330,28 @@ class TopicsSettings:
         "", "directory to draw them in, as a graph a topic: dependencies.svg, .png", metavar="DIR"
     )
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """`python -m pipeline report`."""
+
+    output: str = setting(
+        "",
+        "page to write; by default report.html in the run's directory, of several runs here",
+        metavar="FILE",
+        short="-o",
+    )
+    documents: int = setting(20, "held-out documents to show; 0: none", metavar="N")
+    scored: int = setting(
+        200, "most test documents that estimators score; 0: no likelihoods", metavar="N"
+    )
+    words: int = setting(30, "words a topic for each relevance", metavar="N")
+    typical: int = setting(10, "typical articles a topic", metavar="N")
+    page_only: bool = setting(False, "write no figures as SVG and PNG into the runs' figures/")
+    seed: int = setting(0, "fixes estimates", metavar="N")
+    runs: str = setting("runs", "where runs are kept", metavar="DIR")
+    threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
 
 
 @dataclass(frozen=True)

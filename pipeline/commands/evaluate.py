@@ -6,25 +6,18 @@ import logging
 import math
 import os
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora import CorpusFormatError
 from corpora.files import atomic_write_text
 from corpora.formats import NUMBERS
-from evaluation import (
-    LikelihoodEstimate,
-    ZeroProbabilityError,
-    certify,
-    compare,
-    log_likelihood,
-)
+from evaluation import LikelihoodEstimate, certify, compare
 from evaluation.certificate import NO_EXACT_DRAWS
 from evaluation.completion import NO_HALVES
-from evaluation.log_likelihood import DEFAULT_METHODS, METHODS, NOT_SAMPLED, UNBIASED
+from evaluation.log_likelihood import METHODS, NOT_SAMPLED, UNBIASED
 from models import (
     GammaPoissonTopics,
     ModelFormatError,
@@ -35,20 +28,25 @@ from models import (
 from models.families import family_of
 from models.parallel import effective_n_jobs
 from pipeline.commands.topics import finished_model
-from pipeline.common_words import common_words, counts_of, n_tokens_of, topics_of
+from pipeline.common_words import n_tokens_of
 from pipeline.errors import UsageError
 from pipeline.held_out import held_out
 from pipeline.model_files import read_model
-from pipeline.runs import RunDirectory, find_run
+from pipeline.runs import find_run
+from pipeline.scoring import (
+    Named,
+    default_method,
+    or_none,
+    probability_of_words,
+    score,
+    scored_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from scipy import sparse
 
-    from evaluation.estimate import Convention
-    from models import Topics
     from pipeline.held_out import HeldOut
     from pipeline.settings import EvaluateSettings
 
@@ -59,18 +57,6 @@ COLUMNS = (
     "model",
 )
 """Of --per-document."""
-SHARED_METHODS = ("annealed-importance-sampling", "completion", "exact", "best-split")
-"""What families that have other defaults are compared by: the first that all of them have."""
-
-
-@dataclass(frozen=True, eq=False)
-class Named:
-    """A model to score."""
-
-    name: str
-    """As it was given."""
-    run: RunDirectory | None
-    model: SavedModel
 
 
 def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]:
@@ -82,16 +68,16 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     _check(settings, names)
     models = [_named(settings, name) for name in names]
     if settings.method is None:
-        settings = replace(settings, method=_default_method(models))
+        settings = replace(settings, method=default_method(models))
         _check_method(settings)
     _check_families(settings, models)
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
     documents = held_out(settings, runs, _words_to_count(models), n_threads)
     models = _with_words(models, documents, settings)
-    words = _scored_words(models, documents)
+    words = scored_words(models, documents)
     logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
-    estimates = {each.name: _score(settings, each, documents, words, n_threads) for each in models}
+    estimates = {each.name: score(settings, each, documents, words, n_threads) for each in models}
     # Sections of an article are not independent: the article is the unit of the standard error.
     articles = documents.article_of
     by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}
@@ -146,33 +132,6 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
         raise UsageError(
             f"--per-document: {target} is a directory, or is to be in none that exists"
         )
-
-
-def _default_method(models: Sequence[Named]) -> str:
-    """What models are scored by if nothing else is asked for: all by the same.
-
-    Where the defaults of their families differ, it is the first of `SHARED_METHODS` that every
-    family has.
-
-    Raises
-    ------
-    UsageError
-        If there is none.
-    """
-    kinds = {type(each.model.topics) for each in models}
-    defaults = {DEFAULT_METHODS[kind] for kind in kinds}
-    if len(defaults) == 1:
-        return defaults.pop()
-    for method in SHARED_METHODS:
-        if all(method in METHODS[kind] for kind in kinds):
-            return method
-    raise UsageError(
-        "no --method that is chosen by itself is one of all models: "
-        + "; ".join(
-            f"{each.name} has {', '.join(sorted(METHODS[type(each.model.topics)]))}"
-            for each in models
-        )
-    )
 
 
 def _check_families(settings: EvaluateSettings, models: Sequence[Named]) -> None:
@@ -283,44 +242,6 @@ def _with_words(
     return result
 
 
-def _scored_words(models: Sequence[Named], documents: HeldOut) -> tuple[str, ...]:
-    words = common_words([each.model.vocabulary for each in models])
-    if not set(words) & set(documents.corpus.vocabulary):
-        whose = "the model" if len(models) == 1 else "all models"
-        raise CorpusFormatError(
-            f"{documents.source} has no word in common with {whose}: "
-            f"{_some(documents.corpus.vocabulary)} there, "
-            + "; ".join(f"{_some(each.model.vocabulary)} in {each.name}" for each in models)
-        )
-    return words
-
-
-def _score(
-    settings: EvaluateSettings,
-    named: Named,
-    documents: HeldOut,
-    words: tuple[str, ...],
-    n_threads: int,
-) -> LikelihoodEstimate:
-    """Columns of `words` come first for every model, so that random halves are the same."""
-    topics = topics_of(named.model, words, settings.convention)
-    counts = counts_of(documents.corpus, words, topics.n_words)
-    if not settings.smoothing:
-        _check_possible(named.name, topics, counts, words)
-    return log_likelihood(
-        topics,
-        counts,
-        settings.method,
-        n_samples=settings.samples,
-        target_standard_error=settings.target_se,
-        smoothing=settings.smoothing,
-        convention=cast("Convention", settings.convention),
-        max_memory=int(settings.max_memory * 2**30),
-        random_state=settings.seed,
-        n_jobs=n_threads,
-    )
-
-
 def _certificate(
     settings: EvaluateSettings, named: Named, n_tokens: NDArray[np.int64], n_threads: int
 ) -> dict[str, Any]:
@@ -343,20 +264,6 @@ def _certificate(
     return asdict(certificate)
 
 
-def _check_possible(
-    name: str, topics: Topics, counts: sparse.csr_array, words: tuple[str, ...]
-) -> None:
-    """Here, where words have names and smoothing is an option."""
-    used = np.unique(counts.indices)
-    impossible = used[topics.word_topic[used].max(axis=1) == 0]
-    if len(impossible):
-        raise ZeroProbabilityError(
-            f"{name}: no topic has {_some([words[w] for w in impossible])}, of "
-            f"{len(impossible):,} such words in the documents, so that log p would be -infinity: "
-            "score with --smoothing, such as --smoothing 1e-6"
-        )
-
-
 def _row(
     named: Named,
     documents: HeldOut,
@@ -368,10 +275,6 @@ def _row(
     corpus, topics = documents.corpus, named.model.topics
     n_all = corpus.n_tokens + int(corpus.n_unknown.sum())
     n_unknown = n_all - n_tokens_of(corpus, named.model.vocabulary)
-    is_scored = np.isin(np.array(named.model.vocabulary), np.array(words))
-    mass = topics.word_share[is_scored].sum()
-    if estimate.convention == "bag-and-length":  # the other words are integrated over
-        mass = 1.0
     sampling = estimate.monte_carlo_standard_error / max(1, estimate.total_tokens)
     sizes = estimate.effective_sample_size[estimate.n_tokens > 0]
     known_sizes = sizes[~np.isnan(sizes)]
@@ -382,14 +285,16 @@ def _row(
         "topics": topics.n_topics,
         "words": topics.n_words,
         "unknown_share": n_unknown / max(1, n_all),
-        "probability_of_scored_words": min(1.0, float(mass)),
+        "probability_of_scored_words": probability_of_words(
+            named.model, words, estimate.convention
+        ),
         "log_likelihood": estimate.total,
         "nats_per_word": estimate.nats_per_word,
-        "nats_per_word_standard_error": _or_none(by_article.nats_per_word_standard_error),
-        "nats_per_word_monte_carlo_standard_error": _or_none(sampling),
+        "nats_per_word_standard_error": or_none(by_article.nats_per_word_standard_error),
+        "nats_per_word_monte_carlo_standard_error": or_none(sampling),
         "bits_per_word": estimate.bits_per_word,
         "perplexity": estimate.perplexity,
-        "perplexity_standard_error": _or_none(by_article.perplexity_standard_error),
+        "perplexity_standard_error": or_none(by_article.perplexity_standard_error),
         "unsure_documents": int(estimate.is_unsure.sum()),
         "mean_effective_sample_size": float(known_sizes.mean()) if len(known_sizes) else None,
     }
@@ -402,7 +307,7 @@ def _differences(by_article: dict[str, LikelihoodEstimate]) -> dict[str, Any]:
     return {
         "best": comparison.best,
         "differences": [
-            {"model": model, **{name: _or_none(getattr(each, name)) for name in names}}
+            {"model": model, **{name: or_none(getattr(each, name)) for name in names}}
             for model, each in comparison.against_best.items()
         ],
     }
@@ -424,13 +329,3 @@ def _write_documents(
             fields = (document, *map(repr, values), name)
             lines.append("\t".join(re.sub(r"[\t\r\n]", " ", field) for field in fields))
     atomic_write_text(path, "".join(f"{line}\n" for line in lines))
-
-
-def _some(words: Sequence[str]) -> str:
-    """The first few, for a message."""
-    return ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
-
-
-def _or_none(value: float) -> float | None:
-    """JSON has neither NaN nor infinity."""
-    return value if math.isfinite(value) else None

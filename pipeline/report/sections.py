@@ -270,9 +270,9 @@ class ComparisonRow:
 class AlignedTopics:
     """A topic of the first model and the topic of the second that is matched with it."""
 
-    first: int
+    first: int | None
     second: int | None
-    """Numbers; None where the second model has fewer topics."""
+    """Numbers; None where a topic has no partner, as one model has more topics."""
     distance: float | None
     """Jensen-Shannon distance over common words, 0 to 1."""
     shared_words: tuple[str, ...]

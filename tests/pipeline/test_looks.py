@@ -14,10 +14,19 @@ import pytest
 from scipy import sparse
 
 from corpora import Corpus, split
-from models import load_model
+from evaluation import log_likelihood
+from models import GammaPoissonTopics, LDATopics, load_model
 from pipeline import learning
 from pipeline.commands.train import LOOK_EVERY_SECONDS, train
-from pipeline.learning import LOOK_AT_DOCUMENTS, completion_of, to_look_at
+from pipeline.learning import (
+    BOUND_AT_LEAST,
+    BOUND_AT_ONE_IN,
+    LOOK_AT_DOCUMENTS,
+    bound_of,
+    completion_of,
+    evenly_spaced,
+    to_look_at,
+)
 from pipeline.runs import RunDirectory
 from pipeline.settings import TrainSettings
 from tests.pipeline.support import (
@@ -33,8 +42,6 @@ from tests.pipeline.support import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-
-    from models import LDATopics
 
 TINY_OF = {"online": TINY, "gibbs": TINY_GIBBS}
 
@@ -94,6 +101,65 @@ def test_at_most_so_many_documents_are_looked_at() -> None:
         assert set(np.diff(taken)) <= {shortest, longest}
         assert taken[0] == 0
         assert taken[-1] >= n_docs - longest
+
+
+@pytest.mark.parametrize("model", ["online", "gibbs"])
+def test_a_look_has_the_bound_too(tiny_gibbs: Path, model: str) -> None:
+    name = "gibbs" if model == "gibbs" else "tiny"
+    run = RunDirectory(tiny_gibbs / "runs" / name)
+    lines, validation = run.metrics(), validation_of(run.path)
+    assert validation.shape[0] <= BOUND_AT_LEAST  # all are in the bound
+    best = lines[run.provenance()["best_look"]]
+    bound = log_likelihood(load_model(run.model_path).topics, validation, "variational-bound")
+    assert best["bound_perplexity"] == bound.perplexity
+    assert best["bound_tokens"] == bound.total_tokens == validation.sum()
+    assert len({line["bound_perplexity"] for line in lines}) > 1
+
+
+def made_up_topics() -> tuple[LDATopics, GammaPoissonTopics, sparse.csr_array]:
+    rng = np.random.default_rng(0)
+    words = rng.dirichlet(np.full(50, 0.3), 3)
+    counts = sparse.csr_array(rng.poisson(0.4, size=(BOUND_AT_LEAST * BOUND_AT_ONE_IN + 16, 50)))
+    lda = LDATopics(words, np.full(3, 0.4))
+    return lda, GammaPoissonTopics(words, np.full(3, 0.4), np.full(3, 0.9)), counts
+
+
+def test_the_bound_is_of_some_documents_and_of_tokens_in_order() -> None:
+    lda, gamma_poisson, counts = made_up_topics()
+    number = counts.shape[0] // BOUND_AT_ONE_IN
+    assert number == BOUND_AT_LEAST + 2
+    some = counts[evenly_spaced(counts.shape[0], number)]
+    for topics in (lda, gamma_poisson):
+        line = bound_of(topics, counts, 1)
+        assert line["bound_tokens"] == some.sum() < counts.sum() / 4
+        sampled = log_likelihood(
+            topics, some, "left-to-right-sequential", convention="sequence", random_state=0
+        )
+        # An upper bound of the perplexity of the same tokens, and within 20 % of it.
+        error = 4 * sampled.monte_carlo_standard_error / sampled.total_tokens
+        assert sampled.perplexity * math.exp(-error) < line["bound_perplexity"]
+        assert line["bound_perplexity"] < 1.2 * sampled.perplexity
+
+
+def test_no_bound_is_no_number() -> None:
+    lda, _, counts = made_up_topics()
+    nothing = sparse.csr_array(counts.shape, dtype=counts.dtype)
+    assert bound_of(lda, nothing, 1) == {"bound_perplexity": None, "bound_tokens": 0}
+
+
+def test_the_bound_changes_no_training(tiny: Path) -> None:
+    found = []
+    for run in ("with", "without"):
+        bound = bound_of if run == "with" else lambda *_: {}
+        with mock.patch.object(learning, "bound_of", bound):
+            assert call("train", "--run", run, *TINY, "--max-passes", 4, cwd=tiny).code == 0
+        lines = [
+            {n: v for n, v in line.items() if not n.startswith("bound")}
+            for line in looks_of(tiny, run)
+        ]
+        found.append((arrays_of(tiny / "runs" / run / "model.npz"), lines))
+        assert ("bound_perplexity" in metrics_of(tiny, run)[0]) == (run == "with")
+    assert found[0] == found[1]
 
 
 # --- which model is kept --------------------------------------------------------------------------

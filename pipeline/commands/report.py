@@ -1,0 +1,138 @@
+"""`report`: runs as one page that opens from disk, and as figures.
+
+RUN/report.html      the page, unless --output names another; of several runs report.html here
+RUN/figures/         every plot as SVG and PNG; of comparisons in figures/ beside the page
+RUN/report/          scores that are kept, so that the next report is quick
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora import writer_lock
+from corpora.files import atomic_write_text
+from models.parallel import effective_n_jobs
+from pipeline.errors import UsageError
+from pipeline.pictures import page_svg, write_pictures
+from pipeline.report.allocation_report import allocation_page, is_allocation
+from pipeline.report.comparison_section import comparison_section, names_of_runs
+from pipeline.report.figures import all_figures, comparison_figures
+from pipeline.report.page import render
+from pipeline.report.run_report import open_finished, run_report
+from pipeline.report.sections import Report
+from pipeline.runs import find_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.pictures import Figure
+    from pipeline.report.run_report import OpenRun
+    from pipeline.report.sections import ComparisonSection, RunReport
+    from pipeline.settings import ReportSettings
+
+
+def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
+    """Write the page, and the figures of each run.
+
+    Raises
+    ------
+    UsageError
+        If a setting makes no sense, a run is named twice or has no model yet, or the directory of
+        an `allocate` is named together with others.
+    CorpusFormatError, ModelFormatError
+        If a run is damaged.
+    """
+    _check(settings, names)
+    allocations = [name for name in names if is_allocation(name)]
+    if allocations and len(names) > 1:
+        raise UsageError(
+            f"{allocations[0]} is of `allocate`, whose report is a page of its own: give no other"
+        )
+    if allocations:
+        directory = Path(allocations[0])
+        page = _page_path(settings, directory)
+        atomic_write_text(page, allocation_page(directory))
+        return {"page": str(page), "bytes": page.stat().st_size, "runs": [], "figures": []}
+    n_threads = effective_n_jobs(settings.threads)
+    opened = [open_finished(find_run(settings.runs, name)) for name in names]
+    page = _page_path(settings, opened[0].run.path if len(opened) == 1 else Path())
+    comparison = _compared(opened, settings, n_threads) if len(opened) > 1 else None
+    runs: list[RunReport] = []
+    svgs: dict[tuple[int | None, str], str] = {}
+    written: list[Path] = []
+    called = names_of_runs(opened)
+    for number, (each, name) in enumerate(zip(opened, called, strict=True)):
+        with writer_lock(each.run.path):
+            found = run_report(each, name, settings, n_threads)
+            figures = all_figures(found, each.model)
+            if not settings.page_only:
+                written += _write(figures, each.run.path / "figures")
+        runs.append(found)
+        svgs |= _for_page(figures, number)
+    if comparison is not None:
+        figures = comparison_figures(comparison, runs)
+        if not settings.page_only:
+            written += _write(figures, page.parent / "figures")
+        svgs |= _for_page(figures, None)
+    title = " and ".join(called) if len(opened) < 3 else f"{len(opened)} runs"
+    atomic_write_text(page, render(Report(title, tuple(runs), comparison), svgs))
+    return {
+        "page": str(page),
+        "bytes": page.stat().st_size,
+        "runs": called,
+        "figures": [str(path) for path in written],
+    }
+
+
+def print_report(result: dict[str, Any]) -> None:
+    """Where the page is."""
+    directories = sorted({str(Path(path).parent) for path in result["figures"]})
+    if directories:
+        print(f"figures as SVG and PNG: {', '.join(directories)}")
+    print(f"report: {result['page']} ({result['bytes'] / 1e6:.1f} MB); open it in a browser")
+
+
+def _check(settings: ReportSettings, names: Sequence[str]) -> None:
+    for name, number, least in (
+        ("--documents", settings.documents, 0),
+        ("--scored", settings.scored, 0),
+        ("--words", settings.words, 1),
+        ("--typical", settings.typical, 0),
+    ):
+        if number < least:
+            raise UsageError(f"{name} must be at least {least}, found {number}")
+    if settings.scored == 1:
+        raise UsageError("--scored must be at least 2, or 0 for no likelihoods, found 1")
+    if not 0 <= settings.seed < 2**63:
+        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice")
+    target = Path(settings.output)
+    if settings.output and (target.is_dir() or not target.parent.is_dir()):
+        raise UsageError(f"--output: {target} is a directory, or is to be in none that exists")
+
+
+def _page_path(settings: ReportSettings, directory: Path) -> Path:
+    return Path(settings.output) if settings.output else directory / "report.html"
+
+
+def _compared(
+    opened: Sequence[OpenRun], settings: ReportSettings, n_threads: int
+) -> ComparisonSection:
+    return comparison_section(
+        opened, most_documents=settings.scored, seed=settings.seed, n_threads=n_threads
+    )
+
+
+def _write(figures: Sequence[Figure], directory: Path) -> list[Path]:
+    """Figures as files."""
+    directory.mkdir(exist_ok=True)
+    return write_pictures({figure.name: figure.draw for figure in figures}, directory)
+
+
+def _for_page(figures: Sequence[Figure], run: int | None) -> dict[tuple[int | None, str], str]:
+    """Figures as markup, each with ids of its own."""
+    prefix = "comparison" if run is None else f"run{run}"
+    return {(run, figure.name): page_svg(figure, f"{prefix}-{figure.name}") for figure in figures}

@@ -1,0 +1,229 @@
+"""A report as one HTML page that needs nothing beside it: no network, no other file.
+
+Jinja lays it out with everything escaped; the figures are SVG markup of our own, inlined as it is;
+the script is ours, small, and the only one that the page's content security policy lets run.
+Without it the page still has every table and figure.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pipeline.report.page_data import clean, embedded_json, page_data, safe_url
+from pipeline.version import software_version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pipeline.report.sections import LikelihoodRow, Report, RunReport
+
+SCRIPTS = (
+    "page_base.js",
+    "page_explorer.js",
+    "page_search.js",
+    "page_documents.js",
+    "page_runs.js",
+)
+STYLES = ("page.css", "page_sections.css", "page_print.css")
+_MOST_TRUSTED = ("exact", "unbiased", "lower bound", "biased", "plug-in", "upward biased")
+"""Directions in the order in which a figure is taken for the summary."""
+
+
+class _Figures(dict[str, Markup]):
+    """Figures by name; one that is missing is empty."""
+
+    def __missing__(self, name: str) -> Markup:
+        return Markup()
+
+
+def render(report: Report, figures: Mapping[tuple[int | None, str], str]) -> str:
+    """The report as one page.
+
+    Parameters
+    ----------
+    figures
+        By index of the run, or None for the comparison, and name: inline SVG of `page_svg`, which
+        goes into the page unescaped. Figures that are missing are left out.
+    """
+    runs = [
+        {"run": run, "id": f"run-{i + 1}", "figures": _figures_of(figures, i)}
+        | {"summary": run_summary(run), "labels": _labels(run), "sections": _sections(run)}
+        for i, run in enumerate(report.runs)
+    ]
+    return render_template(
+        "page.html.j2",
+        page_data(report),
+        title=report.title,
+        report=report,
+        runs=runs,
+        comparison_figures=_figures_of(figures, None),
+        alignments=_alignments(report, _figures_of(figures, None)),
+    )
+
+
+def render_template(name: str, data: dict[str, Any] | None, **context: Any) -> str:
+    """A template of this package's, as a page.
+
+    Parameters
+    ----------
+    name
+        File in `templates`; it extends `base.html.j2` and fills its blocks.
+    data
+        What the script works on; None where it has nothing to do but themes and tables.
+    context
+        What the template names; `title` is needed. Strings are escaped, and their control
+        characters made visible; what is markup already has to be `markupsafe.Markup`.
+    """
+    return (
+        _environment()
+        .get_template(name)
+        .render(data=None if data is None else embedded_json(data), **context)
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("pipeline.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"share": share, "number": number, "safe_url": safe_url, "bar": _bar}
+    script = _script()
+    environment.globals |= {
+        "software_version": software_version(),
+        "style": Markup("\n".join(_source(name) for name in STYLES)),  # noqa: S704 - ours
+        "script": Markup(script),  # noqa: S704 - ours
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+    return environment
+
+
+def _source(name: str) -> str:
+    """A file of the templates, its line ends as the browser will see them."""
+    loader = PackageLoader("pipeline.report", "templates")
+    return loader.get_source(Environment(autoescape=True), name)[0]
+
+
+def _script() -> str:
+    """All scripts as one, whose names are its own."""
+    inside = "\n".join(_source(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{inside}}})();\n'
+
+
+def _shown(value: object) -> object:
+    """What a template writes: markup as it is, other strings with their controls visible."""
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def share(value: float | None) -> str:
+    """A share in percent, with two significant digits below ten; what is not all is not 100%.
+
+    >>> share(0.1234), share(0.0123), share(0.00001), share(0.0), share(0.9999), share(None)
+    ('12%', '1.2%', '<0.01%', '0%', '>99.9%', '–')
+    """
+    if value is None:
+        return "–"
+    percent = 100 * value
+    if percent == 0:
+        return "0%"
+    if percent < 0.01:
+        return "<0.01%"
+    if 99.5 < percent < 100:
+        return f"{percent:.1f}%" if percent < 99.95 else ">99.9%"
+    digits = 0 if percent >= 9.95 else 1 if percent >= 0.995 else 2
+    return f"{percent:.{digits}f}%"
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """With commas between thousands and a true minus sign; a dash for None."""
+    return "–" if value is None else f"{value:,.{digits}f}".replace("-", "\u2212")
+
+
+def _bar(value: float, largest: float) -> Markup:
+    """A bar as long as `value` is beside `largest`, in percent of its room."""
+    width = 100 * value / largest if largest > 0 else 0
+    return Markup('<span class="bar" style="inline-size:{}%"></span>').format(f"{width:.1f}")
+
+
+def run_summary(run: RunReport) -> str:
+    """What the run is, in a sentence for everyone."""
+    topics = len(run.topics.topics)
+    corpus = run.corpus
+    documents = sum(part.documents for part in corpus.parts)
+    tokens = sum(part.tokens for part in corpus.parts)
+    sentence = (
+        f"{topics:,} {_plural('topic', topics)} of {documents:,} "
+        f"{_plural(corpus.unit, documents)} ({tokens:,} tokens of {corpus.words:,} different words)"
+    )
+    row = summary_row(run)
+    if row is None:
+        return f"{sentence}."
+    error = row.perplexity_standard_error
+    spread = "" if error is None else f" ± {error:,.1f}"
+    return f"{sentence}; held-out perplexity {row.perplexity:,.1f}{spread} by {row.method}."
+
+
+def summary_row(run: RunReport) -> LikelihoodRow | None:
+    """The estimate that says most: the first of the most trusted direction there is."""
+    if run.likelihood is None or not run.likelihood.rows:
+        return None
+    return min(run.likelihood.rows, key=lambda row: _MOST_TRUSTED.index(row.direction))
+
+
+def _plural(noun: str, n: int) -> str:
+    return noun if n == 1 else f"{noun}s"
+
+
+def _labels(run: RunReport) -> dict[int, str]:
+    return {topic.number: topic.label for topic in run.topics.topics}
+
+
+def _sections(run: RunReport) -> list[tuple[str, str]]:
+    """(end of the id, heading) of what the page has of a run, in its order."""
+    there = [
+        ("corpus", "Corpus", True),
+        ("training", "Training", run.training is not None),
+        ("topics", "Topics", True),
+        ("all-topics", "All topics", True),
+        ("active", "Active topics", run.shapes is not None),
+        ("dependencies", "Dependencies between words", run.dependencies is not None),
+        ("documents", "Documents", run.documents is not None),
+        ("likelihood", "Held-out likelihood", run.likelihood is not None),
+        ("provenance", "Provenance", True),
+    ]
+    return [(name, heading) for name, heading, is_there in there if is_there]
+
+
+def _figures_of(figures: Mapping[tuple[int | None, str], str], of: int | None) -> _Figures:
+    return _Figures(
+        (name, Markup(svg))  # noqa: S704 - made by page_svg
+        for (whose, name), svg in figures.items()
+        if whose == of
+    )
+
+
+def _alignments(report: Report, figures: _Figures) -> list[dict[str, Any]]:
+    """Each alignment with its figure and the labels of both runs' topics."""
+    if report.comparison is None:
+        return []
+    labels = {run.name: _labels(run) for run in report.runs}
+    first = 0 if "alignment-0" in figures else 1
+    return [
+        {
+            "alignment": alignment,
+            "figure": figures[f"alignment-{i}"],
+            "first": labels.get(alignment.first, {}),
+            "second": labels.get(alignment.second, {}),
+        }
+        for i, alignment in enumerate(report.comparison.alignments, start=first)
+    ]

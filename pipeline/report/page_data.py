@@ -1,0 +1,209 @@
+"""What the page's script works on, as JSON that stands inside an HTML page and is small."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+import unicodedata
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pipeline.report.sections import (
+        CloudWord,
+        ComparisonSection,
+        DocumentsSection,
+        Report,
+        RunReport,
+        ShownDocument,
+        TopicRow,
+        TopicsSection,
+    )
+
+DIGITS = 7
+"""Of p(word | topic) and p(word): relevance is then right to 10⁻⁶, far below a pixel."""
+PER_MILLE = 1000
+"""Shares that are only shown are whole numbers of these."""
+_DIGITS = string.digits + string.ascii_lowercase
+_UNSAFE = re.compile("[<>&\u2028\u2029]")
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+
+
+def clean(text: str) -> str:
+    r"""The text with its control characters made visible, but for tabs and line ends.
+
+    C0 controls become their pictures (NUL is ␀), separators of lines and paragraphs ␤, and
+    what no text may contain the replacement character. Marks of direction stay: the page isolates
+    every text that is not its own.
+
+    >>> clean("a\0b")
+    'a␀b'
+    """
+    return _INVISIBLE.sub(_picture, text)
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return "\u2424" if code in {0x85, 0x2028, 0x2029} else "\ufffd"
+
+
+def safe_url(url: str) -> str:
+    """The address if it is one of the web that a link may have; else nothing."""
+    if any(unicodedata.category(each) in {"Cc", "Cs", "Zs", "Zl", "Zp"} for each in url):
+        return ""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return url if parts.scheme in {"http", "https"} and parts.netloc else ""
+
+
+def embedded_json(data: object) -> Markup:
+    r"""JSON that no HTML parser can end early or read as anything else.
+
+    `<`, `>`, `&` and the two line separators stand as escapes, which mean the same to JSON.
+
+    >>> embedded_json({"title": "</script>"})
+    Markup('{"title":"\\u003c/script\\u003e"}')
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text))  # noqa: S704
+
+
+def page_data(report: Report) -> dict[str, Any]:
+    """All that the script needs of a report: topics, words to search, documents."""
+    comparison = report.comparison
+    return {
+        "runs": [_run(run) for run in report.runs],
+        "alignments": [] if comparison is None else _alignments(comparison, report.runs),
+    }
+
+
+def _run(run: RunReport) -> dict[str, Any]:
+    return {
+        "name": clean(run.name),
+        **_topics(run.topics),
+        "documents": [] if run.documents is None else _documents(run.documents),
+    }
+
+
+def _topics(section: TopicsSection) -> dict[str, Any]:
+    """Words are a table; topics and clouds have indices into it.
+
+    Words that only clouds have stand behind those that have a share.
+    """
+    words = [clean(each) for each in section.words]
+    at = {word: i for i, word in enumerate(words)}
+    clouds = section.clouds or ((),) * len(section.topics)
+    for word in dict.fromkeys(clean(each.word) for cloud in clouds for each in cloud):
+        if word not in at:
+            at[word] = len(words)
+            words.append(word)
+    return {
+        "words": words,
+        "share": [rounded(p, DIGITS) for p in section.word_share],
+        "topics": [
+            _topic(topic, cloud, at) for topic, cloud in zip(section.topics, clouds, strict=True)
+        ],
+        "searched": front_coded([clean(each) for each in section.searched]),
+        "found": [_shares(found) for found in section.topics_of_word],
+        "nWords": int(section.n_words),
+        "notSearched": int(section.n_not_searched),
+    }
+
+
+def _topic(topic: TopicRow, cloud: Iterable[CloudWord], at: dict[str, int]) -> dict[str, Any]:
+    return {
+        "number": int(topic.number),
+        "prevalence": rounded(topic.prevalence, 4),
+        "label": clean(topic.label),
+        "words": [int(w) for w in topic.words],
+        "probabilities": [rounded(p, DIGITS) for p in topic.probabilities],
+        "typical": [
+            [clean(each.title), safe_url(each.url), rounded(each.share, 3)]
+            for each in topic.typical
+        ],
+        "cloud": [
+            [
+                at[clean(each.word)],
+                *(rounded(value, 4) for value in (each.x, each.y, each.size, each.width)),
+                int(each.is_upright),
+            ]
+            for each in cloud
+        ],
+    }
+
+
+def _documents(section: DocumentsSection) -> list[dict[str, Any]]:
+    return [_document(each) for each in section.documents]
+
+
+def _document(document: ShownDocument) -> dict[str, Any]:
+    return {
+        "title": clean(document.title),
+        "url": safe_url(document.url),
+        "tokens": int(document.tokens),
+        "unknown": int(document.unknown),
+        "topics": _shares(document.topics),
+        "pieces": [clean(each) for each in document.pieces],
+        "wordTopics": [int(k) for k in document.word_topics],
+        "certainty": "".join(str(min(9, int(10 * float(p)))) for p in document.certainty),
+        "isCut": document.is_cut,
+        "isText": document.is_text,
+    }
+
+
+def _alignments(section: ComparisonSection, runs: tuple[RunReport, ...]) -> list[list[int | None]]:
+    """For each alignment the two runs that it is of, as indices; None if a name is none's."""
+    names = [run.name for run in runs]
+    return [
+        [names.index(name) if name in names else None for name in (each.first, each.second)]
+        for each in section.alignments
+    ]
+
+
+def front_coded(words: Iterable[str]) -> list[str]:
+    """Each word less what it begins with as the one before it does, after the length of that.
+
+    The length is a digit to base 36. Words in alphabetical order take half the room like this.
+
+    >>> front_coded(["topic", "topical", "tower"])
+    ['0topic', '5al', '2wer']
+    """
+    found, before = [], ""
+    for word in words:
+        same = 0
+        # Beyond U+FFFF scripts of pages count a character as two.
+        for ours, theirs in zip(word[: len(_DIGITS) - 1], before, strict=False):
+            if ours != theirs or ours > "\uffff":
+                break
+            same += 1
+        found.append(_DIGITS[same] + word[same:])
+        before = word
+    return found
+
+
+def _shares(shares: Iterable[tuple[int, float]]) -> list[int]:
+    """Each as one number: the topic's, then three digits per mille of its share, 999 at most."""
+    return [PER_MILLE * int(k) + min(999, round(PER_MILLE * float(p))) for k, p in shares]
+
+
+def rounded(value: float, digits: int) -> float | int:
+    """The number nearest to it of so many significant digits; a whole number without its `.0`.
+
+    >>> rounded(0.0001234567, 4), rounded(120.0, 4)
+    (0.0001235, 120)
+    """
+    near = float(f"{float(value):.{digits}g}")
+    return int(near) if near.is_integer() else near

@@ -1,0 +1,148 @@
+"""How training went: the looks at validation, which of them was the best, and why it ended."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import CorpusFormatError
+from models import EarlyStopping
+from pipeline.learning import most_passes
+from pipeline.report.sections import Look, TrainingSection
+
+if TYPE_CHECKING:
+    from pipeline.runs import RunDirectory
+    from pipeline.settings import TrainSettings
+
+COMPLETION = "completion of half of each document, given the other half"
+WHOLE = "likelihood of whole documents"
+
+
+def training_section(run: RunDirectory, settings: TrainSettings) -> TrainingSection | None:
+    """The looks of a finished run; None if nothing is known of its training.
+
+    A run that did not look at validation has a section without looks, which says so.
+
+    Raises
+    ------
+    CorpusFormatError
+        If metrics.jsonl is damaged.
+    """
+    lines, provenance = run.metrics(), run.provenance()
+    looks = tuple(_look(line, number, run) for number, line in enumerate(lines, start=1))
+    if not looks and "documents_seen" not in provenance:
+        return None
+    best = provenance.get("best_look")
+    return TrainingSection(
+        looks=looks,
+        best=best if isinstance(best, int) and 0 <= best < len(looks) else None,
+        measure=_measure(settings, lines),
+        ending=_ending(settings, lines, provenance),
+    )
+
+
+def _look(line: Any, number: int, run: RunDirectory) -> Look:
+    """A line of metrics.jsonl; those of streams have no passes, those of old versions no bound."""
+    try:
+        float(line["log_likelihood"])  # by which training was ended
+        return Look(
+            documents=int(line["documents"]),
+            passes=_known(line.get("passes")),
+            seconds=float(line["seconds"]),
+            perplexity=float(line["perplexity"]),
+            perplexity_standard_error=_known(line.get("perplexity_standard_error")),
+            bound_perplexity=_known(line.get("bound_perplexity")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        path = run.path / "metrics.jsonl"
+        raise CorpusFormatError(f"{path}:{number}: not a look at validation: {error!r}") from error
+
+
+def _known(value: Any) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _measure(settings: TrainSettings, lines: list[dict[str, Any]]) -> str:
+    """What perplexity and bound are of."""
+    measure = WHOLE if settings.model == "poisson-mrf" else COMPLETION
+    tokens = [line["bound_tokens"] for line in lines if line.get("bound_tokens")]
+    if not tokens:
+        return measure
+    return f"{measure} (the bound: whole documents, some of these, {tokens[-1]:,} tokens)"
+
+
+def _ending(
+    settings: TrainSettings, lines: list[dict[str, Any]], provenance: dict[str, Any]
+) -> str:
+    """Why training ended, as far as it can be told: by the rule that ended it, tried again."""
+    seconds = provenance.get("seconds", {}).get("training")
+    spent = "" if seconds is None else f" in {_duration(seconds)}"
+    seen = provenance.get("documents_seen")
+    if not lines:
+        why = (
+            "as --early-stopping none asked for"
+            if settings.early_stopping == "none"
+            else "as there were none to look at"
+        )
+        return f"Training was over{spent}, without looks at validation documents, {why}."
+    passes = lines[-1].get("passes")
+    if passes is None or seen != lines[-1]["documents"] or "best_look" not in provenance:
+        # The last is of a version that had other rules.
+        return f"Training was over{spent}; why it ended is not known."
+    made = f"{passes:,.0f} {'pass' if round(passes) == 1 else 'passes'}"
+    made += f" over the training documents{spent}"
+    is_best_last = provenance["best_look"] == len(lines) - 1
+    return _reason(settings, lines, made, is_best_last=is_best_last)
+
+
+def _reason(
+    settings: TrainSettings, lines: list[dict[str, Any]], made: str, *, is_best_last: bool
+) -> str:
+    most, is_stopped = most_passes(settings), _is_stopped(settings, lines)
+    if lines[-1]["passes"] > most - 0.5:
+        ending = f"Training made the most it was to make, {made}"
+        if is_stopped:
+            return f"{ending}; early stopping would have ended it there too."
+        if is_best_last:
+            return (
+                f"{ending}; validation was still improving, so that more (--max-passes) may be "
+                "worth while."
+            )
+        return f"{ending}."
+    if is_stopped:
+        patience = settings.stopping_patience
+        latest = (
+            "the last look was not" if patience == 1 else f"none of the last {patience} looks was"
+        )
+        clock = ", looked at by the clock," if settings.early_stopping == "time" else ""
+        return (
+            f"Early stopping ended training after {made}: {latest}{clock} better than the best "
+            f"before by more than {100 * settings.stopping_tolerance:.3g} % of the log-likelihood."
+        )
+    return (
+        f"Training came to its end by itself after {made}, before the {most:,} that it was to make "
+        "at most."
+    )
+
+
+def _is_stopped(settings: TrainSettings, lines: list[dict[str, Any]]) -> bool:
+    """Whether the rule of early stopping says to stop at the last look.
+
+    Looks of a stream do not count: they neither end training nor compare with later ones.
+    """
+    rule = EarlyStopping(
+        0.0, tolerance=settings.stopping_tolerance, patience=settings.stopping_patience
+    )
+    stops = [
+        rule.record(line["documents"], line["log_likelihood"]) for line in lines if "passes" in line
+    ]
+    return stops[-1]
+
+
+def _duration(seconds: float) -> str:
+    """For people."""
+    if seconds < 120:
+        return f"{seconds:,.1f} seconds"
+    if seconds < 7200:
+        return f"{seconds / 60:,.0f} minutes"
+    return f"{seconds / 3600:,.1f} hours"

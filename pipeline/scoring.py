@@ -1,0 +1,160 @@
+"""Models of any family scored on the same tokens, by the same method."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from corpora import CorpusFormatError
+from evaluation import ZeroProbabilityError, log_likelihood
+from evaluation.log_likelihood import DEFAULT_METHODS, METHODS
+from pipeline.common_words import common_words, counts_of, topics_of
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scipy import sparse
+
+    from evaluation import LikelihoodEstimate
+    from evaluation.estimate import Convention
+    from models import SavedModel, Topics
+    from pipeline.held_out import HeldOut
+    from pipeline.runs import RunDirectory
+    from pipeline.settings import EvaluateSettings
+
+SHARED_METHODS = ("annealed-importance-sampling", "completion", "exact", "best-split")
+"""What families that have other defaults are compared by: the first that all of them have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A model to score."""
+
+    name: str
+    """As it was given."""
+    run: RunDirectory | None
+    model: SavedModel
+
+
+def default_method(models: Sequence[Named]) -> str:
+    """What models are scored by if nothing else is asked for: all by the same.
+
+    Where the defaults of their families differ, it is the first of `SHARED_METHODS` that every
+    family has.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    kinds = {type(each.model.topics) for each in models}
+    defaults = {DEFAULT_METHODS[kind] for kind in kinds}
+    if len(defaults) == 1:
+        return defaults.pop()
+    for method in SHARED_METHODS:
+        if all(method in METHODS[kind] for kind in kinds):
+            return method
+    raise UsageError(
+        "no --method that is chosen by itself is one of all models: "
+        + "; ".join(
+            f"{each.name} has {', '.join(sorted(METHODS[type(each.model.topics)]))}"
+            for each in models
+        )
+    )
+
+
+def scored_words(models: Sequence[Named], documents: HeldOut) -> tuple[str, ...]:
+    """The words that every model knows, in the order of the first.
+
+    Raises
+    ------
+    CorpusFormatError
+        If the documents have none of them.
+    """
+    words = common_words([each.model.vocabulary for each in models])
+    if not set(words) & set(documents.corpus.vocabulary):
+        whose = "the model" if len(models) == 1 else "all models"
+        raise CorpusFormatError(
+            f"{documents.source} has no word in common with {whose}: "
+            f"{_some(documents.corpus.vocabulary)} there, "
+            + "; ".join(f"{_some(each.model.vocabulary)} in {each.name}" for each in models)
+        )
+    return words
+
+
+def score(
+    settings: EvaluateSettings,
+    named: Named,
+    documents: HeldOut,
+    words: tuple[str, ...],
+    n_threads: int,
+) -> LikelihoodEstimate:
+    """How probable the documents are by `settings.method`, of their tokens of `words`.
+
+    Columns of `words` come first for every model, so that random halves are the same.
+
+    Raises
+    ------
+    ZeroProbabilityError
+        If a document is impossible under the model, and the settings have no smoothing.
+    """
+    topics = topics_of(named.model, words, settings.convention)
+    counts = counts_of(documents.corpus, words, topics.n_words)
+    if not settings.smoothing:
+        check_possible(named.name, topics, counts, words)
+    return log_likelihood(
+        topics,
+        counts,
+        settings.method,
+        n_samples=settings.samples,
+        target_standard_error=settings.target_se,
+        smoothing=settings.smoothing,
+        convention=cast("Convention", settings.convention),
+        max_memory=int(settings.max_memory * 2**30),
+        random_state=settings.seed,
+        n_jobs=n_threads,
+    )
+
+
+def check_possible(
+    name: str, topics: Topics, counts: sparse.csr_array, words: tuple[str, ...]
+) -> None:
+    """Here, where words have names and smoothing is an option.
+
+    Raises
+    ------
+    ZeroProbabilityError
+        If some word of `counts` (D, V) has no topic.
+    """
+    used = np.unique(counts.indices)
+    impossible = used[topics.word_topic[used].max(axis=1) == 0]
+    if len(impossible):
+        raise ZeroProbabilityError(
+            f"{name}: no topic has {_some([words[w] for w in impossible])}, of "
+            f"{len(impossible):,} such words in the documents, so that log p would be -infinity: "
+            "score with --smoothing, such as --smoothing 1e-6"
+        )
+
+
+def probability_of_words(
+    model: SavedModel, words: Sequence[str], convention: Convention = "sequence"
+) -> float:
+    """The share of its probability that a model gives to `words`; the rest is at its cost."""
+    if convention == "bag-and-length":  # the other words are integrated over
+        return 1.0
+    is_scored = np.isin(np.array(model.vocabulary), np.array(words))
+    return min(1.0, float(model.topics.word_share[is_scored].sum()))
+
+
+def or_none(value: float) -> float | None:
+    """JSON has neither NaN nor infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _some(words: Sequence[str]) -> str:
+    """The first few, for a message."""
+    return ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")

@@ -1,0 +1,75 @@
+"""The page of one `allocate`."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.pipeline.support import call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLE = "sort,<script>alert(1)</script>,b\nx,6,0\ny,5,1\n'z' & z,0,7\n"
+
+
+@pytest.fixture(scope="module")
+def allocated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("allocated")
+    (directory / "table.csv").write_text(TABLE)
+    outcome = call(
+        *("allocate", "table.csv", "--layout", "matrix", "--ranks", "1:2", "--method", "exact"),
+        *("--threads", 1, "--repeats", 2),
+        cwd=directory,
+    )
+    assert outcome.code == 0, outcome.err
+    return directory
+
+
+class Elements(HTMLParser):
+    """Tags and texts of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_has_evidence_factors_and_pictures(allocated: Path) -> None:
+    outcome = call("report", "allocate/table", "--json", cwd=allocated)
+    assert outcome.code == 0, outcome.err
+    page = allocated / outcome.result["page"]
+    assert page == allocated / "allocate/table/report.html"
+    found = Elements(page.read_text("utf-8"))
+    result = json.loads((allocated / "allocate/table/allocation.json").read_text())
+    for row in result["rows"]:
+        assert f"{row['log_marginal']:.2f}".replace("-", "\u2212") in found.text
+    assert result["recommendation"] in found.text
+    assert found.tags.count("svg") == sum(name.endswith(".svg") for name in result["files"])
+    assert found.tags.count("script") == 1  # the page's own
+    assert "<script>alert(1)</script>" in found.text  # as text
+
+
+def test_other_runs_do_not_go_with_it(allocated: Path) -> None:
+    outcome = call("report", "allocate/table", "other", cwd=allocated)
+    assert outcome.code == 2
+    assert "a page of its own" in outcome.error
+
+
+def test_a_damaged_result_is_bad_data(allocated: Path) -> None:
+    path = allocated / "damaged"
+    path.mkdir()
+    (path / "allocation.json").write_text('{"rows": []}')
+    outcome = call("report", "damaged", cwd=allocated)
+    assert outcome.code == 3
+    assert "damaged/allocation.json: not a result of `allocate`" in outcome.error

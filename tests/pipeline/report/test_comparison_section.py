@@ -1,0 +1,286 @@
+"""Runs on the same documents: figures as `evaluate` has them, intervals, alignment, refusals."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from corpora import Corpus, split
+from models import LDATopics
+from pipeline.commands.evaluate import evaluate
+from pipeline.report import score_cache
+from pipeline.report.comparison_section import comparison_section
+from pipeline.settings import EvaluateSettings
+from tests.pipeline.report.made_up_runs import (
+    WORDS,
+    as_gamma_poisson,
+    as_poisson_mrf,
+    blurred,
+    made_up_corpus,
+    made_up_run,
+    true_topics,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.report.run_report import OpenRun
+    from pipeline.report.sections import ComparisonSection
+
+
+def compared(*runs: OpenRun, **more: Any) -> ComparisonSection:
+    return comparison_section(runs, **{"n_threads": 1, **more})
+
+
+def good_and_bad(directory: Path, blur: float = 0.3) -> tuple[OpenRun, OpenRun]:
+    """What the documents are drawn from, and something worse; in the wrong order."""
+    bad = made_up_run(directory, "bad", blurred(true_topics(), blur))
+    return bad, made_up_run(directory, "good", true_topics())
+
+
+@pytest.mark.parametrize("method", [None, "variational-bound", "left-to-right-sequential"])
+def test_figures_are_those_of_evaluate(tmp_path: Path, method: str | None) -> None:
+    runs = good_and_bad(tmp_path)
+    section = compared(*runs, method=method, seed=2)
+    settings = EvaluateSettings(method=method, seed=2, runs=str(tmp_path / "runs"), threads=1)
+    expected = evaluate(settings, ["bad", "good"])
+    assert section.method == expected["method"] == (method or "completion")
+    for name in ("direction", "articles", "documents", "tokens"):
+        assert getattr(section, name) == expected[name]
+    assert [row.model for row in section.rows] == ["good", "bad"]
+    of_model = {row["model"]: row for row in expected["models"]}
+    for row in section.rows:
+        theirs = of_model[row.model]
+        assert row.perplexity == theirs["perplexity"]
+        assert row.perplexity_standard_error == theirs["perplexity_standard_error"]
+        assert row.nats_per_word == theirs["nats_per_word"]
+        sampling = theirs["nats_per_word_monte_carlo_standard_error"]
+        assert row.monte_carlo_standard_error == sampling
+    best, other = section.rows
+    assert (best.difference, best.low, best.high, best.probability_worse) == (None,) * 4
+    (difference,) = expected["differences"]
+    assert other.difference == difference["nats_per_word"]
+    n = section.articles - 1
+    half = stats.t.ppf(0.975, n) * difference["standard_error"]
+    assert (other.low, other.high) == pytest.approx(
+        (difference["nats_per_word"] - half, difference["nats_per_word"] + half)
+    )
+    assert other.probability_worse == pytest.approx(stats.t.cdf(difference["z"], n))
+
+
+def test_the_better_model_is_told(tmp_path: Path) -> None:
+    section = compared(*good_and_bad(tmp_path))
+    ratio = f"{np.exp(section.rows[1].difference or 0):.3f}"
+    assert section.reading.startswith(
+        f"Of the two runs, good gives the same {section.articles} articles the highest "
+        f"probability. Each word is on average {ratio} times as probable as under bad ("
+    )
+    assert section.rows[1].low is not None
+    assert section.rows[1].low > 0
+    assert section.reading.endswith("half of each document is predicted from the other half.")
+
+
+def test_a_difference_that_may_be_chance(tmp_path: Path) -> None:
+    runs = good_and_bad(tmp_path, 1e-4)
+    section = compared(*runs)
+    low, high = section.rows[1].low, section.rows[1].high
+    assert low is not None
+    assert high is not None
+    assert low < 0 < high
+    assert "may be chance: the difference is" in section.reading
+    assert "times as probable" not in section.reading
+
+
+def test_the_same_model_twice(tmp_path: Path) -> None:
+    runs = [made_up_run(tmp_path, name, true_topics()) for name in ("a", "b")]
+    section = compared(*runs)
+    row = section.rows[1]
+    assert [each.model for each in section.rows] == ["a", "b"]
+    assert (row.difference, row.low, row.high, row.probability_worse) == (0.0, 0.0, 0.0, 0.5)
+    assert "may be chance" in section.reading
+    (alignment,) = section.alignments
+    assert [(pair.first, pair.second, pair.distance) for pair in alignment.pairs] == [
+        (k, k, 0.0) for k in range(3)
+    ]
+    assert all(len(pair.shared_words) == 20 for pair in alignment.pairs)
+
+
+def test_more_than_two(tmp_path: Path) -> None:
+    bad, good = good_and_bad(tmp_path)
+    runs = [bad, good]
+    runs += [
+        made_up_run(tmp_path, f"m{i}", blurred(true_topics(), b)) for i, b in [(1, 0.5), (2, 1e-5)]
+    ]
+    section = compared(*runs, method="variational-bound")
+    names = [row.model for row in section.rows]
+    assert names[2:] == ["bad", "m1"]
+    assert section.reading.startswith(f"Of the 4 runs, {names[0]} gives")
+    assert "as probable as under bad (" in section.reading
+    assert "; it is further ahead of m1." in section.reading
+    assert f"better than {names[1]} may be chance" in section.reading
+    assert "What is compared are bounds" in section.reading
+    assert [(each.first, each.second) for each in section.alignments] == [
+        ("bad", "good"),
+        ("bad", "m1"),
+        ("bad", "m2"),
+    ]
+
+
+def test_no_run_has_learned_from_the_documents(tmp_path: Path) -> None:
+    first = made_up_run(tmp_path, "first", true_topics())
+    second = made_up_run(tmp_path, "second", true_topics(), test=0.1)
+    parts = split(first.corpus, 0.1, 0.3)
+    unseen = set(parts.test.doc_ids) & set(split(first.corpus, 0.1, 0.1).test.doc_ids)
+    section = compared(first, second)
+    assert 0 < section.documents == len(unseen) < parts.test.n_docs
+    other = made_up_run(tmp_path, "other", true_topics())
+    assert compared(first, other).documents == parts.test.n_docs
+
+
+def test_at_most_so_many_documents(tmp_path: Path) -> None:
+    runs = good_and_bad(tmp_path)
+    section = compared(*runs, most_documents=9)
+    assert section.documents == section.articles == 9
+    assert section.tokens == 9 * 30
+    assert "one article cannot tell" in compared(*runs, most_documents=1).reading
+
+
+def test_families_and_vocabularies_may_differ(tmp_path: Path) -> None:
+    lda = made_up_run(tmp_path, "lda", true_topics())
+    # The same model over the words in another order, with one more that is no other's.
+    order = np.random.default_rng(0).permutation(len(WORDS))
+    wider = np.hstack([0.9 * true_topics().topic_word[:, order], np.full((3, 1), 0.1)])
+    words = (*(WORDS[w] for w in order), "other")
+    corpus = made_up_corpus()
+    wide = made_up_run(
+        *(tmp_path, "wide", as_gamma_poisson(LDATopics(wider, true_topics().alpha))),
+        Corpus(
+            np.hstack([corpus.counts.toarray()[:, order], np.zeros((120, 1), int)]),
+            words,
+            corpus.doc_ids,
+        ),
+        words,
+    )
+    section = compared(lda, wide, method="variational-bound")
+    first, second = section.rows
+    assert first.model == "lda"
+    # By as much as 10 % of the probability goes to a word that is not scored, and a bound is off.
+    assert second.difference == pytest.approx(-np.log(0.9), abs=0.05)
+    assert "10 % of that of wide" in section.reading
+    assert "% of that of lda" not in section.reading
+    (alignment,) = section.alignments
+    assert alignment.mean_distance == pytest.approx(0.0, abs=1e-6)
+    assert all(pair.first == pair.second for pair in alignment.pairs)
+
+
+def test_poisson_mrfs_without_dependencies_are_lda(tmp_path: Path) -> None:
+    lda = made_up_run(tmp_path, "lda", true_topics())
+    mrf = made_up_run(tmp_path, "mrf", as_poisson_mrf(true_topics()))
+    section = compared(lda, mrf, most_documents=10)
+    assert section.method == "annealed-importance-sampling"  # which both have
+    first, second = section.rows
+    assert {first.model, second.model} == {"lda", "mrf"}
+    assert first.monte_carlo_standard_error is not None
+    assert second.monte_carlo_standard_error is not None
+    error = np.hypot(first.monte_carlo_standard_error, second.monte_carlo_standard_error)
+    assert second.difference is not None
+    assert second.difference < 4 * error < 0.05
+    assert "Partition functions of Poisson MRFs are estimates" in section.reading
+
+
+def test_topics_without_a_partner(tmp_path: Path) -> None:
+    three = made_up_run(tmp_path, "three", true_topics())
+    two = made_up_run(
+        tmp_path, "two", LDATopics(true_topics().topic_word[[2, 0]], true_topics().alpha[:2])
+    )
+    (alignment,) = compared(three, two).alignments
+    found = [(pair.first, pair.second, pair.distance) for pair in alignment.pairs]
+    assert found == [(0, 1, 0.0), (2, 0, 0.0), (1, None, None)]
+    (alignment,) = compared(two, three).alignments
+    found = [(pair.first, pair.second, pair.distance) for pair in alignment.pairs]
+    assert found == [(0, 2, 0.0), (1, 0, 0.0), (None, 1, None)]
+
+
+def test_impossible_words_are_smoothed_for_all(tmp_path: Path) -> None:
+    words = true_topics().topic_word.copy()
+    words[:, true_topics().word_share.argmax()] = 0.0
+    holes = LDATopics(words / words.sum(axis=1, keepdims=True), true_topics().alpha)
+    runs = [made_up_run(tmp_path, "holes", holes), made_up_run(tmp_path, "good", true_topics())]
+    section = compared(*runs)
+    assert [row.model for row in section.rows] == ["good", "holes"]
+    assert np.isfinite([row.perplexity for row in section.rows]).all()
+    assert "A share of 1e-06 of each topic was spread over all words" in section.reading
+    assert section.rows[1].low is not None
+    assert section.rows[1].low > 0
+
+
+def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    runs = [made_up_run(tmp_path / where, "x", true_topics()) for where in ("here", "there")]
+    section = compared(*runs)
+    assert {row.model for row in section.rows} == {str(each.run.path) for each in runs}
+
+
+def test_a_second_report_computes_nothing(tmp_path: Path) -> None:
+    runs = good_and_bad(tmp_path)
+    first = compared(*runs)
+    with mock.patch.object(score_cache, "score", side_effect=ArithmeticError):
+        assert compared(*runs) == first
+        with pytest.raises(ArithmeticError):
+            compared(*runs, seed=1)
+
+
+def test_threads_change_nothing(tmp_path: Path) -> None:
+    runs = [good_and_bad(tmp_path / name) for name in ("a", "b")]
+    one, two = (compared(*each, n_threads=n) for each, n in zip(runs, (1, 2), strict=True))
+    assert one.rows == two.rows
+
+
+@pytest.mark.parametrize("why", ["no words", "not asked", "no documents", "no method"])
+def test_what_cannot_be_compared_has_a_reason(tmp_path: Path, why: str) -> None:
+    first = made_up_run(tmp_path, "first", true_topics())
+    second, most, reason = made_up_run(tmp_path, "second", true_topics()), 200, "not asked for"
+    if why == "no words":
+        words = tuple(f"<b>{word}" for word in WORDS)
+        corpus = made_up_corpus()
+        theirs = Corpus(corpus.counts, words, corpus.doc_ids)
+        second = made_up_run(tmp_path, "others", true_topics(), theirs, words)
+        reason = "no word in common with all models"
+    elif why == "no documents":
+        second = made_up_run(tmp_path, "none", true_topics(), test=0.0)
+        reason = "has no document that the others have not learned from"
+    elif why == "no method":
+        reason = "no --method that is chosen by itself"
+    else:
+        most = 0
+    methods = {LDATopics: "x"} if why == "no method" else {}
+    with mock.patch.dict("pipeline.scoring.DEFAULT_METHODS", methods):
+        if why == "no method":
+            second = made_up_run(tmp_path, "gp", as_gamma_poisson(true_topics()))
+            with mock.patch("pipeline.scoring.SHARED_METHODS", ()):
+                section = compared(first, second, most_documents=most)
+        else:
+            section = compared(first, second, most_documents=most)
+    assert section.rows == ()
+    assert re.match(r"The likelihoods of these runs are not compared: .*\.$", section.reading)
+    assert reason in section.reading
+    assert len(section.alignments) == (why != "no words")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"method": "best-split"}, "method must be one of .* for bad, found 'best-split'"),
+        ({"most_documents": -1}, "most_documents must be at least 0, found -1"),
+    ],
+)
+def test_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
+    runs = good_and_bad(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        compared(*runs, **wrong)
+    with pytest.raises(ValueError, match="runs must be two or more to compare, found 1"):
+        compared(runs[0])

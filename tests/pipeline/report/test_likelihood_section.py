@@ -1,0 +1,410 @@
+"""Held-out likelihood by estimator: which documents, which figures, what is said of them, cache."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from corpora import Corpus, split
+from evaluation import log_likelihood
+from evaluation.log_likelihood import METHODS
+from models import LDATopics
+from pipeline.report import score_cache
+from pipeline.report.estimator_words import MEANINGS, PREFERRED, meaning_of, scored_by
+from pipeline.report.intervals import half_width, probability_positive
+from pipeline.report.likelihood_section import SHOWN_METHODS, likelihood_section
+from pipeline.report.score_cache import ScoreCache, model_hash
+from tests.pipeline.report.made_up_runs import (
+    WORDS,
+    as_gamma_poisson,
+    as_poisson_mrf,
+    blurred,
+    made_up_corpus,
+    made_up_run,
+    true_topics,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pipeline.report.run_report import OpenRun
+    from pipeline.report.sections import LikelihoodSection
+
+QUICK = ("left-to-right-sequential", "variational-bound", "completion")
+
+
+def section_of(
+    opened: OpenRun, methods: Sequence[str] | None = QUICK, **more: Any
+) -> LikelihoodSection:
+    section = likelihood_section(
+        *(opened.run, opened.model, opened.corpus, opened.settings),
+        **{"methods": methods, "n_threads": 1, **more},
+    )
+    assert section is not None
+    return section
+
+
+def held_out_of(opened: OpenRun) -> Corpus:
+    return split(opened.corpus, opened.settings.validation, opened.settings.test).test
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def test_figures_are_those_of_the_estimators_on_the_test_part(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    test = held_out_of(opened)
+    assert 0 < test.n_docs < opened.corpus.n_docs
+    section = section_of(opened, seed=3)
+    assert (section.articles, section.documents) == (test.n_docs, test.n_docs)
+    assert section.of_documents == test.n_docs
+    assert section.tokens == 30 * test.n_docs
+    assert section.unknown_share == pytest.approx(0.25)  # 10 of 40
+    assert [row.method for row in section.rows] == list(QUICK)
+    for row in section.rows:
+        expected = log_likelihood(opened.model.topics, test.counts, row.method, random_state=3)
+        assert row.perplexity == expected.perplexity
+        assert row.nats_per_word == expected.nats_per_word
+        assert row.direction == expected.direction
+        assert row.unsure_documents == expected.is_unsure.sum()
+        error = expected.monte_carlo_standard_error / expected.total_tokens
+        assert row.monte_carlo_standard_error == error
+        assert row.nats_per_word_standard_error == expected.nats_per_word_standard_error
+        assert row.perplexity_standard_error == expected.perplexity_standard_error
+        assert row.seconds > 0
+
+
+def test_errors_are_over_articles(tmp_path: Path) -> None:
+    corpus = made_up_corpus(40, n_sections=6)
+    opened = made_up_run(tmp_path, "a", true_topics(), corpus, documents="section")
+    section = section_of(opened, ["variational-bound"])
+    test = held_out_of(opened)
+    assert section.documents == test.n_docs == 6 * section.articles
+    estimate = log_likelihood(true_topics(), test.counts, "variational-bound")
+    articles = [document.partition("#")[0] for document in test.doc_ids]
+    by_article = estimate.by_group(articles).nats_per_word_standard_error
+    (row,) = section.rows
+    assert row.nats_per_word_standard_error == by_article
+    # Sections of an article are alike here: over sections the error would be too small.
+    assert by_article > 1.2 * estimate.nats_per_word_standard_error
+
+
+def test_at_most_so_many_documents_evenly_spaced(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    test = held_out_of(opened)
+    section = section_of(opened, ["variational-bound"], most_documents=7)
+    assert (section.documents, section.of_documents) == (7, test.n_docs)
+    rows = np.arange(7) * test.n_docs // 7
+    expected = log_likelihood(true_topics(), test.counts[rows], "variational-bound")
+    assert section.rows[0].perplexity == expected.perplexity
+
+
+def test_documents_without_tokens_are_passed_over(tmp_path: Path) -> None:
+    corpus = made_up_corpus()
+    counts = corpus.counts.toarray()
+    counts[::2] = 0
+    opened = made_up_run(tmp_path, "a", true_topics(), replace(corpus, counts=counts))
+    test = held_out_of(opened)
+    n_with_tokens = int((test.counts.sum(axis=1) > 0).sum())
+    section = section_of(opened, ["variational-bound"])
+    assert 0 < section.documents == n_with_tokens < test.n_docs == section.of_documents
+
+
+def test_every_family_has_its_estimators(tmp_path: Path) -> None:
+    for number, topics in enumerate((true_topics(), as_gamma_poisson(true_topics()))):
+        opened = made_up_run(tmp_path, f"run{number}", topics)
+        section = section_of(opened, None, most_documents=5, n_samples=20)
+        assert tuple(row.method for row in section.rows) == SHOWN_METHODS[type(topics)]
+        bound, sampled = (
+            next(row for row in section.rows if row.method == method)
+            for method in ("variational-bound", "left-to-right-sequential")
+        )
+        assert bound.perplexity > sampled.perplexity
+        # Tokens in order for both, so that a word's perplexity is at most about that of chance.
+        assert 5 < sampled.perplexity < 1.2 * len(WORDS)
+
+
+def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", as_poisson_mrf(true_topics()))
+    section = section_of(opened, None, most_documents=5, n_samples=5)
+    annealed, split_up = section.rows
+    assert annealed.direction == "unbiased"
+    assert "partition functions" in annealed.meaning
+    assert split_up.meaning.startswith("Not a perplexity")
+    assert "annealed-importance-sampling; 95 % interval" in section.reading
+    assert section.reading.endswith("estimates, whose error is not in it.")
+
+
+def test_a_seed_fixes_it_whatever_the_threads(tmp_path: Path) -> None:
+    found = []
+    for run, n_threads, seed in (("a", 1, 0), ("b", 2, 0), ("c", 1, 1)):
+        opened = made_up_run(tmp_path, run, true_topics())
+        section = section_of(opened, QUICK[:1], most_documents=6, n_threads=n_threads, seed=seed)
+        found.append(section.rows[0].nats_per_word)
+    assert found[0] == found[1] != found[2]
+
+
+def test_words_without_a_topic_are_smoothed(tmp_path: Path) -> None:
+    words = true_topics().topic_word.copy()
+    words[:, 3] = 0.0
+    topics = LDATopics(words / words.sum(axis=1, keepdims=True), true_topics().alpha)
+    opened = made_up_run(tmp_path, "a", topics)
+    assert held_out_of(opened).counts[:, [3]].sum() > 0
+    section = section_of(opened)
+    assert all(math.isfinite(row.perplexity) for row in section.rows)
+    assert "A share of 1e-06 of each topic was spread over all words" in section.reading
+    assert "spread" not in section_of(made_up_run(tmp_path, "b", true_topics())).reading
+
+
+@pytest.mark.parametrize("nothing", ["no test part", "no words"])
+def test_nothing_to_score(tmp_path: Path, nothing: str, caplog: pytest.LogCaptureFixture) -> None:
+    corpus, test = made_up_corpus(), 0.3
+    if nothing == "no words":
+        corpus = replace(corpus, counts=np.zeros((corpus.n_docs, corpus.n_words), dtype=np.int32))
+    else:
+        test = 0.0
+    opened = made_up_run(tmp_path, "a", true_topics(), corpus, test=test)
+    with caplog.at_level(logging.INFO, "pipeline.report.likelihood_section"):
+        found = likelihood_section(
+            opened.run, opened.model, opened.corpus, opened.settings, n_threads=1
+        )
+    assert found is None
+    reason = "no test part" if nothing == "no test part" else "has a word of the vocabulary"
+    assert reason in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"most_documents": 0}, "most_documents must be at least 1, found 0"),
+        ({"methods": ["best-split"]}, "methods must be some of .* for LDATopics, found best-split"),
+        ({"methods": []}, "found none"),
+    ],
+)
+def test_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    with pytest.raises(ValueError, match=message):
+        section_of(opened, **wrong)
+
+
+# --- what is said of them -------------------------------------------------------------------------
+
+
+def test_every_estimator_has_a_meaning() -> None:
+    methods = {method for of_kind in METHODS.values() for method in of_kind}
+    assert set(MEANINGS) == set(PREFERRED) == methods
+    assert all(set(shown) <= set(METHODS[kind]) for kind, shown in SHOWN_METHODS.items())
+    for method in methods:
+        meaning = meaning_of(method, is_poisson_mrf=False)
+        assert meaning.endswith(".")
+        is_half = method == "completion"
+        assert scored_by(method).startswith("second half" if is_half else "whole documents")
+        if method in {"completion", "harmonic-mean", "best-split"}:
+            assert re.search(r"^Not a perplexity|not a perplexity|^Not the perplexity", meaning)
+    assert "partition functions" in meaning_of("exact", is_poisson_mrf=True)
+    assert "upper bound" in MEANINGS["variational-bound"]
+
+
+def test_the_reading_is_of_the_best_estimator(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    section = section_of(opened, ("completion", "harmonic-mean", "left-to-right-sequential"))
+    row = section.rows[-1]
+    shown = f"{row.perplexity:.1f}"
+    assert section.reading.startswith(
+        "On average the model gives each word of an unseen article the probability "
+        f"1/{shown}, as if it had to choose among {shown} equally likely words "
+        "(left-to-right-sequential; 95 % interval "
+    )
+    low, high = (
+        float(x) for x in re.findall(r"interval ([\d.]+) to ([\d.]+)\)", section.reading)[0]
+    )
+    assert row.nats_per_word_standard_error is not None
+    half = stats.t.ppf(0.975, section.articles - 1) * row.nats_per_word_standard_error
+    assert (low, high) == pytest.approx(row.perplexity * np.exp([-half, half]), abs=0.051)
+    assert "is negligible" in section.reading
+
+
+def test_readings_say_what_is_biased(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    half = section_of(opened, ["completion"]).reading
+    assert half.startswith("Once it has seen half of an article that is new to it, the model gives")
+    assert "That is not the perplexity of whole articles" in half
+    bound = section_of(opened, ["variational-bound"]).reading
+    assert "at least the probability" in bound
+    assert "no more than" in bound
+    assert "Nothing is sampled." in bound
+    assert section_of(opened, ["harmonic-mean"]).reading == (
+        "None of these figures is a perplexity to quote: harmonic-mean is shown alone."
+    )
+    biased = section_of(opened, ["left-to-right-particle"], most_documents=4, n_samples=5).reading
+    assert "by an estimate that is biased" in biased
+
+
+def test_a_large_monte_carlo_error_is_not_called_negligible(tmp_path: Path) -> None:
+    corpus = made_up_corpus(30)  # of articles that are all alike, so that they differ by little
+    counts = np.tile(corpus.counts[[0]].toarray(), (30, 1))
+    opened = made_up_run(tmp_path, "a", true_topics(), replace(corpus, counts=counts))
+    reading = section_of(opened, ["mean-field-is-1"], n_samples=2).reading
+    assert "negligible" not in reading
+    assert "more samples would make it narrower" in reading
+
+
+def test_one_article_has_no_interval(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    section = section_of(opened, ["left-to-right-sequential"], most_documents=1)
+    assert section.rows[0].nats_per_word_standard_error is None
+    assert "one article gives no interval" in section.reading
+    assert "nan" not in section.reading
+
+
+def test_intervals_are_those_of_student() -> None:
+    for n in (2, 5, 30):
+        assert half_width(0.2, n) == pytest.approx(0.2 * stats.t.ppf(0.975, n - 1))
+        assert probability_positive(0.3, 0.2, n) == pytest.approx(stats.t.cdf(1.5, n - 1))
+    assert half_width(0.2, 1) is half_width(math.nan, 9) is None
+    assert probability_positive(1.0, math.nan, 9) is None
+    assert [probability_positive(x, 0.0, 9) for x in (-1.0, 0.0, 1.0)] == [0.0, 0.5, 1.0]
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    # Of means of 5 normal numbers. Standard error of the share of 4,000: 0.0034; the normal
+    # distribution's 1.96 holds 87.8 %.
+    sample = np.random.default_rng(0).normal(size=(4000, 5))
+    errors = sample.std(axis=1, ddof=1) / math.sqrt(5)
+    t_ratio = np.abs(sample.mean(axis=1)) / errors
+    half = half_width(1.0, 5)
+    assert half is not None
+    assert abs((t_ratio < half).mean() - 0.95) < 4 * 0.0034
+    assert abs((t_ratio < 1.96).mean() - 0.95) > 4 * 0.0034
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+def is_kept(opened: OpenRun, methods: Sequence[str] = QUICK, **more: Any) -> bool:
+    """Whether nothing is computed."""
+    with mock.patch.object(score_cache, "score", side_effect=ArithmeticError):
+        try:
+            section_of(opened, methods, **more)
+        except ArithmeticError:
+            return False
+    return True
+
+
+def test_a_second_report_computes_nothing(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    assert not is_kept(opened)
+    first = section_of(opened)
+    assert is_kept(opened)
+    assert section_of(opened) == first  # seconds are those of the first time
+    assert is_kept(opened, QUICK[:1])
+    assert json.loads((opened.run.path / "report/scores.json").read_text())["version"] == 1
+
+
+def test_what_a_score_depends_on(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    method = QUICK[:1]
+    section_of(opened, method)
+    assert is_kept(opened, method)
+    assert not is_kept(opened, QUICK[1:2])
+    for other in ({"seed": 1}, {"n_samples": 7}, {"most_documents": 5}):
+        assert not is_kept(opened, method, **other)
+    changed = replace(opened.model, topics=blurred(true_topics(), 1e-9))
+    assert not is_kept(replace(opened, model=changed), method)
+    corpus = made_up_corpus(seed=1)
+    assert not is_kept(replace(opened, corpus=corpus), method)
+    with mock.patch.object(score_cache, "software_version", return_value="99"):
+        assert not is_kept(opened, method)
+    assert is_kept(opened, method)
+
+
+def test_the_hash_of_a_model_is_of_all_that_it_is(tmp_path: Path) -> None:
+    model = made_up_run(tmp_path, "a", true_topics()).model
+    others = [
+        replace(model, topics=blurred(true_topics(), 1e-9)),
+        replace(model, topics=replace(true_topics(), alpha=true_topics().alpha + 1e-9)),
+        replace(model, topics=as_gamma_poisson(true_topics())),
+        replace(model, vocabulary=WORDS[::-1]),
+    ]
+    assert len({model_hash(each) for each in (model, *others)}) == 5
+    assert model_hash(replace(model, header={"seed": 9})) == model_hash(model)
+
+
+def damaged(text: str) -> list[bytes]:
+    scores = json.loads(text)
+    (key,) = scores["scores"]
+    entry = scores["scores"][key]
+
+    def with_entry(value: Any) -> bytes:
+        return json.dumps({**scores, "scores": {key: value}}).encode()
+
+    changed = {**entry, "log_likelihood": [x - 1 for x in entry["log_likelihood"]]}
+    return [
+        *(b"", b"{", b"\xff\x00", b"[]", b"null", b"3", b"[" * 100_000),
+        *(b'{"format": "other", "version": 1, "scores": {}}', text.encode()[: len(text) // 2]),
+        *(
+            json.dumps({**scores, "version": 2}).encode(),
+            json.dumps({**scores, "scores": 3}).encode(),
+        ),
+        *(with_entry(x) for x in (None, [], "x", {}, changed, {**entry, "n_tokens": [10**400]})),
+    ]
+
+
+def test_damaged_or_foreign_scores_are_computed_again(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    method = ["variational-bound"]
+    first = section_of(opened, method)
+    path = opened.run.path / "report/scores.json"
+    for content in damaged(path.read_text()):
+        path.write_bytes(content)
+        assert not is_kept(opened, method), content[:60]
+        again = section_of(opened, method)
+        same = [
+            getattr(each.rows[0], field.name) == getattr(first.rows[0], field.name)
+            for each in [again]
+            for field in fields(each.rows[0])
+            if field.name != "seconds"
+        ]
+        assert all(same)
+        assert is_kept(opened, method)
+
+
+def test_a_directory_that_takes_no_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    (opened.run.path / "report").write_text("in the way")
+    assert section_of(opened, ["variational-bound"]).rows
+    assert "scores are not kept for the next report" in caplog.text
+
+
+def test_only_the_latest_are_kept(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    with mock.patch.object(score_cache, "MOST_KEPT", 3):
+        for number in range(2, 7):
+            section_of(opened, ["variational-bound"], most_documents=number)
+    kept = [is_kept(opened, ["variational-bound"], most_documents=n) for n in range(2, 7)]
+    assert kept == [False, False, True, True, True]
+    assert [each.name for each in (opened.run.path / "report").iterdir()] == ["scores.json"]
+    assert ScoreCache(opened.run).path.stat().st_size < 20_000
+
+
+def test_warnings_of_estimators_are_left_to_the_page(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = made_up_corpus(20)
+    counts = 40 * corpus.counts.toarray()
+    topics = LDATopics(np.tile(true_topics().topic_word, (4, 1)), np.full(12, 0.05))
+    opened = made_up_run(tmp_path, "a", topics, replace(corpus, counts=counts))
+    section = section_of(opened, ["mean-field-is-2"], n_samples=8)
+    assert section.rows[0].unsure_documents > 0
+    assert f"{section.rows[0].unsure_documents} documents are hard to sample" in section.reading
+    assert "effective sample size" not in caplog.text
