@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipeline.picture_style import HEAT_MAP, INK, LINES, line_look, look
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     Draw = Callable[[Any], None]
 
-MARKERS = "osv^Dx"
 MOST_LABELS = 40
 """Of an axis that are written out; of longer axes as many of the most probable values are shown."""
 MOST_TABLES = 12
@@ -64,18 +65,17 @@ def _evidence(rows: Sequence[Mapping[str, Any]], what: str) -> Draw:
 def _lines(axes: Any, rows: Sequence[Mapping[str, Any]], value: str, error: str) -> None:
     for n, graph in enumerate(dict.fromkeys(row["graph"] for row in rows)):
         of = [row for row in rows if row["graph"] == graph and row[value] is not None]
-        colour = f"C{n}"
         if of and of[0]["rank"] is None:
-            axes.axhline(of[0][value], color=colour, linestyle="--", label=graph)
+            line = {"color": look(n)["color"], "linestyle": LINES[1 + n % 3]}
+            axes.axhline(of[0][value], label=graph, **line)
             continue
         axes.errorbar(
             [row["rank"] for row in of],
             [row[value] for row in of],
             yerr=[row[error] or 0.0 for row in of],
-            marker=MARKERS[n % len(MARKERS)],
-            color=colour,
             capsize=3,
             label=graph,
+            **look(n),
         )
 
 
@@ -93,10 +93,12 @@ def _particles(rows: Sequence[Mapping[str, Any]], scores: Sequence[Score], best:
                 continue
             name = row["graph"] if row["rank"] is None else f"{row['graph']}, {row['rank']}"
             style = (
-                {"color": "black", "linewidth": 1.5, "zorder": 3, "label": f"{name} (the best)"}
+                {"color": INK, "linewidth": 1.5, "zorder": 3, "label": f"{name} (the best)"}
                 if n == best
-                else {"linewidth": 0.6, "alpha": 0.7, "label": name if len(rows) <= 20 else None}
+                else line_look(n)
+                | {"linewidth": 0.8, "alpha": 0.8, "label": name if len(rows) <= 20 else None}
             )
+            style["marker"] = ""
             upper.plot(path.tokens, path.effective_sample_size.mean(axis=0), **style)
             lower.plot(path.tokens, path.n_ancestors.mean(axis=0), **style)
         upper.set_ylabel("effective particles")
@@ -137,7 +139,7 @@ def _heat_map(axes: Any, factors: Factors, name: str) -> None:
     above = _most(len(table), factors, name, axis=1)
     rows = [labels[family[0]][row] for row in above] if len(family) == 2 else []
     table = table[above]
-    image = axes.imshow(table[:, shown], aspect="auto", cmap="viridis", vmin=0)
+    image = axes.imshow(table[:, shown], aspect="auto", cmap=HEAT_MAP, vmin=0)
     axes.figure.colorbar(image, ax=axes)
     given = f" | {', '.join(family[:-1])}" if len(family) > 1 else ""
     few = f" ({len(shown)} of {len(own)} values)" if len(shown) < len(own) else ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipeline.picture_style import BLUE, GRID, PAPER, VERMILION, label
 from pipeline.word_graph_layout import Box, laid_out
 
 if TYPE_CHECKING:
@@ -20,9 +21,8 @@ MOST_PANELS = 12
 """The most prevalent topics; of others it is said that they are left out."""
 WORDS_ACROSS = 240
 """In panels side by side; panels of more words are wider."""
-BRINGS, BARS = "#0072B2", "#D55E00"
-"""Of positive and negative dependencies: blue and vermilion, which colour-blind people tell apart
-(Okabe & Ito 2008). The latter are dashed, too."""
+BRINGS, BARS = BLUE, VERMILION
+"""Of positive and negative dependencies. The latter are dashed, too."""
 POINTS = 72.0
 """In an inch."""
 TITLE, LEGEND = 22.0, 34.0
@@ -87,7 +87,9 @@ def dependency_picture(model: SavedModel, rows: Rows) -> Draw:
             )
             # A unit is a point, so that labels are as large as they were laid out.
             axes.set(xlim=(0, panel_width - 2 * MARGIN), ylim=(0, inner), xticks=[], yticks=[])
-            axes.spines[:].set_color("0.85")
+            axes.grid(visible=False)
+            axes.spines[:].set_visible(True)
+            axes.spines[:].set_color(GRID)
             axes.set_title(_title(row), fontsize=9, pad=4)
             _draw_graph(axes, row, graph.spread(inner), scale)
         _draw_legend(figure, scale, LEGEND / height)
@@ -135,7 +137,7 @@ def _words(row: Mapping[str, Any]) -> list[str]:
 
 
 def _short(word: str) -> str:
-    return word if len(word) <= LONGEST else word[: LONGEST - 1] + "…"
+    return label(word, LONGEST)
 
 
 def _title(row: Mapping[str, Any]) -> str:
@@ -147,15 +149,16 @@ def _title(row: Mapping[str, Any]) -> str:
 def _draw_graph(
     axes: Any, row: Mapping[str, Any], place: Mapping[str, tuple[float, float]], scale: _Scale
 ) -> None:
-    from matplotlib.patheffects import withStroke  # noqa: PLC0415 - an optional package
+    from matplotlib.patheffects import withStroke  # noqa: PLC0415 - see write_pictures
 
     for each in (*row["negative"], *row["positive"]):
         ends = place[each["first"]], place[each["second"]]
-        axes.plot(*zip(*ends, strict=True), zorder=1, **_line(each["weight"], scale))
+        line = _line(each["weight"], scale)
+        axes.plot(*zip(*ends, strict=True), zorder=1, marker="", **line)
     for word, (x, y) in place.items():
         diameter = scale.diameter(scale.probability(row, word))
         is_top = word in row["words"]
-        axes.scatter(x, y, s=diameter**2, color="0.82", linewidths=0, zorder=2)
+        axes.scatter(x, y, s=diameter**2, color=GRID, linewidths=0, zorder=2)
         axes.text(
             *(x, y, _short(word)),
             fontsize=FONT_SIZE,
@@ -164,7 +167,7 @@ def _draw_graph(
             va="center_baseline",
             zorder=3,
             parse_math=False,
-            path_effects=[withStroke(linewidth=1.5, foreground="white")],
+            path_effects=[withStroke(linewidth=1.5, foreground=PAPER)],
         )
 
 
@@ -179,7 +182,7 @@ def _line(weight: float, scale: _Scale) -> dict[str, Any]:
 
 
 def _draw_legend(figure: Any, scale: _Scale, height: float) -> None:
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - an optional package
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - see write_pictures
 
     strong = float(f"{scale.largest_weight:.2g}")
     likely = float(f"{scale.largest_probability:.1g}")
@@ -189,10 +192,10 @@ def _draw_legend(figure: Any, scale: _Scale, height: float) -> None:
         f"seldom together, Φ = −{strong:g}": _line(-strong, scale),
         f"Φ = −{strong / 4:.2g}": _line(-strong / 4, scale),
     }
-    handles = [Line2D([], [], label=label, **style) for label, style in lines.items()]
-    for label, probability in ((f"exp θ = {likely:g}", likely), (f"{likely / 10:g}", likely / 10)):
+    handles = [Line2D([], [], label=text, **style) for text, style in lines.items()]
+    for text, probability in ((f"exp θ = {likely:g}", likely), (f"{likely / 10:g}", likely / 10)):
         size = scale.diameter(probability)
-        node = Line2D([], [], color="0.82", marker="o", linestyle="", label=label)
+        node = Line2D([], [], color=GRID, marker="o", linestyle="", label=text)
         node.set(markersize=size, markeredgewidth=0)
         handles.append(node)
     handles.append(Line2D([], [], linestyle="", label="bold: top words"))

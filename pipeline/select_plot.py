@@ -1,9 +1,10 @@
-"""The table of a choice of K as a plot, if matplotlib is there."""
+"""The table of a choice of K as a plot."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pipeline.picture_style import LINES, MUTED, look
 from pipeline.pictures import write_pictures
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ def plot_selection(
         The K to mark.
     scored
         Name of the part that perplexity is of.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
     """
     topics = [row["topics"] for row in rows]
     panels = {
@@ -42,10 +38,11 @@ def plot_selection(
 
     def draw(figure: Any) -> None:
         for axes, (title, names) in zip(figure.subplots(2, 3).flat, panels.items(), strict=True):
-            axes.axvline(recommended, color="0.7", linestyle="--")
-            for name, marker in zip(names, "os", strict=False):
+            axes.axvline(recommended, color=MUTED, linestyle=":", linewidth=1.0)
+            for n, name in enumerate(names):
                 values, errors = _column(rows, name)
-                axes.errorbar(topics, values, yerr=errors, marker=marker, capsize=3, label=name)
+                line = {**look(n), "linestyle": LINES[n]}
+                axes.errorbar(topics, values, yerr=errors, capsize=3, label=name, **line)
             axes.set_title(title)
             axes.set_xscale("log")
             axes.set_xticks(topics, [str(k) for k in topics])

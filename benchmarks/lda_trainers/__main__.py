@@ -18,7 +18,6 @@ from benchmarks.lda_trainers.results import Results
 from benchmarks.lda_trainers.table import tables
 from benchmarks.lda_trainers.trainers import OURS, PEERS, TRAINERS, Settings
 from benchmarks.reference_counts import reference_counts
-from corpora.errors import MissingExtraError
 from corpora.files import atomic_write_text
 
 OUTPUT = Path("build/benchmarks/lda_trainers")
@@ -38,10 +37,7 @@ def show(results: Results, directory: Path) -> None:
     text = tables(results)
     print(f"\n{text}")
     atomic_write_text(directory / "tables.md", text)
-    try:
-        plot_results(results, directory)
-    except MissingExtraError as error:
-        print(f"no plot: {error}")
+    plot_results(results, directory)
     print(f"results, tables and plot: {directory}")
 
 

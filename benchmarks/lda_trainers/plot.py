@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.ticker import LogLocator, StrMethodFormatter
+
+from pipeline.picture_style import look
 from pipeline.pictures import write_pictures
 
 if TYPE_CHECKING:
@@ -16,22 +19,13 @@ HEADROOM = 1.3
 
 
 def plot_results(results: Results, directory: Path) -> list[Path]:
-    """Write `lda_trainers.svg` and `lda_trainers.png`: ours in solid lines, peers in dashed ones.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """Write `lda_trainers.svg` and `.png`: ours in solid lines, peers in dashed ones."""
     all_topics = sorted({run.n_topics for run in results.runs})
     names = list(dict.fromkeys(run.trainer for run in results.runs))
 
     def draw(figure: Any) -> None:
-        from matplotlib import colormaps  # noqa: PLC0415 - an optional package
-        from matplotlib.ticker import LogLocator, StrMethodFormatter  # noqa: PLC0415
-
         figure.set_size_inches(1 + 3.6 * len(all_topics), 4.2)
-        color = {name: colormaps["tab10"](i % 10) for i, name in enumerate(names)}
+        looks = {name: look(n) for n, name in enumerate(names)}
         lines = {}
         for axes, n_topics in zip(
             figure.subplots(1, len(all_topics), squeeze=False).flat, all_topics, strict=True
@@ -41,11 +35,10 @@ def plot_results(results: Results, directory: Path) -> list[Path]:
                 (lines[run.trainer],) = axes.plot(
                     [look.seconds for look in run.looks],
                     [look.perplexity for look in run.looks],
-                    color=color[run.trainer],
+                    **looks[run.trainer],
                     linestyle="-" if run.is_ours else "--",
                     linewidth=2.0 if run.is_ours else 1.2,
-                    marker="o",
-                    markersize=3 if run.is_ours else 4,
+                    markersize=5,
                     markevery=[-1],
                 )
             best = min(look.perplexity for run in runs for look in run.looks)
@@ -55,7 +48,6 @@ def plot_results(results: Results, directory: Path) -> list[Path]:
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axes.minorticks_off()
-            axes.grid(color="0.9")
             axes.set_title(f"K = {n_topics}")
             axes.set_xlabel("seconds of training")
         figure.axes[0].set_ylabel("held-out perplexity")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora import MissingExtraError, writer_lock
+from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.formats.vocabulary_file import stem_of
 from evaluation.log_marginal import log_marginal
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from pipeline.settings import AllocateSettings
 
 __all__ = ["allocate", "print_allocation"]
-
-logger = logging.getLogger(__name__)
 
 
 def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
@@ -221,12 +219,8 @@ def _pictures(
 ) -> list[str]:
     """Draw what can be drawn; the names of the files."""
     what = "lower bound of log p" if result["method"] == "vb" else "log marginal likelihood"
-    try:
-        drawn = pictures_of(result["rows"], scores, _best(scores), factors, what)
-        return [path.name for path in write_pictures(drawn, directory)]
-    except MissingExtraError as error:
-        logger.warning("no pictures: %s", error)
-        return []
+    drawn = pictures_of(result["rows"], scores, _best(scores), factors, what)
+    return [path.name for path in write_pictures(drawn, directory)]
 
 
 def _factorised(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from corpora import Corpus, MissingExtraError, split, writer_lock
+from corpora import Corpus, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.worker_pool import ordered_map
 from models import load_model
@@ -74,10 +74,7 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
         result = _score_all(selection, wanted, settings.words, n_threads)
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(selection.path / "select.json", text)
-        try:
-            plot_selection(result["rows"], result["recommended"], selection.path, result["scored"])
-        except MissingExtraError as error:
-            logger.warning("no plot: %s", error)
+        plot_selection(result["rows"], result["recommended"], selection.path, result["scored"])
     return result
 
 

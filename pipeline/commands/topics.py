@@ -68,8 +68,6 @@ def _draw(
     ------
     UsageError
         If there are none to draw.
-    MissingExtraError
-        If matplotlib is not installed.
     """
     if not any(row.get("positive") or row.get("negative") for row in rows):
         why = (
@@ -78,7 +76,6 @@ def _draw(
             else "only Poisson MRFs have them"
         )
         raise UsageError(f"--picture: no words of run {run_name!r} depend on each other: {why}")
-    write_pictures({}, directory)  # no directory is made in vain if matplotlib is missing
     directory.mkdir(parents=True, exist_ok=True)
     drawn = {"dependencies": dependency_picture(model, rows)}
     return [str(path) for path in write_pictures(drawn, directory)]

@@ -22,6 +22,7 @@ from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING
 from evaluation.experiments.bam_scores import NAMES, Effort
 from pipeline.csv_lines import csv_lines
 from pipeline.errors import UsageError
+from pipeline.picture_style import INK, bar_look
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_cells import kept_arrays
 from pipeline.reproduction.bam_rank_curves import (
@@ -254,8 +255,8 @@ def pictures(found: Abalone) -> dict[str, Callable[[Any], None]]:
 def _draw_ages(figure: Any, ages: Ages) -> None:
     panels = figure.subplots(len(ages.mean), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for r, axes in enumerate(panels):
-        axes.bar(range(ages.distribution.shape[1]), ages.distribution[r], color=f"C{r}")
-        axes.axvline(ages.mean[r], color="0.2", linewidth=0.8)
+        axes.bar(range(ages.distribution.shape[1]), ages.distribution[r], **bar_look(r))
+        axes.axvline(ages.mean[r], color=INK, linewidth=0.8)
         axes.set_title(f"class {r + 1}: {ages.n_animals[r]:,} abalones, mean {ages.mean[r]:.1f}")
         axes.set_ylabel("p(rings | class)")
     panels[-1].set_xlabel("rings")

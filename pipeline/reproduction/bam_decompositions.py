@@ -19,6 +19,7 @@ from evaluation.experiments.bam_letters import draw_pairs
 from evaluation.experiments.bam_scores import Effort
 from evaluation.experiments.factor_quality import FLOOR
 from pipeline.letter_pairs import letter_pairs
+from pipeline.picture_style import look
 from pipeline.progress import Progress
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_cells import cells_directory, kept_arrays
@@ -181,14 +182,13 @@ def _draw(figure: Any, found: Decompositions) -> None:
                 strengths,
                 [getattr(found.mean(cell), measure) for cell in cells],
                 yerr=[getattr(found.standard_error(cell), measure) for cell in cells],
-                marker=".",
                 label=method,
             )
         for p, peer in enumerate(PEERS):
             cell = FactorCell(peer, None)
             level = getattr(found.mean(cell), measure)
             error = getattr(found.standard_error(cell), measure)
-            colour = f"C{len(BAYESIAN) + p}"
+            colour = look(len(BAYESIAN) + p)["color"]
             axes.axhline(level, color=colour, linestyle=("--", ":")[p], label=peer)
             axes.axhspan(level - error, level + error, color=colour, alpha=0.2, linewidth=0)
         axes.set_xscale("log")

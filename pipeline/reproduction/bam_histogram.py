@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation.experiments.bam_histogram import Histogram, HistogramSettings, histogram
+from pipeline.picture_style import BLUE, MUTED, VERMILION
 from pipeline.progress import Progress
 from pipeline.reproduction.bam_rank_curves import print_findings
 
@@ -148,15 +149,15 @@ def pictures(found: Histogram) -> dict[str, Callable[[Any], None]]:
         figure.set_size_inches(12, 3 * len(grid))
         for i, value in enumerate(a):
             axes = grid.flat[i]
-            axes.hist(found.log_pi[i], bins=N_BINS, color="tab:blue", histtype="stepfilled")
-            axes.axvline(found.exact[i], color="tab:red", label="log marginal likelihood")
+            axes.hist(found.log_pi[i], bins=N_BINS, color=BLUE, histtype="stepfilled")
+            axes.axvline(found.exact[i], color=VERMILION, label="log marginal likelihood")
             axes.set_title(f"a = {value:g}")
             axes.set_xlabel("log π(S), nats")
         figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="lower right")
         grid[0, 0].set_ylabel("allocations")
         values, counts = np.unique(found.d_ep, return_counts=True)
         axes = grid.flat[len(a)]
-        axes.bar(values, counts, color="0.5")
+        axes.bar(values, counts, color=MUTED)
         axes.invert_xaxis()  # the fewest on the right, as the most probable are
         axes.set_title("effective parameters")
         axes.set_xlabel("d_EP")

@@ -12,6 +12,7 @@ from evaluation.experiments import bam_parafac_cost as costs
 from evaluation.experiments.bam_parafac import RankCurves, RankSettings
 from evaluation.experiments.bam_parafac_cost import Cost, CostCurves, CostSettings
 from evaluation.experiments.bam_scores import NAMES, Effort
+from pipeline.picture_style import GRID, look
 from pipeline.progress import Progress
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_cells import cells_directory, kept_arrays, kept_scores
@@ -316,19 +317,19 @@ def _draw_ranks(figure: Any, found: RankCurves) -> None:
         axes.set_axis_off()
     for d in range(settings.n_tensors):
         axes = grid.flat[d]
-        axes.axvline(settings.true_rank, color="0.8")
+        axes.axvline(settings.true_rank, color=GRID, linewidth=2)
         for n, method in enumerate(ranks.BY_PARTICLES):
             level, runs = found.log_marginal[method][d], found.repeats[method][d]
             axes.errorbar(
                 settings.ranks,
                 level,
                 yerr=[level - runs.min(axis=1), runs.max(axis=1) - level],
-                marker=".",
-                color=f"C{n}",
                 label=f"{NAMES[method]} and its runs",
                 elinewidth=0.8,
+                **look(n),
             )
-        axes.plot(settings.ranks, found.log_marginal["vb"][d], "x--", color="C2", label="VB bound")
+        bound = {**look(2), "linestyle": "--", "label": "VB bound"}
+        axes.plot(settings.ranks, found.log_marginal["vb"][d], **bound)
         axes.set_title(f"tensor {d}")
         if d >= (n_rows - 1) * n_columns:
             axes.set_xlabel("R")
@@ -346,7 +347,6 @@ def _draw_costs(figure: Any, found: CostCurves) -> None:
             found.settings.sizes,
             median,
             yerr=[median - lowest, highest - median],
-            marker=".",
             capsize=3,
             label=f"{name}, median and range of {found.settings.n_tensors} tensors",
         )

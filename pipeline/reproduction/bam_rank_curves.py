@@ -9,6 +9,7 @@ import numpy as np
 
 from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING, RankCell, RankCurves
 from evaluation.experiments.bam_scores import NAMES, WITH_MOVES
+from pipeline.picture_style import INK, look
 from pipeline.reproduction.bam_cells import cells_directory, kept_scores
 from pipeline.reproduction.l2r_panels import finite
 
@@ -192,7 +193,7 @@ def draw_curves(figure: Any, curves: RankCurves, extra: dict[float, tuple[str, f
     panels = figure.subplots(1, len(curves.strengths), squeeze=False)[0]
     for axes, a in zip(panels, curves.strengths, strict=True):
         if a in extra:
-            axes.axhline(extra[a][1], color="0.3", linewidth=1.0, label=extra[a][0])
+            axes.axhline(extra[a][1], color=INK, linewidth=1.0, label=extra[a][0])
         for g, graph in enumerate(curves.graphs):
             for method in SCORING:
                 level = curves.log_marginal(graph, method, a)
@@ -203,8 +204,7 @@ def draw_curves(figure: Any, curves: RankCurves, extra: dict[float, tuple[str, f
                     level,
                     yerr=bars,
                     linestyle=LINES[method],
-                    marker=".",
-                    color=f"C{g}",
+                    **look(g),
                     alpha=1.0 if method == WITH_MOVES else 0.5,
                     label=f"{graph}, {NAMES[method]}",
                 )

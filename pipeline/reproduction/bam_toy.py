@@ -18,6 +18,7 @@ from evaluation.experiments.bam_toy import (
     comparison,
     estimate,
 )
+from pipeline.picture_style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_cells import cells_directory, kept_scores
 from pipeline.reproduction.bam_rank_curves import print_findings
@@ -265,10 +266,10 @@ def _draw(figure: Any, found: ToyComparison, m: int) -> None:
     grid = figure.subplots(3, len(settings.ranks), sharex=True, sharey="row", squeeze=False)
     odds = found.log_odds
     looks: dict[str, dict[str, Any]] = {
-        "exact": {"color": "0.6", "linewidth": 3},
-        "smc": {"marker": ".", "linewidth": 0.8, "color": "tab:blue"},
-        SORTED: {"marker": "+", "linewidth": 0.8, "markersize": 5, "color": "tab:green"},
-        "vb": {"marker": "x", "linewidth": 0.8, "markersize": 4, "color": "tab:red"},
+        "exact": {"color": GRID, "linewidth": 4, "marker": ""},
+        "smc": {"marker": ".", "linewidth": 0.8, "color": BLUE},
+        SORTED: {"marker": "+", "linewidth": 0.8, "markersize": 5, "color": GREEN},
+        "vb": {"marker": "x", "linewidth": 0.8, "markersize": 4, "color": VERMILION},
     }
     for k, rank in enumerate(settings.ranks):
         for method, look in looks.items():

@@ -10,6 +10,7 @@ from evaluation.experiments.buntine_convergence import (
     convergence,
 )
 from evaluation.experiments.buntine_estimators import ESTIMATORS
+from pipeline.picture_style import INK
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
@@ -83,9 +84,9 @@ def pictures(found: Convergence) -> dict[str, Callable[[Any], None]]:
 
     def estimates(figure: Any) -> Any:
         axes = figure.subplots()
-        axes.axhline(found.exact, color="black", label="exact")
+        axes.axhline(found.exact, color=INK, label="exact")
         for name, values in zip(found.estimators, found.estimate[:, :, 0], strict=True):
-            axes.plot(sizes, values, marker=".", label=name)
+            axes.plot(sizes, values, label=name)
         axes.set_xlabel("samples")
         axes.set_ylabel("-log2 p a word")
         axes.legend()
@@ -97,7 +98,7 @@ def pictures(found: Convergence) -> dict[str, Callable[[Any], None]]:
     def errors(figure: Any) -> None:
         axes = figure.subplots()
         for name, values in zip(found.estimators, found.root_mean_square_error, strict=True):
-            axes.loglog(sizes, values, marker=".", label=name)
+            axes.loglog(sizes, values, label=name)
         axes.set_xlabel("samples")
         axes.set_ylabel("root mean square error of -log2 p a word")
         axes.legend()

@@ -149,7 +149,7 @@ def _panels(
     drawn = panels(figure, len(found), "log-likelihood, nats")
     for axes, each in zip(drawn, found, strict=True):
         for name, total in each.total.items():
-            axes.semilogx(x(each, name), total, marker=".", label=name)
+            axes.semilogx(x(each, name), total, label=name)
         axes.set_title(each.name)
         axes.set_xlabel(title)
     drawn[0].legend()

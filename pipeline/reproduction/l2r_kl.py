@@ -17,6 +17,7 @@ from evaluation.experiments.l2r_kl import (
     truth,
 )
 from pipeline.errors import UsageError
+from pipeline.picture_style import MUTED, look
 from pipeline.progress import Progress
 from pipeline.reproduction.l2r_cells import cells_directory, kept_scores, kept_topics
 from pipeline.reproduction.l2r_counts import corpora_of
@@ -265,9 +266,7 @@ def _panels(
     for axes, each in zip(drawn, found, strict=True):
         for m, estimator in enumerate(each.estimators):
             bars = None if errors is None else errors(each)[m]
-            axes.errorbar(
-                each.settings.sizes, values(each)[m], yerr=bars, marker=".", label=estimator
-            )
+            axes.errorbar(each.settings.sizes, values(each)[m], yerr=bars, label=estimator)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_title(f"{each.name}\n{each.selected.mean_length:.1f} tokens a document")
@@ -279,13 +278,13 @@ def _by_length(figure: Any, found: list[KLComparison]) -> None:
     axes = figure.subplots()
     lengths = [each.selected.mean_length for each in found]
     of = {name: m for m, name in enumerate(found[0].estimators)}
-    axes.axhline(1.0, color="0.7", linewidth=0.8)
-    for name in ("L2R", "L2R exact", REFINED):
+    axes.axhline(1.0, color=MUTED, linewidth=0.8)
+    for n, name in enumerate(("L2R", "L2R exact", REFINED)):
         ratio = [each.kl_mean[of[name], -1] / each.kl_mean[of["DS"], -1] for each in found]
-        axes.plot(lengths, ratio, marker="o", linestyle="", label=name)
+        axes.plot(lengths, ratio, linestyle="", label=name, **look(n))
     highest = axes.get_ylim()[1]
     for each, length in zip(found, lengths, strict=True):
-        axes.text(length, highest, each.name, rotation=90, va="top", ha="right", color="0.4")
+        axes.text(length, highest, each.name, rotation=90, va="top", ha="right", color=MUTED)
     axes.set_yscale("log")
     axes.set_xlabel("tokens a document scored, on average")
     axes.set_ylabel(f"KL over that of DS, {found[0].settings.sizes[-1]:,} samples")

@@ -8,18 +8,19 @@ import numpy as np
 
 from evaluation.experiments import lpmrf_published
 from evaluation.experiments.lpmrf_models import FEW, FIELDS, MULTINOMIAL, Cell
+from pipeline.picture_style import INK, bar_look
 
 if TYPE_CHECKING:
     from evaluation.experiments.lpmrf_perplexity import Perplexities
 
 LOOKS: dict[str, dict[str, Any]] = {
-    MULTINOMIAL: {"color": "tab:gray", "label": "Multinomial"},
-    FIELDS: {"color": "tab:blue", "label": "LPMRF"},
-    FEW: {"color": "tab:cyan", "label": "LPMRF, few temperatures"},
+    MULTINOMIAL: bar_look(0) | {"label": "Multinomial"},
+    FIELDS: bar_look(1) | {"label": "LPMRF"},
+    FEW: bar_look(2) | {"label": "LPMRF, few temperatures"},
 }
 GIBBS_LOOKS: dict[str, dict[str, Any]] = {
-    MULTINOMIAL: {"color": "tab:orange", "label": "LDA, Gibbs sampling"},
-    FIELDS: {"color": "tab:green", "label": "LPMRF, Gibbs sampling"},
+    MULTINOMIAL: bar_look(3) | {"label": "LDA, Gibbs sampling"},
+    FIELDS: bar_look(4) | {"label": "LPMRF, Gibbs sampling"},
 }
 WIDTH = 0.2
 
@@ -59,7 +60,7 @@ def draw_likelihood(figure: Any, found: Perplexities) -> None:
         summed = found.scores[cell].summed
         assert summed is not None
         error = 2 * summed.perplexity_standard_error
-        axes.bar(x, summed.perplexity, width, yerr=error, ecolor="0.3", **look)
+        axes.bar(x, summed.perplexity, width, yerr=error, ecolor=INK, **look)
     left.set_ylabel("test perplexity, tokens in order")
     left.set_title("single")
     if right is None:
@@ -109,7 +110,7 @@ def _bars(found: Perplexities) -> list[tuple[float, Cell, dict[str, Any]]]:
 
 def _mark(axes: Any, x: float, value: float, width: float) -> None:
     ends = [x - width / 2, x + width / 2]
-    axes.plot(ends, [value, value], color="black", linewidth=1.5, label="published")
+    axes.plot(ends, [value, value], color=INK, linewidth=1.5, marker="", label="published")
 
 
 def _legend(axes: Any) -> None:

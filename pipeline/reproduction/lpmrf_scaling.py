@@ -230,7 +230,6 @@ def pictures(found: tuple[Named, int, Scaling]) -> dict[str, Callable[[Any], Non
                 axes.loglog(
                     [getattr(each, x) for each in points],
                     [each.seconds for each in points],
-                    marker=".",
                     label=", ".join(f"{SYMBOLS[name]} = {size:,}" for name, size in named),
                 )
             axes.tick_params(axis="x", which="minor", labelbottom=False)  # they would overlap

@@ -15,6 +15,7 @@ from evaluation.experiments.buntine_model_selection import (
     problem,
     selection,
 )
+from pipeline.picture_style import INK, MUTED
 from pipeline.progress import Progress
 from pipeline.reproduction.cells import cells_directory, load_cell, save_cell
 
@@ -168,8 +169,8 @@ def pictures(found: Found) -> dict[str, Callable[[Any], None]]:
         panels = figure.subplots(1, len(table.estimators), sharex=True, sharey=True)
         for m, axes in enumerate(panels):
             for k, n_topics in enumerate(candidates):
-                axes.plot(sizes, table.perplexity[m, :, k], marker=".", label=f"K = {n_topics}")
-            axes.axhline(table.true_perplexity[m], color="black", linestyle="--", label="true")
+                axes.plot(sizes, table.perplexity[m, :, k], label=f"K = {n_topics}")
+            axes.axhline(table.true_perplexity[m], color=INK, linestyle="--", label="true")
             axes.set_title(table.estimators[m])
             axes.set_xlabel("training documents")
         panels[0].set_ylabel("perplexity")
@@ -178,9 +179,9 @@ def pictures(found: Found) -> dict[str, Callable[[Any], None]]:
     def by_topics(figure: Any) -> None:
         panels = figure.subplots(1, len(sizes), sharex=True, squeeze=False)[0]
         for i, axes in enumerate(panels):
-            axes.axvline(table.settings.dataset.n_topics, color="0.7", linestyle="--")
-            for m, (name, marker) in enumerate(zip(table.estimators, "osv^", strict=True)):
-                axes.plot(candidates, table.perplexity[m, i], marker=marker, label=name)
+            axes.axvline(table.settings.dataset.n_topics, color=MUTED, linestyle="--")
+            for m, name in enumerate(table.estimators):
+                axes.plot(candidates, table.perplexity[m, i], label=name)
             axes.set_xscale("log")
             axes.set_xticks(candidates, [str(k) for k in candidates], rotation=90)
             axes.minorticks_off()

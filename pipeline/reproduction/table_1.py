@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.experiments.buntine_estimators import REFINED
 from evaluation.experiments.buntine_table_1 import PUBLISHED, Table1, Table1Settings, table_1
+from pipeline.picture_style import MUTED
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def pictures(table: Table1) -> dict[str, Callable[[Any], None]]:
     def draw(figure: Any) -> None:
         panels = figure.subplots(1, len(table.settings.gammas), sharey=True)
         for g, (axes, gamma) in enumerate(zip(panels, table.settings.gammas, strict=True)):
-            axes.axhline(0, color="0.7", linewidth=0.8)
+            axes.axhline(0, color=MUTED, linewidth=0.8)
             axes.boxplot(table.error[g].T, showfliers=True, flierprops={"markersize": 2})
             axes.set_xticks(range(1, len(table.estimators) + 1), table.estimators, rotation=60)
             axes.set_title(f"gamma = {gamma}")

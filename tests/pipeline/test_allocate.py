@@ -353,13 +353,6 @@ def test_what_pictures_show(place: Path) -> None:
         assert list(drawn) == ["allocation"]
 
 
-def test_without_matplotlib_there_are_no_pictures(place: Path) -> None:
-    with mock.patch.dict("sys.modules", {"matplotlib": None}):
-        outcome = allocated("x1.csv", "--ranks", "1", "--json", *QUICK, cwd=place)
-    assert "no pictures: matplotlib is not installed" in outcome.err
-    assert outcome.result["files"] == ["allocation.json", "allocation.csv", "factors.npz"]
-
-
 # --- refused --------------------------------------------------------------------------------------
 
 

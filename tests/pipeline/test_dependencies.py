@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -342,16 +341,6 @@ def test_refusals(
     outcome = call("topics", "fields", *argv, cwd=tmp_path)
     assert outcome.code == 2
     assert complaint in outcome.error
-    assert not (tmp_path / "p").exists()
-
-
-def test_without_matplotlib_there_is_no_picture(tmp_path: Path) -> None:
-    run_of(tmp_path, TWO)
-    with mock.patch.dict(sys.modules, {"matplotlib": None}):
-        outcome = call("topics", "fields", "--picture", "p", cwd=tmp_path)
-        assert call("topics", "fields", cwd=tmp_path).code == 0
-    assert outcome.code == 1
-    assert "matplotlib is not installed: pip install 'wikitopics[plot]'" in outcome.error
     assert not (tmp_path / "p").exists()
 
 

@@ -1,25 +1,94 @@
-"""Pictures: what is written, under which names, and what an equal one is."""
+"""Pictures: what is written, under which names, what an equal one is, and what a page gets."""
 
 from __future__ import annotations
 
+import itertools
+import re
 import struct
-import sys
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING
-from unittest import mock
+from xml.etree import ElementTree as ET
 
 import pytest
+from matplotlib.patheffects import withStroke
 
-from corpora import MissingExtraError
-from pipeline.pictures import write_pictures
+from pipeline import picture_style
+from pipeline.picture_style import INK, MARKERS, PALETTE, label, look
+from pipeline.pictures import Figure, page_svg, write_pictures
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+ALLOWED = {"svg", "g", "path", "circle", "rect", "text", "use", "defs", "clipPath", "title", "desc"}
+
 
 def draw(figure: Any) -> None:
     figure.set_size_inches(2, 1)
     figure.subplots().plot([1, 2], [3, 4], label="a")
+
+
+def a_figure(draw_on: Any = draw, **more: Any) -> Figure:
+    return Figure("name", "A <title>", 'What "it" & others say', draw_on, **more)
+
+
+class Elements(HTMLParser):
+    """Every element that a page has, as HTML is read, and whether all are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+    def handle_decl(self, decl: str) -> None:
+        raise AssertionError(decl)
+
+    def handle_pi(self, data: str) -> None:
+        raise AssertionError(data)
+
+
+def elements_of(svg: str) -> Elements:
+    """Those of a drawing, after looking for anything in it that runs, fetches or leaks out."""
+    found = Elements(svg)
+    assert not found.open
+    for tag, attributes in found.found:
+        assert tag in {each.lower() for each in ALLOWED}, tag
+        for name, value in attributes.items():
+            assert not name.startswith("on"), name
+            assert "javascript" not in (value or "").lower() or tag == "text"
+            assert "http" not in (value or "")
+            if "href" in name:
+                assert value is not None
+                assert value.startswith("#")
+            assert "url(" not in (value or "") or re.search(r"url\(#", value or "")
+    ids = [attributes["id"] for _, attributes in found.found if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    references = set(re.findall(r'(?:href="#|url\(#)([^")]*)', svg))
+    assert references <= set(ids)
+    return found
+
+
+# --- files ----------------------------------------------------------------------------------------
 
 
 def test_equal_results_give_equal_pictures(tmp_path: Path) -> None:
@@ -30,18 +99,206 @@ def test_equal_results_give_equal_pictures(tmp_path: Path) -> None:
 
 
 def test_a_picture_sets_its_size(tmp_path: Path) -> None:
-    write_pictures({"small": draw, "usual": lambda figure: figure.subplots()}, tmp_path)
+    write_pictures({"small": draw, "usual": lambda figure: figure.text(0, 0, "a")}, tmp_path)
     for name, inches in (("small", (2, 1)), ("usual", (10, 6))):
         head = (tmp_path / f"{name}.png").read_bytes()[16:24]
         assert struct.unpack(">II", head) == tuple(150 * each for each in inches)
 
 
-def test_without_matplotlib_nothing_is_drawn(tmp_path: Path) -> None:
-    never = mock.Mock()
-    with (
-        mock.patch.dict(sys.modules, {"matplotlib": None}),
-        pytest.raises(MissingExtraError, match="matplotlib is not installed: pip install"),
-    ):
-        write_pictures({"a": never}, tmp_path)
-    assert not never.called
-    assert not list(tmp_path.iterdir())
+def test_files_have_white_paper_and_pages_none(tmp_path: Path) -> None:
+    write_pictures({"a": draw}, tmp_path)
+    ground = re.compile(r'L 144 72 *\nL 144 0 *\nL 0 0 *\nz *\n" style="fill: #ffffff"')
+    assert ground.search((tmp_path / "a.svg").read_text(encoding="utf-8"))
+    assert "M0 72" not in page_svg(a_figure(), "p")
+
+
+def test_scripts_without_a_font_are_no_reason_to_warn(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    def scripts(figure: Any) -> None:
+        figure.text(0.1, 0.5, "日本語 ไทย 한국어 \U0001e900")
+
+    write_pictures({"a": scripts}, tmp_path)
+    assert "日本語" in page_svg(a_figure(scripts), "p")
+    assert not list(recwarn)
+
+
+# --- series ---------------------------------------------------------------------------------------
+
+
+def test_no_two_series_look_alike() -> None:
+    looks = [look(n) for n in range(24)]
+    assert len({(each["color"], each["marker"]) for each in looks}) == 24
+    for one, other in itertools.combinations(looks[: len(PALETTE)], 2):
+        assert one["color"] != other["color"]
+        assert one["marker"] != other["marker"]
+    assert len(set(MARKERS)) == len(MARKERS)
+
+
+def test_usual_lines_have_the_colours_and_marks_of_the_palette() -> None:
+    lines: list[Any] = []
+
+    def many(figure: Any) -> None:
+        axes = figure.subplots()
+        for n in range(10):
+            lines.append(axes.plot([0, 1], [n, n])[0])  # noqa: PERF401
+
+    page_svg(a_figure(many), "p")
+    for n, line in enumerate(lines):
+        assert {"color": line.get_color(), "marker": line.get_marker()} == look(n)
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2 defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_are_seen_on_white_paper() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    for colour in (picture_style.INK, picture_style.MUTED):
+        assert contrast(colour, picture_style.PAPER) > 4.5  # text
+    for colour in PALETTE[:3]:
+        assert contrast(colour, picture_style.PAPER) > 3  # marks
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("word", "word"),
+        ("\u202eevil\u202c", "evil"),
+        ("a\x00b\x07\nc", "a b c"),
+        ("half\ud800", "half"),
+        ("\ufeffx\ufffe", "x"),
+        ("a\u2028b", "a b"),
+        ("w" * 25, "w" * 23 + "…"),
+        ("العربية", "العربية"),
+        ("نمی\u200cدانم", "نمی\u200cدانم"),
+        ("$x_1$ <b>", "$x_1$ <b>"),
+        ("", ""),
+    ],
+)
+def test_labels(text: str, written: str) -> None:
+    assert label(text) == written
+
+
+# --- of a page ------------------------------------------------------------------------------------
+
+
+def test_a_drawing_of_a_page() -> None:
+    svg = page_svg(a_figure(), "run-0-x")
+    found = elements_of(svg)
+    (tag, attributes), *others = found.found
+    assert tag == "svg"
+    assert attributes["viewbox"] == "0 0 144 72"
+    assert attributes["role"] == "img"
+    assert "width" not in attributes
+    assert "height" not in attributes
+    assert attributes["style"] == (
+        "width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt"
+    )
+    assert attributes["aria-labelledby"] == "run-0-x-title run-0-x-desc"
+    assert [(name, each.get("id")) for name, each in others[:2]] == [
+        ("title", "run-0-x-title"),
+        ("desc", "run-0-x-desc"),
+    ]
+    assert found.text[:2] == ["A <title>", 'What "it" & others say']
+    assert all(each["id"].startswith("run-0-x-") for _, each in others if each.get("id"))
+    assert f"fill:var(--ink,{INK})" in svg
+    assert "font-family" not in svg
+    assert "clip" not in svg
+    assert ET.fromstring(svg).tag == "svg"
+    assert page_svg(a_figure(), "run-0-x") == svg
+
+
+def test_many_drawings_live_in_one_page() -> None:
+    page = "".join(page_svg(a_figure(), prefix) for prefix in ("a", "b"))
+    elements_of(page)
+
+
+@pytest.mark.parametrize("prefix", ["", "1", 'a"b', "a b", "a<"])
+def test_prefixes_are_names(prefix: str) -> None:
+    with pytest.raises(ValueError, match="prefix must be a letter and then letters, digits"):
+        page_svg(a_figure(), prefix)
+
+
+def test_marks_are_groups_with_names() -> None:
+    def marked(figure: Any) -> None:
+        axes = figure.subplots()
+        for n in (3, 4):
+            axes.plot([1, 2], [n, n])[0].set_gid(f"topic-{n}")
+
+    svg = page_svg(a_figure(marked, marks={"topic-3": "Topic 3: <b>"}), "p")
+    root = ET.fromstring(svg)
+    assert root.get("role") == "group"
+    groups = {each.get("data-gid"): each for each in root.iter("g") if each.get("data-gid")}
+    assert {name: each.findtext("title") for name, each in groups.items()} == {
+        "topic-3": "Topic 3: <b>",
+        "topic-4": "topic 4",
+    }
+    assert all(each.get("role") == "img" for each in groups.values())
+    assert all(each.find("path") is not None for each in groups.values())
+    elements_of(svg)
+
+
+def test_hostile_text_is_text() -> None:
+    hostile = ("<script>alert(1)</script>", "$x_1$", "]]>", "<!--", "\"'", "</text></svg>", "&amp;")
+
+    def texts(figure: Any) -> None:
+        axes = figure.subplots()
+        for n, text in enumerate(hostile):
+            axes.text(0.1, n / 8, text, parse_math=False)
+            axes.plot([0, 1], [0, 1], label=text)
+            axes.set_xlabel("\u202e".join(hostile).replace("$", ""))
+
+    svg = page_svg(a_figure(texts), "p")
+    written = elements_of(svg).text
+    assert set(hostile) <= set(written)
+    assert svg.count("<script") == 0
+
+
+def test_what_lies_outside_stays_clipped_and_what_lies_within_is_not() -> None:
+    def beyond(figure: Any) -> None:
+        figure.set_layout_engine("none")
+        axes = figure.add_axes((0.2, 0.2, 0.6, 0.6), ylim=(3, 5))
+        axes.plot([1, 2, 3], [3, 4, 99])
+
+    svg = page_svg(a_figure(beyond), "p")
+    assert "clip-path" in svg
+    elements_of(svg)
+
+
+def test_edged_text_stays_text() -> None:
+    def edged(figure: Any) -> None:
+        effects = [withStroke(linewidth=2, foreground=picture_style.PAPER)]
+        figure.subplots().text(0.5, 0.5, "edged", path_effects=effects)
+
+    svg = page_svg(a_figure(edged), "p")
+    (text,) = (each for each in ET.fromstring(svg).iter("text") if each.text == "edged")
+    assert "paint-order:stroke;stroke:var(--paper,#ffffff)" in text.attrib["style"]
+
+
+def test_places_are_those_of_the_file(tmp_path: Path) -> None:
+    """Few digits are right to a tenth of a point, and circles are where their curves were."""
+    from matplotlib.patches import Circle
+
+    def circles(figure: Any) -> None:
+        figure.set_layout_engine("none")
+        axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 720), ylim=(0, 432), aspect="equal")
+        axes.set_axis_off()
+        axes.add_patch(Circle((100.123, 200.456), 33.333))
+        axes.plot([10.11, 700.77], [20.22, 400.44], marker="", linewidth=1)
+
+    root = ET.fromstring(page_svg(a_figure(circles), "p"))
+    (circle,) = root.iter("circle")
+    assert [float(circle.attrib[name]) for name in ("cx", "cy", "r")] == pytest.approx(
+        [100.123, 432 - 200.456, 33.333], abs=0.11
+    )
+    (path,) = root.iter("path")
+    assert path.attrib["d"] == "M10.1 411.8 700.8 31.6"

@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import signal
-import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -311,19 +310,6 @@ def test_the_table_for_people(selected: Path) -> None:
     assert " topics: " in recommendation
     assert where.startswith("runs/select-online: ")
     assert call(*shlex.split(where.split("`")[1])[3:], cwd=selected).code == 0
-
-
-def test_without_matplotlib(selected: Path) -> None:
-    for kind in ("svg", "png"):
-        (selected / f"runs/select-online/select.{kind}").unlink()
-    with mock.patch.dict(sys.modules, {"matplotlib": None}):
-        outcome = select("--topics", "2,4", "--test", 0.2, "--json", cwd=selected)
-    assert outcome.code == 0
-    assert "no plot: " in outcome.err
-    assert "pip install 'wikitopics[plot]'" in outcome.err
-    assert not list(selected.glob("runs/select-online/*.svg"))
-    assert select("--topics", "2,4", "--test", 0.2, cwd=selected).code == 0
-    assert len(list(selected.glob("runs/select-online/select.[sp][vn]g"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,147 @@
+"""Topics of two models that are most alike, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline.picture_style import BLUE, INK, MUTED, PAPER, SPACE, label
+from pipeline.pictures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pipeline.report.sections import AlignedTopics, Alignment
+
+MOST_PAIRS = 25
+LETTERS = 34
+LEFT, RIGHT = 0.40, 0.60
+"""Where the lines between the topics begin and end, in widths of the figure."""
+ROW = 0.27
+"""Inches."""
+NEAR, FAR = 0.2, 0.9
+"""Distances that have the strongest and the faintest lines."""
+
+
+def alignment(
+    section: Alignment,
+    number: int = 0,
+    first_labels: Mapping[int, str] | None = None,
+    second_labels: Mapping[int, str] | None = None,
+) -> Figure | None:
+    """A line a pair, the closest first, as strong as its topics are close.
+
+    Parameters
+    ----------
+    number
+        Of this alignment among those of a page; its name is `alignment-NUMBER`.
+    first_labels, second_labels
+        Labels of topics by their numbers.
+    """
+    matched = [pair for pair in section.pairs if pair.distance is not None]
+    if not section.pairs:
+        return None
+    first, second = label(section.first, 40), label(section.second, 40)
+    description = (
+        f"Topics of {first} and {second}, matched one to one: {len(matched):,} pairs with a "
+        f"Jensen-Shannon distance of {section.mean_distance:.2f} on average."
+    )
+    if matched and matched[0].second is not None:
+        closest = matched[0]
+        description += (
+            f" The closest are topic {closest.first} and topic {closest.second}, at "
+            f"{closest.distance:.2f}; both have {_words(closest) or 'no top word'}."
+        )
+    if len(section.pairs) > MOST_PAIRS:
+        description += f" Of {len(section.pairs):,} pairs the first {MOST_PAIRS} are drawn."
+    labels = first_labels or {}, second_labels or {}
+    return Figure(
+        f"alignment-{number}",
+        f"Topics of {first} and {second} side by side",
+        description,
+        lambda figure: _draw(figure, section, labels),
+    )
+
+
+def _words(pair: AlignedTopics) -> str:
+    return ", ".join(label(word, 24) for word in pair.shared_words[:4])
+
+
+def _draw(
+    figure: Any, section: Alignment, labels: tuple[Mapping[int, str], Mapping[int, str]]
+) -> None:
+    pairs = section.pairs[:MOST_PAIRS]
+    height = 0.75 + ROW * len(pairs)
+    left_out = len(section.pairs) - len(pairs)
+    figure.set_layout_engine("none")
+    figure.set_size_inches(10, height)
+    bottom = 0.35 / height
+    axes = figure.add_axes((0.01, bottom, 0.98, (height - 0.75) / height))
+    axes.set(xlim=(0, 1), ylim=(len(pairs) - 0.5, -0.5))
+    axes.set_axis_off()
+    for x, name, side in ((LEFT, section.first, "right"), (RIGHT, section.second, "left")):
+        axes.annotate(
+            label(name, 40),
+            (x, 1),
+            (-8 if side == "right" else 8, 6),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha=side,
+            fontweight="bold",
+            parse_math=False,
+        )
+    for y, pair in enumerate(pairs):
+        _draw_pair(axes, y, pair, labels)
+    note = "Jensen-Shannon distance, from 0 (equal) to 1 (no word in common)"
+    if left_out:
+        note += f"; {left_out:,} more are not drawn"
+    figure.text(0.5, 0.12 / height, note, ha="center", va="center", fontsize=9, color=MUTED)
+
+
+def _draw_pair(
+    axes: Any,
+    y: int,
+    pair: AlignedTopics,
+    labels: tuple[Mapping[int, str], Mapping[int, str]],
+) -> None:
+    sides = ((LEFT, pair.first, labels[0], "right"), (RIGHT, pair.second, labels[1], "left"))
+    for x, topic, names, side in sides:
+        if topic is None:
+            text = "no partner"
+        elif topic in names:
+            parts = [label(names[topic], LETTERS), f"{topic}"]
+            text = SPACE.join(parts if side == "right" else parts[::-1])
+        else:
+            text = f"topic {topic}"
+        axes.annotate(
+            text,
+            (x, y),
+            (-8 if side == "right" else 8, 0),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            fontsize=9,
+            color=MUTED if topic is None else INK,
+            parse_math=False,
+        )
+    if pair.distance is None:
+        axes.plot([LEFT, RIGHT], [y, y], color=MUTED, linestyle=":", linewidth=0.8, marker="")
+        return
+    closeness = min(max((FAR - pair.distance) / (FAR - NEAR), 0.0), 1.0)
+    axes.plot(
+        [LEFT, RIGHT],
+        [y, y],
+        color=BLUE,
+        alpha=0.25 + 0.75 * closeness,
+        linewidth=0.8 + 5 * closeness,
+        marker="",
+        solid_capstyle="round",
+    )
+    axes.text(
+        (LEFT + RIGHT) / 2,
+        y,
+        f"{pair.distance:.2f}",
+        ha="center",
+        va="center_baseline",
+        fontsize=9,
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.5},
+    )

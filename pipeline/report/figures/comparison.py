@@ -1,0 +1,99 @@
+"""Several runs on the same documents, as paired differences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.ticker import MaxNLocator
+
+from pipeline.picture_style import BLUE, INK, MUTED, label
+from pipeline.pictures import Figure
+
+if TYPE_CHECKING:
+    from pipeline.report.sections import ComparisonRow, ComparisonSection
+
+
+def comparison(section: ComparisonSection) -> Figure | None:
+    """Nats a word above the best run, with 95 % intervals, a line a run."""
+    rows = section.rows
+    if not rows:
+        return None
+    others = "; ".join(
+        f"{label(row.model, 60)} is {row.difference:.3f} above" + _interval(row)
+        for row in rows
+        if row.difference is not None
+    )
+    description = (
+        f"Nats a word of {len(rows)} runs above the best on the same {section.documents:,} "
+        f"documents of {section.articles:,} articles, by {section.method}. The best is "
+        f"{label(rows[0].model, 60)} with {rows[0].nats_per_word:.3f} nats a word"
+        + (f"; {others}." if others else ".")
+    )
+    return Figure(
+        "comparison",
+        "The runs compared on the same documents",
+        description,
+        lambda figure: _draw(figure, section),
+    )
+
+
+def _interval(row: ComparisonRow) -> str:
+    if row.low is None or row.high is None:
+        return ""
+    return f" (95 % interval {row.low:.3f} to {row.high:.3f})"
+
+
+def _draw(figure: Any, section: ComparisonSection) -> None:
+    rows = section.rows
+    figure.set_size_inches(10, 1.3 + 0.42 * len(rows))
+    axes = figure.subplots()
+    axes.axvline(0, color=MUTED, linewidth=1, linestyle="--", marker="")
+    for y, row in enumerate(rows):
+        is_best = row.difference is None
+        value = row.difference or 0.0
+        bars = None
+        if row.low is not None and row.high is not None:
+            bars = [[max(value - row.low, 0.0)], [max(row.high - value, 0.0)]]
+        axes.errorbar(
+            [value],
+            [y],
+            xerr=bars,
+            color=INK if is_best else BLUE,
+            marker="D" if is_best else "o",
+            markersize=7,
+            elinewidth=2,
+            capsize=4,
+            capthick=2,
+        )
+        axes.annotate(
+            f"{row.perplexity:,.0f}"
+            + (
+                ""
+                if row.perplexity_standard_error is None
+                else f" ± {row.perplexity_standard_error:,.0f}"
+            ),
+            (1, y),
+            (8, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+            annotation_clip=False,
+        )
+    axes.annotate(
+        "perplexity",
+        (1, 1),
+        (8, 2),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=9,
+        annotation_clip=False,
+    )
+    names = [label(row.model, 36) + (" (best)" if row.difference is None else "") for row in rows]
+    axes.set_yticks(range(len(rows)), names, parse_math=False)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.margins(x=0.08)
+    axes.xaxis.set_major_locator(MaxNLocator(7))
+    axes.tick_params(axis="y", length=0)
+    axes.spines.left.set_visible(False)
+    axes.set_xlabel("nats a word above the best, with 95 % intervals paired by article")

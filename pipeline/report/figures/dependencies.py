@@ -1,0 +1,41 @@
+"""The strongest dependencies of words, topic by topic, of Poisson Markov random fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline.dependency_picture import MOST_PANELS, dependency_picture
+from pipeline.picture_style import label
+from pipeline.pictures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from models import SavedModel
+
+
+def dependencies(model: SavedModel, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
+    """A graph of words for each of the most prevalent topics; None if no words depend."""
+    pairs = [
+        (each, row["topic"])
+        for row in rows
+        for each in (*row.get("positive", ()), *row.get("negative", ()))
+    ]
+    if not pairs:
+        return None
+    strongest, topic = max(pairs, key=lambda found: abs(found[0]["weight"]))
+    together = "together" if strongest["weight"] > 0 else "apart"
+    first, second = (label(strongest[which], 40) for which in ("first", "second"))
+    panels = min(len(rows), MOST_PANELS)
+    description = (
+        f"Graphs of the words that depend on each other in {panels} of {len(rows):,} "
+        f"{'topic' if len(rows) == 1 else 'topics'}. The strongest of {len(pairs):,} dependencies "
+        f"is in topic {topic}: {first} and {second} are {together} more often than by chance, "
+        f"Φ = {strongest['weight']:.2g}."
+    )
+    return Figure(
+        "dependencies",
+        "Words that depend on each other",
+        description,
+        dependency_picture(model, rows),
+    )

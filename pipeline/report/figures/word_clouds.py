@@ -1,0 +1,102 @@
+"""Word clouds of the most prevalent topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline.picture_style import GRID, INK, MUTED, label
+from pipeline.pictures import Figure
+from pipeline.report.figures.text_width import text_width
+
+if TYPE_CHECKING:
+    from pipeline.report.sections import CloudWord, TopicRow, TopicsSection
+
+WIDTH, HEIGHT = 400.0, 240.0
+"""Of a cloud, as `CloudWord` has it."""
+MOST_PANELS = 12
+COLUMNS = 3
+PANEL = 224.0
+"""Width of a cloud in the figure, points."""
+GAP, TITLE = 12.0, 20.0
+LETTERS = 40
+SNUG = 0.95
+"""Of the height that a word has room for: the letters of plots are larger than those measured."""
+MIDDLE = 0.346
+"""From the baseline to the middle between ascent and descent, in heights of the font."""
+STRONG = 0.5
+"""Of the largest font: smaller words are paler."""
+
+
+def word_clouds(section: TopicsSection) -> Figure | None:
+    """Words of the most prevalent topics, as large as they are probable."""
+    shown = [
+        (row, cloud) for row, cloud in zip(section.topics, section.clouds, strict=False) if cloud
+    ][:MOST_PANELS]
+    if not shown:
+        return None
+    row, cloud = shown[0]
+    largest = ", ".join(
+        label(each.word, 40) for each in sorted(cloud, key=lambda each: -each.size)[:3]
+    )
+    description = (
+        f"Word clouds of the {len(shown)} most prevalent of {len(section.topics):,} topics: the "
+        f"larger a word, the more probable it is in the topic. The largest of topic {row.number}, "
+        f"which has {row.prevalence:.1%} of the tokens: {largest}."
+    )
+    return Figure(
+        "word-clouds",
+        "Word clouds of the most prevalent topics",
+        description,
+        lambda figure: _draw(figure, shown),
+    )
+
+
+def _draw(figure: Any, shown: list[tuple[TopicRow, tuple[CloudWord, ...]]]) -> None:
+    figure.set_layout_engine("none")
+    scale = PANEL / WIDTH
+    n_columns = min(COLUMNS, len(shown))
+    n_rows = -(-len(shown) // n_columns)
+    width = n_columns * (PANEL + GAP) + GAP
+    row_height = TITLE + scale * HEIGHT + GAP
+    height = n_rows * row_height + GAP
+    figure.set_size_inches(width / 72, height / 72)
+    for n, (row, cloud) in enumerate(shown):
+        line, column = divmod(n, n_columns)
+        left = GAP + column * (PANEL + GAP)
+        bottom = height - GAP / 2 - (line + 1) * row_height + GAP
+        axes = figure.add_axes(
+            (left / width, bottom / height, PANEL / width, scale * HEIGHT / height),
+            xlim=(0, WIDTH),
+            ylim=(HEIGHT, 0),  # from the top down, as words are placed
+            xticks=[],
+            yticks=[],
+        )
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(True)
+        axes.spines[:].set_color(GRID)
+        axes.set_title(f"Topic {row.number} ({row.prevalence:.1%})", loc="left", fontsize=10, pad=5)
+        largest = max(each.size for each in cloud)
+        for each in cloud:
+            _draw_word(axes, each, scale, largest)
+
+
+def _draw_word(axes: Any, each: CloudWord, scale: float, largest: float) -> None:
+    word = label(each.word, LETTERS)
+    size = SNUG * scale * each.size
+    width = text_width(word, size)
+    if width > scale * each.width > 0:
+        size *= scale * each.width / width
+    below = MIDDLE * size / scale
+    colour = INK if each.size >= STRONG * largest else MUTED
+    axes.text(
+        each.x + (below if each.is_upright else 0),
+        each.y + (0 if each.is_upright else below),
+        word,
+        fontsize=size,
+        color=colour,
+        ha="center",
+        va="baseline",
+        rotation=90 if each.is_upright else 0,
+        rotation_mode="anchor",
+        parse_math=False,
+    )

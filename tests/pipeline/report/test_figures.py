@@ -1,0 +1,437 @@
+"""Figures of a report: what they show, say, and weigh, with any words in them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+from matplotlib.textpath import TextPath
+
+from models import FixedLengthPoissonMRF, SavedModel
+from models.poisson_mrf.topics import PoissonMRFMixture
+from pipeline.picture_style import style
+from pipeline.pictures import page_svg
+from pipeline.report.figures import all_figures, comparison_figures
+from pipeline.report.figures.alignment import MOST_PAIRS, alignment
+from pipeline.report.figures.comparison import comparison
+from pipeline.report.figures.dependencies import dependencies
+from pipeline.report.figures.likelihoods import LOOKS, likelihoods
+from pipeline.report.figures.prevalence import prevalence
+from pipeline.report.figures.shapes import shapes
+from pipeline.report.figures.text_width import text_width
+from pipeline.report.figures.top_words import most_relevant, top_words
+from pipeline.report.figures.topic_map import topic_map
+from pipeline.report.figures.training_curve import training_curve
+from pipeline.report.figures.word_clouds import PANEL, WIDTH, word_clouds
+from pipeline.report.sections import (
+    CorpusSection,
+    ProvenanceSection,
+    RunReport,
+    TopicsSection,
+    TrainingSection,
+)
+from pipeline.topic_table import topic_rows
+from tests.pipeline.report.figure_sections import (
+    alignment_of,
+    comparison_section,
+    likelihood_section,
+    topics_section,
+    training_section,
+)
+from tests.pipeline.test_pictures import elements_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pipeline.pictures import Figure
+
+
+def drawn(figure: Figure | None, *, laid_out: bool = False) -> Any:
+    """The matplotlib figure; that takes long if everything is to be where it is in the end."""
+    assert figure is not None
+    with rc_context(style()):
+        canvas = Canvas(figsize=(10, 6), layout="constrained")
+        FigureCanvasAgg(canvas)
+        figure.draw(canvas)
+        if laid_out:
+            canvas.draw_without_rendering()
+    return canvas
+
+
+def texts_of(canvas: Any) -> list[Any]:
+    """Texts that are seen."""
+    from matplotlib.text import Text
+
+    return [
+        text
+        for text in canvas.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and text.axes is not None
+    ]
+
+
+def assert_all_is_on_paper(canvas: Any) -> None:
+    """No text, legends' and ticks' among them, reaches out of the figure."""
+    width, height = canvas.bbox.width, canvas.bbox.height
+    box = canvas.get_tightbbox().padded(-0.02)
+    assert box.x0 >= 0
+    assert box.y0 >= 0
+    assert box.x1 * canvas.dpi <= width
+    assert box.y1 * canvas.dpi <= height
+
+
+def run_of(**sections: Any) -> RunReport:
+    corpus = CorpusSection("store", "article", (), 10, None, (), 0)
+    usual: dict[str, Any] = {
+        "name": "run",
+        "family": "lda",
+        "family_name": "LDA",
+        "corpus": corpus,
+        "training": None,
+        "topics": topics_section(4),
+        "documents": None,
+        "likelihood": None,
+        "provenance": ProvenanceSection((), (), ()),
+        "dependencies": None,
+        "shapes": None,
+    }
+    return RunReport(**{**usual, **sections})
+
+
+# --- all ------------------------------------------------------------------------------------------
+
+
+def test_a_run_has_the_figures_of_what_it_has() -> None:
+    least = run_of(topics=replace(topics_section(4), clouds=()))
+    assert [each.name for each in all_figures(least)] == ["topic-map", "prevalence", "top-words"]
+    most = run_of(
+        training=training_section(3),
+        likelihood=likelihood_section(),
+        shapes=(1.0, 0.5, 0.1, 0.0),
+    )
+    assert [each.name for each in all_figures(most)] == [
+        *("training", "topic-map", "prevalence", "top-words", "word-clouds"),
+        *("likelihoods", "shapes"),
+    ]
+    nothing = TopicsSection((), (), (), (), (), 0, 0.0, ())
+    assert all_figures(run_of(topics=nothing, training=TrainingSection((), None, "", ""))) == []
+
+
+def test_a_comparison_has_an_alignment_with_each_other_run() -> None:
+    section = comparison_section()
+    first = replace(run_of(topics=topics_section(12)), name="gibbs-12")
+    figures = comparison_figures(section, [first])
+    assert [each.name for each in figures] == ["comparison", "alignment-0", "alignment-1"]
+    labels = {row.number: row.label for row in first.topics.topics}
+    texts = [text.get_text() for text in texts_of(drawn(figures[1]))]
+    assert any(text.startswith(labels[3]) for text in texts)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        topic_map(topics_section(12, hostile=True)),
+        prevalence(topics_section(12, hostile=True)),
+        top_words(topics_section(1, hostile=True)),
+        word_clouds(topics_section(1, hostile=True)),
+        training_curve(training_section(5, bound=True)),
+        likelihoods(likelihood_section()),
+        comparison(comparison_section()),
+        alignment(alignment_of(9, 0), 0, {0: "<script>alert(1)</script>"}, {1: "$\\frac{"}),
+        shapes(topics_section(5), (1.0, 0.3, 0.1, 1e-9, 0.0)),
+    ],
+    ids=lambda figure: figure.name,
+)
+def test_figures_are_safe_small_described_and_all_on_paper(figure: Figure) -> None:
+    svg = page_svg(figure, "p")
+    elements_of(svg)
+    assert len(svg) < 40_000
+    assert not {c for c in svg if unicodedata.category(c) in {"Cc", "Cf", "Cs"}} - {"\n"}
+    assert "$\\mathdefault" not in svg
+    assert "clip-path" not in svg
+    assert figure.title
+    assert re.search(r"\d.*\.$", figure.description)
+    assert_all_is_on_paper(drawn(figure, laid_out=True))
+
+
+# --- topics ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 12, 100])
+def test_the_map_of_topics(n_topics: int) -> None:
+    section = topics_section(n_topics)
+    figure = topic_map(section)
+    assert figure is not None
+    svg = page_svg(figure, "p")
+    assert len(svg) < 60_000
+    root = ET.fromstring(svg)
+    width, height = (float(each) for each in root.attrib["viewBox"].split()[2:])
+    circles = {}
+    for group in root.iter("g"):
+        if group.get("data-gid"):
+            (circle,) = group.findall("circle")
+            x, y, r = (float(circle.attrib[name]) for name in ("cx", "cy", "r"))
+            assert r <= x <= width - r
+            assert r <= y <= height - r
+            circles[group.attrib["data-gid"]] = x, y, r
+            number = group.findtext("text")
+            assert number is None or f"topic-{number}" == group.get("data-gid")
+    assert set(circles) == {f"topic-{row.number}" for row in section.topics} == set(figure.marks)
+    # Areas are as prevalences, but of the smallest, and places are alike but for scale.
+    first = section.topics[0]
+    place, of_first = np.array(first.place), np.array(circles[f"topic-{first.number}"])
+    scale = []
+    for row in section.topics[1:]:
+        x, y, r = circles[f"topic-{row.number}"]
+        if r > 4:
+            share = (r / of_first[2]) ** 2
+            assert share == pytest.approx(row.prevalence / first.prevalence, rel=0.1)
+        apart = np.array(row.place) - place
+        if np.abs(apart).min() > 0.05:
+            scale += list((np.array([x, y]) - of_first[:2]) / apart / [1, -1])
+    assert scale == pytest.approx(scale[:1] * len(scale), rel=0.05)
+
+
+def test_no_number_of_the_map_lies_on_another() -> None:
+    canvas = drawn(topic_map(topics_section(100)))
+    numbers = [
+        artist._number
+        for artist in canvas.axes[0].artists + canvas.axes[0].patches
+        if getattr(artist, "_number", None) is not None
+    ]
+    assert len(numbers) > 40
+    renderer = canvas.canvas.get_renderer()
+    boxes = [number.get_window_extent(renderer) for number in numbers]
+    for one, other in itertools.combinations(boxes, 2):
+        middles = abs((one.x0 + one.x1) - (other.x0 + other.x1)) / 2
+        wide = (one.width + other.width) / 2
+        high = abs((one.y0 + one.y1) - (other.y0 + other.y1)) / 2
+        assert middles >= 0.9 * wide or high >= 0.55 * (one.height + other.height) / 2
+
+
+def test_topics_at_one_place_are_drawn() -> None:
+    section = topics_section(3)
+    same = replace(section, topics=tuple(replace(row, place=(0.0, 0.0)) for row in section.topics))
+    elements_of(page_svg(topic_map(same), "p"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("n_topics", "n_bars"), [(1, 1), (30, 30), (31, 31), (151, 0)])
+def test_prevalence_has_bars_of_few_topics_and_a_line_of_many(n_topics: int, n_bars: int) -> None:
+    section = topics_section(n_topics)
+    (axes,) = drawn(prevalence(section)).axes
+    shares = [row.prevalence for row in section.topics]
+    if n_bars:
+        found = [max(bar.get_width(), bar.get_height()) for bar in axes.patches]
+        lengths = [b.get_width() if n_topics <= 30 else b.get_height() for b in axes.patches]
+        assert len(found) == n_bars
+        assert lengths == pytest.approx(shares)
+    else:
+        assert list(axes.lines[0].get_ydata()) == pytest.approx(shares)
+
+
+def test_relevance() -> None:
+    section = topics_section(5, seed=3)
+    row = section.topics[2]
+    scored = sorted(
+        zip(row.words, row.probabilities, strict=True),
+        key=lambda each: (
+            -(0.6 * np.log(each[1]) + 0.4 * np.log(each[1] / section.word_share[each[0]]))
+        ),
+    )
+    assert most_relevant(section, row) == [(section.words[w], p) for w, p in scored[:10]]
+
+
+@pytest.mark.slow
+def test_words_of_the_most_prevalent_topics() -> None:
+    section = topics_section(14)
+    canvas = drawn(top_words(section))
+    assert len(canvas.axes) == 12
+    for axes, row in zip(canvas.axes, section.topics, strict=False):
+        expected = most_relevant(section, row)
+        assert axes.get_title("left").startswith(f"Topic {row.number} (")
+        assert [bar.get_width() for bar in axes.patches] == pytest.approx([p for _, p in expected])
+        assert [text.get_text() for text in axes.texts[::2]] == [word for word, _ in expected]
+
+
+def test_words_of_clouds_fit_where_they_are_placed() -> None:
+    section = topics_section(2, hostile=True)
+    canvas = drawn(word_clouds(section))
+    renderer = canvas.canvas.get_renderer()
+    scale = PANEL / WIDTH
+    for axes, cloud in zip(canvas.axes, section.clouds, strict=True):
+        assert len(axes.texts) == len(cloud)
+        for text, each in zip(axes.texts, cloud, strict=True):
+            box = text.get_window_extent(renderer).transformed(axes.transData.inverted())
+            assert text.get_rotation() == (90 if each.is_upright else 0)
+            plain = text.get_text().replace("$", "S")  # as wide, and no formula
+            length = TextPath((0, 0), plain, size=text.get_fontsize()).get_extents().width
+            assert length / scale <= each.width
+            assert (box.x0 + box.x1) / 2 == pytest.approx(each.x, abs=0.25 * each.size + 1)
+            assert (box.y0 + box.y1) / 2 == pytest.approx(each.y, abs=0.25 * each.size + 1)
+
+
+def test_text_width() -> None:
+    assert text_width("", 10) == 0
+    assert text_width("mm", 10) == pytest.approx(2 * text_width("m", 10), rel=0.05)
+    assert text_width("m", 20) == pytest.approx(2 * text_width("m", 10))
+
+
+def test_active_topics() -> None:
+    section = topics_section(4)
+    figure = shapes(section, (0.001, 2.0, 0.0, 1.0))
+    assert figure is not None
+    numbers = [row.number for row in section.topics]
+    assert "2 topics make up 99% of their sum, 3" in figure.description
+    assert f"from 2 of topic {numbers[1]} to 0 of topic {numbers[2]}" in figure.description
+    (axes,) = drawn(figure).axes
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["active: 99% of the sum of r (2)", "all others (2)"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == [
+        str(numbers[k]) for k in (1, 3, 0, 2)
+    ]
+    assert shapes(section, ()) is None
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+def test_the_training_curve() -> None:
+    section = training_section(6, bound=True)
+    left, right = drawn(training_curve(section)).axes
+    perplexity = [look.perplexity for look in section.looks]
+    for axes, x in (
+        (left, [look.documents for look in section.looks]),
+        (right, [look.seconds for look in section.looks]),
+    ):
+        values, bound, kept = axes.lines
+        assert list(values.get_xdata()) == x
+        assert list(values.get_ydata()) == perplexity
+        assert list(bound.get_ydata()) == [look.bound_perplexity for look in section.looks]
+        assert list(kept.get_ydata()) == [min(perplexity)]
+        assert len(axes.collections) == 1  # the band
+    assert left.get_yscale() == "linear"
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(2.0, "linear"), (8.0, "log")])
+def test_wide_ranges_are_logarithmic(factor: float, scale: str) -> None:
+    canvas = drawn(training_curve(training_section(12, factor=factor)), laid_out=True)
+    assert canvas.axes[0].get_yscale() == scale
+    ticks = [text.get_text() for text in canvas.axes[0].get_yticklabels()]
+    assert len([text for text in ticks if text]) >= 3
+
+
+def test_one_look_is_a_point() -> None:
+    section = training_section(1)
+    figure = training_curve(section)
+    assert figure is not None
+    assert figure.description.startswith("One look at the validation documents: perplexity 1,95")
+    left, _ = drawn(figure).axes
+    assert left.get_xlim()[0] == 0
+
+
+def test_of_many_looks_some_are_drawn_and_the_kept_one_is() -> None:
+    section = replace(training_section(1000, bound=True), best=777)
+    figure = training_curve(section)
+    assert figure is not None
+    values, _, kept = drawn(figure).axes[0].lines
+    assert len(values.get_xdata()) <= 101
+    assert list(kept.get_xdata()) == [section.looks[777].documents]
+    assert values.get_xdata()[-1] == section.looks[-1].documents
+
+
+@pytest.mark.slow
+def test_drawings_of_large_runs_are_small() -> None:
+    section = replace(training_section(1000, bound=True), best=777)
+    for figure, most in (
+        (training_curve(section), 40_000),
+        (top_words(topics_section(100)), 60_000),
+        (word_clouds(topics_section(100)), 70_000),
+        (shapes(topics_section(100), np.linspace(0, 1, 100)), 40_000),
+        (prevalence(topics_section(1000)), 80_000),
+    ):
+        assert figure is not None
+        svg = page_svg(figure, "p")
+        elements_of(svg)
+        assert len(svg) < most
+        assert_all_is_on_paper(drawn(figure, laid_out=True))
+
+
+# --- likelihoods ----------------------------------------------------------------------------------
+
+
+def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err() -> None:
+    section = likelihood_section()
+    canvas = drawn(likelihoods(section))
+    assert [axes.get_title("left") for axes in canvas.axes] == [
+        "whole documents",
+        "second half of each document, given the first",
+    ]
+    marks = {}
+    for axes in canvas.axes:
+        names = [text.get_text() for text in axes.get_yticklabels()]
+        lines = [c.lines[0] for c in axes.containers]
+        marks |= {name: line.get_marker() for name, line in zip(names, lines, strict=True)}
+    assert marks == {row.method: LOOKS[row.direction][1] for row in section.rows}
+    assert len({look[0] for look in LOOKS.values()}) == len(LOOKS)
+    assert len({look[1] for look in LOOKS.values()}) == len(LOOKS)
+    (legend,) = canvas.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert "lower bound of log p: the truth is further left" in texts
+    assert not any(text.startswith("exact") for text in texts)  # nothing is
+
+
+def test_differences_have_their_intervals() -> None:
+    section = comparison_section()
+    (axes,) = drawn(comparison(section)).axes
+    (bars,) = axes.containers[1].lines[2]
+    (segment,) = bars.get_segments()
+    row = section.rows[1]
+    assert [row.low, row.high] == pytest.approx(list(segment[:, 0]))
+    assert axes.get_yticklabels()[0].get_text() == "gibbs-12 (best)"
+
+
+def test_many_pairs_are_not_all_drawn() -> None:
+    figure = alignment(alignment_of(30, 1), 7)
+    assert figure is not None
+    assert figure.name == "alignment-7"
+    assert "Of 31 pairs the first 25 are drawn." in figure.description
+    (axes,) = drawn(figure).axes
+    assert len(axes.lines) == MOST_PAIRS
+    widths = [line.get_linewidth() for line in axes.lines]
+    assert widths == sorted(widths, reverse=True)
+    few = drawn(alignment(alignment_of(3, 1))).axes[0]
+    assert "no partner" in [text.get_text() for text in few.texts]
+
+
+# --- dependencies ---------------------------------------------------------------------------------
+
+
+def test_dependencies() -> None:
+    theta = np.zeros(4)
+    dense = np.zeros((4, 4))
+    dense[0, 1] = dense[1, 0] = 1.5
+    dense[1, 2] = dense[2, 1] = -0.5
+    field = FixedLengthPoissonMRF(theta, dense)
+    words = ("$a_1$", "<b>", "العربية", "plain")
+    model = SavedModel(PoissonMRFMixture.of_fields([field], np.zeros((1, 2)), np.ones(1)), words)
+    rows = tuple(topic_rows(model, 4))
+    (*_, figure) = all_figures(run_of(dependencies=rows), model)
+    assert figure.name == "dependencies"
+    assert "The strongest of 2 dependencies is in topic 0: $a_1$ and <b> are together" in (
+        figure.description
+    )
+    svg = page_svg(figure, "p")
+    assert set(words) <= set(elements_of(svg).text)
+    assert svg.count("paint-order:stroke") == 4
+    names = [each.name for each in all_figures(run_of(dependencies=rows))]
+    assert "dependencies" not in names  # without the model
+    none = [{**row, "positive": [], "negative": []} for row in rows]
+    assert dependencies(model, none) is None
