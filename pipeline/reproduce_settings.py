@@ -15,6 +15,8 @@ EXPERIMENTS = (
     *("lpmrf-dependencies", "lpmrf-scaling"),
 )
 """What `reproduce` can do again."""
+ALL_TAKE = "quick takes more than a quarter of an hour of one core, full many hours"
+"""How long all of them take, by what was measured."""
 L2R_EXPERIMENTS = ("l2r-kl", "l2r-convergence")
 """Those of Gamma-Poisson models, on counts."""
 LETTER_EXPERIMENTS = ("bam-letters", "bam-decompositions")
@@ -138,7 +140,10 @@ class ReproduceSettings:
         of=PARTICLE_EXPERIMENTS,
     )
     output: str = setting(
-        "", "where tables and pictures are written; by default reproduce/EXPERIMENT", metavar="DIR"
+        "",
+        "where tables and pictures are written, by default reproduce/EXPERIMENT; of --all the "
+        "directory of all experiments, by default reproduce",
+        metavar="DIR",
     )
     seed: int = setting(0, "fixes all that is random", metavar="N")
     threads: int = setting(-1, "threads; -1: one a core", metavar="N")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import MissingExtraError, writer_lock
+from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from pipeline.errors import UsageError
 from pipeline.pictures import write_pictures
@@ -29,11 +29,11 @@ from pipeline.reproduction import (
     model_selection,
     table_1,
 )
+from pipeline.reproduction.results import command_of
+from pipeline.version import software_version
 
 if TYPE_CHECKING:
     from pipeline.reproduce_settings import ReproduceSettings
-
-logger = logging.getLogger(__name__)
 
 MODULES: dict[str, Any] = dict(
     zip(
@@ -71,15 +71,15 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
             "experiment": experiment,
             "scale": settings.scale,
             "seed": settings.seed,
+            "command": command_of(settings, experiment),
+            "version": software_version(),
+            "date": datetime.now(UTC).date().isoformat(),
             "path": str(directory),
             "pictures": [],
             **module.as_json(found),
         }
-        try:
-            written = write_pictures(module.pictures(found), directory)
-            result["pictures"] = [path.name for path in written]
-        except MissingExtraError as error:
-            logger.warning("no pictures: %s", error)
+        written = write_pictures(module.pictures(found), directory)
+        result["pictures"] = [path.name for path in written]
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(directory / f"{result['name']}.json", text)
     return result
@@ -94,6 +94,17 @@ def _check(settings: ReproduceSettings, experiment: str) -> None:
                 f"--{each.name.replace('_', '-')} is for {' or '.join(experiments)}, not "
                 f"{experiment}: leave it out"
             )
+    check_numbers(settings)
+
+
+def check_numbers(settings: ReproduceSettings) -> None:
+    """Refuse numbers that make no sense.
+
+    Raises
+    ------
+    UsageError
+        If there is one; the message says which and what it may be.
+    """
     if not 0 <= settings.seed < 2**63:
         raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
     for name, number, least in (

@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from corpora.errors import CorpusFormatError
 from pipeline.allocation_table import MOST_VALUES, what_was_done
+from pipeline.file_svg import DamagedPictureError, file_svg
 from pipeline.report.page import render_template
-from pipeline.reproduction.file_svg import DamagedPictureError, file_svg
 
 logger = logging.getLogger(__name__)
 

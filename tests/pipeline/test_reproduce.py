@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -155,17 +154,6 @@ def without_seconds(value: object) -> object:
     if isinstance(value, dict):
         return {name: without_seconds(each) for name, each in value.items() if name != "seconds"}
     return [without_seconds(each) for each in value] if isinstance(value, list) else value
-
-
-def test_without_matplotlib(tmp_path: Path) -> None:
-    argv = ("buntine-table-1", "--pairs", 2)
-    with mock.patch.dict(sys.modules, {"matplotlib": None}):
-        outcome = reproduced(*argv, cwd=tmp_path)
-    assert "gamma = 0.2" in outcome.out
-    assert outcome.out.splitlines()[-1] == "reproduce/buntine-table-1: buntine-table-1.json"
-    (line,) = (line for line in outcome.err.splitlines() if "no pictures" in line)
-    assert "pip install 'wikitopics[plot]'" in line
-    assert not list(tmp_path.rglob("*.svg"))
 
 
 @pytest.mark.parametrize(
