@@ -29,8 +29,8 @@ def setting(
 ) -> Any:
     """A field of a settings class, with what the command line says of it.
 
-    `short` is another name on the command line, as -o. `of` is what has this setting, if not all have: models of `train`, experiments of `reproduce`.
-    The help then begins with them.
+    `short` is another name on the command line, as -o. `of` is what has this setting, if not all
+    have: models of `train`, experiments of `reproduce`. The help then begins with them.
     """
     if of:
         help_text = f"{', '.join(of)}: {help_text}"

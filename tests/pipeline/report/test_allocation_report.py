@@ -38,7 +38,7 @@ class Elements(HTMLParser):
         self.text = ""
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
         self.tags.append(tag)
 
     def handle_data(self, data: str) -> None:
