@@ -1,0 +1,92 @@
+// A held-out document, its words marked by topic: by colour, and by kind of underline.
+
+const N_COLOURS = 6;
+
+function startDocuments(run, panel, explorer, moved) {
+  const box = part(panel, "document-text");
+  if (!box) return { choose() {}, emphasise() {}, index: () => null };
+  let index = 0;
+  const titles = run.documents.map((each) => plain(each.title));
+  const show = chooser(panel, "document", titles, (next) => {
+    if (!run.documents[next]) return;
+    choose(next);
+    announce(`Document ${plain(run.documents[next].title)}`);
+    moved();
+  });
+  box.addEventListener("click", (event) => {
+    const word = event.target.closest("[data-topic]");
+    if (word) explorer.choose(Number(word.dataset.topic));
+  });
+
+  function choose(next) {
+    index = next;
+    show(index);
+    const shown = run.documents[index];
+    const topics = pairsOf(shown.topics);
+    const colourOf = new Map(topics.slice(0, N_COLOURS).map(([number], i) => [number, i + 1]));
+    part(panel, "document-name").replaceChildren(outside(shown.url, shown.title));
+    const words = (n) => `${n.toLocaleString("en")} ${n === 1 ? "word" : "words"}`;
+    part(panel, "document-facts").textContent =
+      `${words(shown.tokens)} of the vocabulary` +
+      (shown.unknown ? `; ${words(shown.unknown)} that the model does not know` : "") +
+      ". Every marked word has the colour of its most probable topic, fainter where that is less" +
+      " certain; a word clicked chooses its topic.";
+    showLegend(topics, colourOf);
+    showText(shown, colourOf);
+    part(panel, "document-end").textContent = [
+      shown.isCut ? "The text goes on." : "",
+      shown.isText ? "" : "The article's text is not at hand; its words stand alphabetically.",
+    ]
+      .join(" ")
+      .trim();
+    emphasise(explorer.number());
+  }
+
+  function showLegend(topics, colourOf) {
+    part(panel, "legend").replaceChildren(
+      ...topics.map(([number, share]) => {
+        const colour = colourOf.get(number) ?? 0;
+        const swatch = make("span", { class: `marked c${colour} sure-4`, "aria-hidden": "true" }, "abc");
+        const button = make(
+          "button",
+          { type: "button", "data-topic": number },
+          swatch,
+          ` ${explorer.nameOf(number)} `,
+          make("span", { class: "aside" }, percent(share)),
+        );
+        button.addEventListener("click", () => explorer.choose(number));
+        return make("li", {}, button);
+      }),
+    );
+  }
+
+  function showText(shown, colourOf) {
+    const nodes = document.createDocumentFragment();
+    shown.pieces.forEach((piece, i) => {
+      if (i % 2 === 0) {
+        nodes.append(piece);
+        return;
+      }
+      const at = (i - 1) / 2;
+      const topic = shown.wordTopics[at];
+      const tenths = Number(shown.certainty[at]);
+      const level = 1 + [4, 6, 8].filter((edge) => tenths >= edge).length;
+      const word = make("span", { class: `marked c${colourOf.get(topic) ?? 0} sure-${level}` }, piece);
+      word.dataset.topic = topic;
+      word.title = `Topic ${explorer.nameOf(topic)}, ${10 * tenths} to ${10 * tenths + 10}% sure`;
+      nodes.append(word);
+    });
+    box.replaceChildren(nodes);
+  }
+
+  function emphasise(number) {
+    for (const each of findAll(".legend [data-topic]", panel)) {
+      each.setAttribute("aria-pressed", Number(each.dataset.topic) === number);
+    }
+    for (const each of findAll("[data-topic]", box)) {
+      each.classList.toggle("chosen", Number(each.dataset.topic) === number);
+    }
+  }
+
+  return { choose, emphasise, index: () => index };
+}

@@ -1,0 +1,151 @@
+// Looking for a word: suggestions while typing, then the topics that it is of.
+
+const N_SUGGESTIONS = 10;
+
+// Each begins with how much of the one before it goes on, to base 36.
+function decoded(words) {
+  let before = "";
+  return words.map((word) => {
+    before = before.slice(0, parseInt(word[0], 36)) + word.slice(1);
+    return before;
+  });
+}
+
+function startSearch(run, panel, explorer) {
+  const form = part(panel, "search");
+  const input = find("input", form);
+  const list = find("[role=listbox]", form);
+  const result = part(panel, "found");
+  const searched = decoded(run.searched);
+  let folded = null;
+  let active = -1;
+
+  // Pairs that were joined have an underline between their words.
+  const fold = (text) => text.trim().toLowerCase().replaceAll(/\s+/g, "_");
+  const allFolded = () => (folded ??= searched.map(fold));
+
+  function suggestions(query) {
+    const begin = [];
+    const inside = [];
+    allFolded().forEach((word, i) => {
+      if (begin.length >= N_SUGGESTIONS) return;
+      if (word.startsWith(query)) begin.push(i);
+      else if (inside.length < N_SUGGESTIONS && word.includes(query)) inside.push(i);
+    });
+    return [...begin, ...inside].slice(0, N_SUGGESTIONS);
+  }
+
+  function close() {
+    list.hidden = true;
+    active = -1;
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+  }
+
+  function suggest() {
+    const query = fold(input.value);
+    const found = query ? suggestions(query) : [];
+    if (!found.length) {
+      close();
+      return;
+    }
+    list.replaceChildren(
+      ...found.map((i, at) => {
+        const id = `${list.id}-${at}`;
+        const option = make("li", { role: "option", id, "aria-selected": "false" });
+        option.append(isolated(searched[i]));
+        // The pointer must not take the focus, which would close the list first.
+        option.addEventListener("pointerdown", (event) => event.preventDefault());
+        option.addEventListener("click", () => search(searched[i]));
+        return option;
+      }),
+    );
+    list.hidden = false;
+    active = -1;
+    input.setAttribute("aria-expanded", "true");
+    input.removeAttribute("aria-activedescendant");
+  }
+
+  function move(step) {
+    if (list.hidden) suggest();
+    const options = [...list.children];
+    if (list.hidden || !options.length) return;
+    active = active < 0 && step < 0 ? options.length - 1 : (active + step + options.length) % options.length;
+    options.forEach((each, i) => each.setAttribute("aria-selected", i === active));
+    options[active].scrollIntoView({ block: "nearest" });
+    input.setAttribute("aria-activedescendant", options[active].id);
+  }
+
+  function indexOf(word) {
+    const exact = searched.indexOf(word);
+    return exact >= 0 ? exact : allFolded().indexOf(fold(word));
+  }
+
+  function search(word) {
+    close();
+    input.value = word;
+    if (!word.trim()) {
+      result.replaceChildren();
+      explorer.highlight([]);
+      return;
+    }
+    const index = indexOf(word);
+    if (index < 0) sayUnknown(word);
+    else showTopics(searched[index], pairsOf(run.found[index]));
+  }
+
+  function sayUnknown(word) {
+    explorer.highlight([]);
+    const left = run.notSearched
+      ? ` The page leaves out the ${run.notSearched.toLocaleString("en")} rarest words of the vocabulary.`
+      : "";
+    const reason = ` is not among the ${searched.length.toLocaleString("en")} words that can be looked for.${left}`;
+    result.replaceChildren(make("p", {}, "“", isolated(word), "”", reason));
+    announce(`${plain(word)}${reason}`);
+  }
+
+  function showTopics(word, topics) {
+    explorer.highlight(topics.map(([number]) => number));
+    const rest = Math.max(0, 1 - topics.reduce((sum, [, p]) => sum + p, 0));
+    const items = topics.map(([number, p]) => {
+      const button = make("button", { type: "button", class: "word" }, explorer.nameOf(number));
+      button.addEventListener("click", () => explorer.choose(number));
+      const room = make("span", { class: "room" }, bar(p, 1));
+      return make("li", {}, button, room, make("span", { class: "aside" }, percent(p)));
+    });
+    if (rest >= 0.005) {
+      const label = make("span", { class: "aside" }, topics.length ? "other topics" : "many topics");
+      const room = make("span", { class: "room" }, bar(rest, 1, "overall"));
+      items.push(make("li", {}, label, room, make("span", { class: "aside" }, percent(rest))));
+    }
+    result.replaceChildren(
+      make("p", {}, "Where “", isolated(word), "” stands, it is of"),
+      make("ul", { class: "shares" }, ...items),
+    );
+    const said = topics.map(([number, p]) => `topic ${explorer.nameOf(number)} ${percent(p)}`);
+    announce(`${plain(word)}: ${said.join(", ") || "spread over many topics"}`);
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    search(active >= 0 ? list.children[active].textContent : input.value);
+  });
+  input.addEventListener("input", () => {
+    suggest();
+    if (!input.value) search("");
+  });
+  input.addEventListener("blur", close);
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") move(1);
+    else if (event.key === "ArrowUp") move(-1);
+    else if (event.key === "Escape" && !list.hidden) close();
+    else return;
+    event.preventDefault();
+  });
+  return {
+    search(word) {
+      search(word);
+      result.scrollIntoView({ behavior: still.matches ? "auto" : "smooth", block: "nearest" });
+    },
+  };
+}

@@ -1,0 +1,391 @@
+"""Reports of any size, made up from a seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.report.sections import (
+    AlignedTopics,
+    Alignment,
+    CloudWord,
+    ComparisonRow,
+    ComparisonSection,
+    CorpusSection,
+    DocumentsSection,
+    LikelihoodRow,
+    LikelihoodSection,
+    Look,
+    PartRow,
+    ProvenanceSection,
+    PruningRow,
+    Report,
+    RunReport,
+    ShownDocument,
+    TopicRow,
+    TopicsSection,
+    TrainingSection,
+    TypicalArticle,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+SYLLABLES = [
+    "ba",
+    "ce",
+    "di",
+    "fo",
+    "gu",
+    "la",
+    "me",
+    "ni",
+    "ro",
+    "su",
+    "ta",
+    "ve",
+    "wi",
+    "no",
+    "pa",
+    "re",
+    "li",
+    "mo",
+    "tu",
+    "sa",
+    "ker",
+    "lin",
+    "dor",
+    "mas",
+    "ten",
+]
+CONNECTING = (
+    *("the", "of", "and", "in", "to", "a", "was", "is", "for", "as", "on", "by"),
+    *("with", "that", "from", "at", "it", "his", "were", "which"),
+)
+N_WORDS = 30
+"""Most relevant words that the page shows."""
+
+
+def made_up_words(n: int, rng: np.random.Generator) -> tuple[str, ...]:
+    """Different words of two to five syllables, alphabetical; some are pairs joined."""
+    found: dict[str, None] = {}
+    while len(found) < n:
+        word = "".join(rng.choice(SYLLABLES, size=rng.integers(2, 6)))
+        found[f"{word}_{rng.choice(SYLLABLES)}on" if rng.random() < 0.05 else word] = None
+    return tuple(sorted(found))
+
+
+def made_up_report(
+    n_topics: int = 12,
+    n_words: int = 2000,
+    n_documents: int = 6,
+    n_runs: int = 1,
+    words_a_document: int = 250,
+    spoil: Callable[[str], str] = str,
+) -> Report:
+    """A report as of a real run.
+
+    Parameters
+    ----------
+    n_words
+        That can be searched for.
+    spoil
+        What is done to every title, heading, address and word of the articles.
+    """
+    runs = tuple(
+        _run(i, n_topics, n_words, n_documents, words_a_document, spoil) for i in range(n_runs)
+    )
+    return Report(
+        title=spoil("Topics of a made-up encyclopedia"),
+        runs=runs,
+        comparison=_comparison(runs) if n_runs > 1 else None,
+    )
+
+
+def _run(
+    i: int,
+    n_topics: int,
+    n_words: int,
+    n_documents: int,
+    words_a_document: int,
+    spoil: Callable[[str], str],
+) -> RunReport:
+    rng = np.random.default_rng([10, i])
+    vocabulary = made_up_words(n_words, rng)
+    topic_word = rng.gamma(0.02, size=(n_topics, n_words)) + 1e-12
+    topic_word /= topic_word.sum(axis=1, keepdims=True)
+    prevalence = np.sort(rng.dirichlet(np.full(n_topics, 2.0)))[::-1]
+    topics = _topics(topic_word, prevalence, vocabulary, spoil, rng)
+    return RunReport(
+        name=f"run {i + 1}",
+        family="gibbs",
+        family_name="Latent Dirichlet allocation, collapsed Gibbs sampling",
+        corpus=_corpus(n_words, spoil),
+        training=_training(rng),
+        topics=topics,
+        documents=_documents(
+            n_documents, words_a_document, topic_word, topics, vocabulary, spoil, rng
+        ),
+        likelihood=_likelihood(),
+        provenance=_provenance(),
+        dependencies=None,
+        shapes=None,
+        notes=("The variational bound is not known for this family.",) if i else (),
+    )
+
+
+def _topics(
+    topic_word: NDArray[np.float64],
+    prevalence: NDArray[np.float64],
+    vocabulary: tuple[str, ...],
+    spoil: Callable[[str], str],
+    rng: np.random.Generator,
+) -> TopicsSection:
+    n_topics, n_words = topic_word.shape
+    word_share = prevalence @ topic_word
+    candidates = [_candidates(row, word_share) for row in topic_word]
+    shown = sorted(set(np.concatenate(candidates).tolist()))
+    place_of = {w: i for i, w in enumerate(shown)}
+    of_topic = prevalence[:, None] * topic_word / word_share
+    largest = np.argsort(-of_topic, axis=0, kind="stable")[:3].T
+    # Numbers differ from ranks, as they do in real runs.
+    number = rng.permutation(n_topics)
+    rows = []
+    for k in range(n_topics):
+        mean = np.log(topic_word[k]) - 0.4 * np.log(word_share)
+        label = " ".join(vocabulary[w] for w in np.argsort(-mean)[:3])
+        rows.append(
+            TopicRow(
+                number=int(number[k]),
+                prevalence=float(prevalence[k]),
+                label=spoil(label),
+                place=(float(rng.random()), float(rng.random())),
+                words=tuple(place_of[w] for w in candidates[k].tolist()),
+                probabilities=tuple(topic_word[k, candidates[k]].tolist()),
+                typical=tuple(_typical(spoil, 0.95 - 0.04 * j, rng) for j in range(10)),
+            )
+        )
+    return TopicsSection(
+        topics=tuple(rows),
+        words=tuple(spoil(vocabulary[w]) for w in shown),
+        word_share=tuple(word_share[shown].tolist()),
+        searched=tuple(spoil(word) for word in vocabulary),
+        topics_of_word=tuple(
+            tuple(
+                (int(number[k]), float(of_topic[k, w])) for k in largest[w] if of_topic[k, w] > 0.01
+            )
+            for w in range(n_words)
+        ),
+        n_not_searched=1234,
+        map_share=0.231,
+        clouds=tuple(
+            _cloud([spoil(vocabulary[w]) for w in np.argsort(-row)[:40]], rng) for row in topic_word
+        ),
+    )
+
+
+def _candidates(row: NDArray[np.float64], word_share: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Words that are among the most relevant at some λ, the most probable first."""
+    probability, lift = np.log(row), np.log(row) - np.log(word_share)
+    found: set[int] = set()
+    for step in range(101):
+        relevance = step / 100 * probability + (1 - step / 100) * lift
+        found.update(np.argpartition(-relevance, N_WORDS)[:N_WORDS].tolist())
+    words = np.array(sorted(found))
+    return words[np.argsort(-row[words], kind="stable")]
+
+
+def _typical(spoil: Callable[[str], str], share: float, rng: np.random.Generator) -> TypicalArticle:
+    title = made_up_title(rng)
+    return TypicalArticle(spoil(title), spoil(_address(title, rng)), share)
+
+
+def made_up_title(rng: np.random.Generator) -> str:
+    return " ".join(word.title() for word in made_up_words(int(rng.integers(1, 4)), rng))
+
+
+def _address(title: str, rng: np.random.Generator) -> str:
+    revision = int(rng.integers(1e9))
+    return f"https://en.wikipedia.org/w/index.php?title={title.replace(' ', '_')}&oldid={revision}"
+
+
+def _cloud(words: list[str], rng: np.random.Generator) -> tuple[CloudWord, ...]:
+    """Words in rows; wordcloud does it better."""
+    found = []
+    x, y, line = 0.0, 0.0, 0.0
+    for i, word in enumerate(words):
+        size = max(9.0, 44 / (1 + 0.5 * i))
+        width = 0.58 * size * len(word)
+        if x + width > 395:
+            x, y = 0.0, y + line
+            line = 0.0
+        if y + size > 236:
+            break
+        line = max(line, 1.15 * size)
+        found.append(CloudWord(word, x + width / 2, y + 0.6 * size, size, width, is_upright=False))
+        x += width + 6
+    return tuple(found)
+
+
+def _documents(
+    n_documents: int,
+    n_words: int,
+    topic_word: NDArray[np.float64],
+    topics: TopicsSection,
+    vocabulary: tuple[str, ...],
+    spoil: Callable[[str], str],
+    rng: np.random.Generator,
+) -> DocumentsSection:
+    number = [topic.number for topic in topics.topics]
+    prevalence = np.array([topic.prevalence for topic in topics.topics])
+    shown = []
+    up_to = np.cumsum(topic_word, axis=1)
+    for d in range(n_documents):
+        theta = rng.dirichlet(12 * prevalence)
+        topic_of = rng.choice(len(theta), size=n_words, p=theta)
+        pieces = [""]
+        for i, k in enumerate(topic_of):
+            at = min(np.searchsorted(up_to[k], rng.random()), len(vocabulary) - 1)
+            word = vocabulary[at]
+            between = " " + " ".join(rng.choice(CONNECTING, size=rng.integers(0, 3)))
+            end = ".\n" if i % 60 == 59 else "." if i % 12 == 11 else ""
+            pieces += [spoil(word), f"{end}{between.rstrip()} "]
+        order = np.argsort(-theta, kind="stable")
+        title = made_up_title(rng)
+        shown.append(
+            ShownDocument(
+                title=spoil(title),
+                url=spoil(_address(title, rng)),
+                tokens=n_words,
+                unknown=n_words // 20,
+                topics=tuple((number[k], float(theta[k])) for k in order if theta[k] >= 0.01),
+                pieces=tuple(pieces),
+                word_topics=tuple(number[k] for k in topic_of),
+                certainty=tuple(rng.beta(5, 1.5, size=n_words).tolist()),
+                is_cut=d == 1,
+                is_text=d != 2,
+            )
+        )
+    return DocumentsSection(documents=tuple(shown), of=40 * n_documents)
+
+
+def _corpus(n_words: int, spoil: Callable[[str], str]) -> CorpusSection:
+    return CorpusSection(
+        store="articles-sample",
+        unit="article",
+        parts=(
+            PartRow("training", 20_000, 20_000, 4_321_098, 123_456),
+            PartRow("validation", 2_500, 2_500, 540_137, 17_201),
+            PartRow("test", 2_500, 2_500, 538_770, 16_985),
+        ),
+        words=n_words,
+        words_before=9 * n_words,
+        pruning=(
+            PruningRow("in fewer than 5 documents", 7 * n_words),
+            PruningRow("in more than half of the documents", 14, (spoil("year"), spoil("time"))),
+        ),
+        bigrams=n_words // 20,
+    )
+
+
+def _training(rng: np.random.Generator) -> TrainingSection:
+    looks = tuple(
+        Look(
+            documents=5000 * (i + 1),
+            passes=0.25 * (i + 1),
+            seconds=1.7 * (i + 1) + 0.2 * float(rng.random()),
+            perplexity=812 + 2400 / (i + 1),
+            perplexity_standard_error=12.3,
+            bound_perplexity=990 + 2700 / (i + 1),
+        )
+        for i in range(25)
+    )
+    return TrainingSection(
+        looks=looks,
+        best=22,
+        measure="completion of half of each document",
+        ending="Training ended early: three looks in a row brought no improvement of a hundredth.",
+    )
+
+
+def _likelihood() -> LikelihoodSection:
+    def row(
+        method: str, direction: str, nats: float, sampling: float | None, meaning: str
+    ) -> LikelihoodRow:
+        return LikelihoodRow(
+            method=method,
+            direction=direction,  # type: ignore[arg-type]
+            scored="whole documents",
+            perplexity=float(np.exp(nats)),
+            perplexity_standard_error=0.026 * float(np.exp(nats)),
+            nats_per_word=nats,
+            nats_per_word_standard_error=0.026,
+            monte_carlo_standard_error=sampling,
+            unsure_documents=0,
+            seconds=4.2,
+            meaning=meaning,
+        )
+
+    return LikelihoodSection(
+        rows=(
+            row("variational-bound", "lower bound", 6.81, None, "No better than this bound."),
+            row("left-to-right-sequential", "unbiased", 6.70, 0.0004, "The perplexity itself."),
+            row("harmonic-mean", "upward biased", 6.31, 0.03, "A warning: far too good."),
+        ),
+        articles=200,
+        documents=200,
+        of_documents=2500,
+        tokens=43_101,
+        unknown_share=0.031,
+        reading=(
+            "On average the model gives each word of an unseen article the probability 1/812, as"
+            " if it had to choose among 812 equally likely words (95% interval 770 to 856)."
+        ),
+    )
+
+
+def _provenance() -> ProvenanceSection:
+    return ProvenanceSection(
+        entries=(("begun", "2026-11-22T11:51:30+00:00"), ("model, SHA-256", "5f" * 32)),
+        settings=(("model", "gibbs"), ("topics", "12"), ("stop_words", '["a", "the"]')),
+        sources=(("en", "en.wikipedia.org", "CC BY-SA 4.0"),),
+    )
+
+
+def _comparison(runs: tuple[RunReport, ...]) -> ComparisonSection:
+    rows = tuple(
+        ComparisonRow(
+            model=run.name,
+            perplexity=812 + 31 * i,
+            perplexity_standard_error=21.0,
+            nats_per_word=float(np.log(812 + 31 * i)),
+            monte_carlo_standard_error=0.0004,
+            difference=0.04 * i if i else None,
+            low=0.04 * i - 0.011 if i else None,
+            high=0.04 * i + 0.011 if i else None,
+            probability_worse=0.9991 if i else None,
+        )
+        for i, run in enumerate(runs)
+    )
+    return ComparisonSection(
+        method="left-to-right-sequential",
+        direction="unbiased",
+        articles=200,
+        documents=200,
+        tokens=40_201,
+        rows=rows,
+        reading=f"{runs[0].name} predicts unseen articles best, and surely so.",
+        alignments=tuple(_alignment(runs[0], run) for run in runs[1:]),
+    )
+
+
+def _alignment(first: RunReport, second: RunReport) -> Alignment:
+    pairs = [
+        AlignedTopics(a.number, b.number, 0.2 + 0.6 * i / len(first.topics.topics), ("war", "army"))
+        for i, (a, b) in enumerate(zip(first.topics.topics, second.topics.topics, strict=True))
+    ]
+    pairs[-1] = AlignedTopics(pairs[-1].first, None, None, ())
+    return Alignment(first.name, second.name, tuple(pairs), mean_distance=0.41)

@@ -1,0 +1,127 @@
+"""A held-out document is shown with its words marked by topic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipeline.report.sections import Report
+    from tests.pages.conftest import Opened
+
+pytestmark = pytest.mark.browser
+
+
+def test_text_is_whole_and_words_have_their_topics(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    opened = open_page(html)
+    page = opened.page
+    section = report.runs[0].documents
+    assert section is not None
+    for i in (0, 3):
+        page.locator("[data-part=document]").select_option(str(i))
+        shown = section.documents[i]
+        box = page.locator("[data-part=document-text]")
+        assert box.text_content() == "".join(shown.pieces)
+        topics = box.locator("[data-topic]").evaluate_all(
+            "(all) => all.map((each) => Number(each.dataset.topic))"
+        )
+        assert tuple(topics) == shown.word_topics
+    opened.assert_calm()
+
+
+def test_six_largest_topics_have_a_colour_and_an_underline_each(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    section = report.runs[0].documents
+    assert section is not None
+    shown = section.documents[0]
+    looks = {}
+    for number, _ in shown.topics:
+        word = page.locator(f"[data-part=document-text] [data-topic='{number}']").first
+        if word.count():
+            looks[number] = word.evaluate(
+                "(each) => [each.className.match(/c[0-9]/)[0],"
+                " getComputedStyle(each).textDecorationStyle,"
+                " getComputedStyle(each).textDecorationThickness].join(' ')"
+            )
+    largest = [number for number, _ in shown.topics[:6]]
+    assert len({looks[number].split()[0] for number in largest}) == 6
+    assert len({looks[number].split(maxsplit=1)[1] for number in largest}) == 6
+    assert all(look.startswith("c0") for number, look in looks.items() if number not in largest)
+
+
+# Contrast of WCAG 2.2 between each word and what is seen behind it, by looking at pixels.
+CONTRASTS = """() => {
+    const pen = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const pixel = (...colours) => {
+        for (const colour of colours) {
+            pen.fillStyle = colour;
+            pen.fillRect(0, 0, 1, 1);
+        }
+        return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((each) => each / 255);
+    };
+    const light = (colour) => colour
+        .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+    const paper = getComputedStyle(document.body).backgroundColor;
+    return [...document.querySelectorAll('.text-box .marked')].map((word) => {
+        const style = getComputedStyle(word);
+        const [a, b] = [light(pixel(style.color)), light(pixel(paper, style.backgroundColor))];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_their_colours(
+    open_page: Callable[..., Opened], html: str, scheme: str
+) -> None:
+    """AA, 4.5 to 1, on every word, also of the chosen topic; whose colours differ."""
+    page = open_page(html, color_scheme=scheme).page
+    for button in page.locator(".legend button").all():
+        button.click()
+        contrasts = page.evaluate(CONTRASTS)
+        assert min(contrasts) >= 4.5
+        assert max(contrasts) > 1.2 * min(contrasts)
+
+
+def test_a_word_clicked_chooses_its_topic(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    word = page.locator("[data-part=document-text] [data-topic]").nth(7)
+    number = word.get_attribute("data-topic")
+    word.click()
+    assert f"topic={number}&" in page.evaluate("location.hash")
+    pressed = page.locator(".legend [aria-pressed=true]")
+    assert pressed.get_attribute("data-topic") == number
+
+
+def test_documents_are_turned_like_leaves(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    section = report.runs[0].documents
+    assert section is not None
+    name = page.locator("[data-part=document-name]")
+    page.get_by_role("button", name="Next document").click()
+    assert section.documents[1].title in name.inner_text()
+    assert "The text goes on." in page.locator("[data-part=document-end]").inner_text()
+    page.get_by_role("button", name="Next document").click()
+    assert "not at hand" in page.locator("[data-part=document-end]").inner_text()
+    assert page.evaluate("location.hash").endswith("&document=3")
+    page.get_by_role("button", name="Previous document").click()
+    assert section.documents[1].title in name.inner_text()
+
+
+def test_the_address_keeps_the_document(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html, "#run=1&topic=0&lambda=0.60&document=4").page
+    assert page.locator("[data-part=document]").input_value() == "3"

@@ -1,0 +1,48 @@
+"""Pictures of the page, to look at; made where $WIKITOPICS_SCREENSHOTS names a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.pages.conftest import Opened
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not os.environ.get("WIKITOPICS_SCREENSHOTS"),
+        reason="$WIKITOPICS_SCREENSHOTS names no folder",
+    ),
+]
+
+SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+PLACES = {"top": ".masthead", "topics": ".explorer", "documents": ".documents"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_pictures(open_page: Callable[..., Opened], html: str, scheme: str, size: str) -> None:
+    """Of $WIKITOPICS_REPORT if that names a report, else of a made-up one."""
+    folder = Path(os.environ["WIKITOPICS_SCREENSHOTS"])
+    folder.mkdir(parents=True, exist_ok=True)
+    named = os.environ.get("WIKITOPICS_REPORT")
+    page = open_page(
+        Path(named).resolve() if named else html,
+        color_scheme=scheme,
+        viewport=SIZES[size],
+        reduced_motion="reduce",
+    ).page
+    for name, selector in PLACES.items():
+        if not page.locator(selector).count():
+            continue
+        page.locator(selector).first.evaluate("(each) => each.scrollIntoView({block: 'start'})")
+        path = folder / f"{name}-{size}-{scheme}.png"
+        page.screenshot(path=path)
+        assert path.stat().st_size > 10_000
+    page.screenshot(path=folder / f"page-{size}-{scheme}.png", full_page=True)

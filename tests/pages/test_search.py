@@ -1,0 +1,96 @@
+"""Words are looked for, by typing or by a click."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipeline.report.sections import Report
+    from tests.pages.conftest import Opened
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_word_has_its_topics_and_marks_them_on_the_map(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    opened = open_page(html)
+    page, section = opened.page, report.runs[0].topics
+    index = next(i for i, found in enumerate(section.topics_of_word) if len(found) > 1)
+    page.get_by_role("combobox", name="Word").fill(section.searched[index])
+    page.get_by_role("button", name="Find").click()
+    buttons = page.locator("[data-part=found] button")
+    expected = section.topics_of_word[index]
+    assert buttons.count() == len(expected)
+    for i, (number, _) in enumerate(expected):
+        assert buttons.nth(i).inner_text().startswith(f"{number} ")
+    marked = page.locator(".map .found").evaluate_all("(all) => all.map((g) => g.dataset.gid)")
+    assert sorted(marked) == sorted(f"topic-{number}" for number, _ in expected)
+    buttons.last.click()
+    assert f"topic={expected[-1][0]}&" in page.evaluate("location.hash")
+    opened.assert_calm()
+
+
+def test_every_word_is_found(open_page: Callable[..., Opened], html: str, report: Report) -> None:
+    """What is left out of the page's list, because the word before has it, is put back."""
+    page = open_page(html).page
+    section = report.runs[0].topics
+    box = page.get_by_role("combobox", name="Word")
+    for word in section.searched[:: len(section.searched) // 25]:
+        box.fill(word)
+        box.press("Enter")
+        assert f"“{word}”" in page.locator("[data-part=found] p").inner_text()
+        assert "is not among" not in page.locator("[data-part=found]").inner_text()
+
+
+def test_suggestions_are_walked_with_arrows(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page, words = open_page(html).page, report.runs[0].topics.searched
+    box = page.get_by_role("combobox", name="Word")
+    box.press_sequentially(words[0][:3].upper())
+    options = page.get_by_role("option").filter(visible=True)
+    expected = [word for word in words if word.startswith(words[0][:3])][:10]
+    assert page.locator("[role=listbox] bdi").all_inner_texts()[: len(expected)] == expected
+    assert box.get_attribute("aria-expanded") == "true"
+    box.press("ArrowDown")
+    box.press("ArrowDown")
+    active = page.locator(f"#{box.get_attribute('aria-activedescendant')}")
+    assert active.inner_text() == options.nth(1).inner_text() == expected[1]
+    box.press("Enter")
+    assert box.input_value() == expected[1]
+    assert box.get_attribute("aria-expanded") == "false"
+    box.fill("zz")
+    box.press("Escape")
+    assert options.count() == 0
+
+
+def test_an_unknown_word_is_called_unknown(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    box = page.get_by_role("combobox", name="Word")
+    box.fill("xyzzy")
+    box.press("Enter")
+    said = page.locator("[data-part=found]").inner_text()
+    assert "“xyzzy” is not among the 2,000 words" in said
+    assert "leaves out the 1,234 rarest" in said
+    assert page.locator(".map .found").count() == 0
+
+
+def test_words_of_list_and_cloud_are_looked_for(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    word = page.locator("[data-part=words] button").nth(2)
+    word.click()
+    assert f"“{word.inner_text()}”" in page.locator("[data-part=found] p").inner_text()
+    in_cloud = page.locator("[data-part=cloud] text").nth(1)
+    in_cloud.click()
+    text = in_cloud.text_content()
+    assert f"“{text}”" in page.locator("[data-part=found] p").inner_text()
+    assert text == report.runs[0].topics.clouds[0][1].word

@@ -1,0 +1,163 @@
+"""The topics of a report are walked through by map, list, slider, word and keyboard."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.report.page_data import DIGITS
+from tests.pages.made_up_report import N_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    from pipeline.report.sections import Report, TopicRow, TopicsSection
+    from tests.pages.conftest import Opened
+
+pytestmark = pytest.mark.browser
+
+# A rounded number of so many digits is off by half a unit of the last at most, that is by this
+# share of it; relevance has log p(w|k) once and log p(w) up to once; two of them are compared.
+ROUNDING = 2 * 2 * 0.5 * 10 ** (1 - DIGITS)
+
+
+def relevance(section: TopicsSection, topic: TopicRow, weight: float) -> dict[str, float]:
+    """Sievert & Shirley's (2014) of every word, from numbers that are not rounded."""
+    return {
+        section.words[w]: weight * math.log(p) + (1 - weight) * math.log(p / section.word_share[w])
+        for w, p in zip(topic.words, topic.probabilities, strict=True)
+    }
+
+
+def shown_words(page: Page) -> list[str]:
+    return page.locator("[data-part=words] th").all_inner_texts()
+
+
+def test_slider_sorts_words_as_a_full_sort_would(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    opened = open_page(html)
+    page, section = opened.page, report.runs[0].topics
+    orders = set()
+    for index in (0, 5, 11):
+        page.locator("[data-part=topic]").select_option(str(index))
+        for step in (0, 1, 25, 60, 99, 100):
+            page.locator("[data-part=lambda]").fill(f"{step / 100}")
+            expected = relevance(section, section.topics[index], step / 100)
+            words = shown_words(page)
+            assert len(words) == len(set(words)) == N_WORDS
+            shown = [expected[word] for word in words]
+            left_out = max(value for word, value in expected.items() if word not in words)
+            for earlier, later in zip(shown, [*shown[1:], left_out], strict=True):
+                assert earlier >= later - ROUNDING
+            orders.add(tuple(words))
+    assert len(orders) > 10  # the slider does something
+    opened.assert_calm()
+
+
+def test_slider_is_moved_by_keys(open_page: Callable[..., Opened], html: str) -> None:
+    page = open_page(html).page
+    slider = page.get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("[data-part=lambda-value]").inner_text() == "0.61"
+    page.keyboard.press("Home")
+    assert page.locator("[data-part=lambda-value]").inner_text() == "0.00"
+
+
+def assert_chosen(page: Page, topic: TopicRow) -> None:
+    """All that shows the chosen topic shows this one."""
+    assert topic.label in page.locator("[data-part=name]").inner_text()
+    pressed = page.locator(".map [aria-pressed=true]")
+    assert pressed.count() == 1
+    assert pressed.get_attribute("data-gid") == f"topic-{topic.number}"
+    assert page.locator("tr.chosen").get_attribute("data-topic") == str(topic.number)
+    assert topic.typical[0].title in page.locator("[data-part=typical]").inner_text()
+    assert f"topic={topic.number}&" in page.evaluate("location.hash")
+
+
+def test_a_circle_clicked_is_chosen_and_coloured(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    topic = report.runs[0].topics.topics[4]
+    circle = page.locator(f".map [data-gid=topic-{topic.number}]")
+    colour = "(each) => getComputedStyle(each).fill"
+    before = circle.locator("circle").evaluate(colour)
+    circle.locator("text").click()
+    assert_chosen(page, topic)
+    assert circle.locator("circle").evaluate(colour) != before
+
+
+def test_topics_are_chosen_by_keyboard_on_the_map(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    topics = report.runs[0].topics.topics
+    stops = page.locator(".map [tabindex='0'][data-gid]")
+    assert stops.count() == 1  # one stop of the tab key
+    stops.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert_chosen(page, topics[2])
+    page.keyboard.press("End")
+    page.keyboard.press("Space")
+    assert_chosen(page, topics[-1])
+
+
+def test_lists_and_buttons_choose(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    topics = report.runs[0].topics.topics
+    page.locator("[data-part=topic]").select_option("7")
+    assert_chosen(page, topics[7])
+    page.get_by_role("button", name="Next topic").click()
+    assert_chosen(page, topics[8])
+    previous = page.get_by_role("button", name="Previous topic")
+    previous.focus()
+    for _ in range(12):
+        page.keyboard.press("Enter")
+    assert_chosen(page, topics[0])
+    page.locator("table.all-topics").get_by_role("button", name=topics[9].label).click()
+    assert_chosen(page, topics[9])
+    # Who chose in the table is taken to the topic.
+    assert page.evaluate("document.activeElement.dataset.part") == "name"
+
+
+def test_choice_is_announced(open_page: Callable[..., Opened], html: str, report: Report) -> None:
+    page = open_page(html).page
+    page.locator("[data-part=topic]").select_option("3")
+    label = report.runs[0].topics.topics[3].label
+    page.wait_for_function(
+        "(label) => document.querySelector('[role=status]').textContent.includes(label)", arg=label
+    )
+
+
+def test_links_lead_to_revisions_in_a_safe_way(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    link = page.locator("[data-part=typical] a").first
+    assert link.get_attribute("href") == report.runs[0].topics.topics[0].typical[0].url
+    assert link.get_attribute("rel") == "noopener noreferrer"
+
+
+def test_table_sorts_by_number_and_share(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page = open_page(html).page
+    table = page.locator("table.all-topics")
+    rows = "(table) => [...table.tBodies[0].rows].map((row) => Number(row.dataset.topic))"
+    by_share = [topic.number for topic in report.runs[0].topics.topics]
+    assert table.evaluate(rows) == by_share
+    table.get_by_role("button", name="Topic", exact=True).click()
+    assert table.evaluate(rows) == sorted(by_share)
+    assert table.locator("th[aria-sort=ascending]").count() == 1
+    table.get_by_role("button", name="Share").click()
+    assert table.evaluate(rows) == by_share

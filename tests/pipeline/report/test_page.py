@@ -1,0 +1,263 @@
+"""The report's page as text: whole, escaped, and without what a run does not have."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markupsafe import Markup
+from selectolax.lexbor import LexborHTMLParser
+
+from pipeline.report.page import (
+    number,
+    render,
+    render_template,
+    run_summary,
+    share,
+    summary_row,
+)
+from pipeline.report.page_data import (
+    clean,
+    embedded_json,
+    front_coded,
+    page_data,
+    rounded,
+    safe_url,
+)
+from tests.pages.made_up_figures import made_up_figures
+from tests.pages.made_up_report import made_up_report
+
+LETTERS = st.text(st.characters(exclude_categories=()), max_size=8)
+
+
+def small(**settings: Any) -> Any:
+    sizes = {"n_topics": 4, "n_words": 120, "n_documents": 3, "words_a_document": 20}
+    return made_up_report(**(sizes | settings))
+
+
+def tree_of(html: str) -> LexborHTMLParser:
+    return LexborHTMLParser(html)
+
+
+def data_of(html: str) -> Any:
+    node = tree_of(html).css_first("#page-data")
+    assert node is not None
+    return json.loads(node.text())
+
+
+def test_data_of_the_page_is_that_of_the_report() -> None:
+    report = small()
+    run, topics = report.runs[0], report.runs[0].topics
+    found = data_of(render(report, {}))["runs"][0]
+    assert found["words"][: len(topics.words)] == list(topics.words)
+    assert found["share"] == pytest.approx(topics.word_share, rel=1e-6)
+    for ours, theirs in zip(found["topics"], topics.topics, strict=True):
+        assert ours["number"] == theirs.number
+        assert ours["words"] == list(theirs.words)
+        assert ours["probabilities"] == pytest.approx(theirs.probabilities, rel=1e-6)
+    for ours, theirs in zip(found["topics"], topics.clouds, strict=True):
+        assert [found["words"][each[0]] for each in ours["cloud"]] == [w.word for w in theirs]
+    for ours, theirs in zip(found["found"], topics.topics_of_word, strict=True):
+        assert [each // 1000 for each in ours] == [k for k, _ in theirs]
+        assert [each % 1000 / 1000 for each in ours] == pytest.approx(
+            [p for _, p in theirs], abs=0.0011
+        )
+    for ours, theirs in zip(found["documents"], run.documents.documents, strict=True):
+        assert ours["pieces"] == list(theirs.pieces)
+        assert ours["wordTopics"] == list(theirs.word_topics)
+
+
+def test_policy_names_the_hash_of_the_script() -> None:
+    html = render(small(), {})
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 1
+    expected = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    node = tree_of(html).css_first("meta[http-equiv]")
+    assert node is not None
+    policy = node.attributes["content"] or ""
+    assert f"script-src 'sha256-{expected}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+
+
+def test_script_builds_no_markup_from_text() -> None:
+    html = render(small(), {})
+    script = html[html.rindex("<script>") :]
+    for way in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "onclick",
+    ):
+        assert way not in script
+
+
+def test_figures_go_in_as_they_are_and_each_into_its_place() -> None:
+    report = small(n_runs=2)
+    figures = made_up_figures(report)
+    html = render(report, figures)
+    for svg in figures.values():
+        assert html.count(svg) == 1
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_figures_of_alignments_are_counted_from_nought_or_one(first: int) -> None:
+    report = small(n_runs=3)
+    figures = {(None, f"alignment-{first + i}"): f"<svg id='alignment{i}'/>" for i in range(2)}
+    html = render(report, figures)
+    for i in range(2):
+        heading = html.index(f"</bdi> and <bdi>run {i + 2}")
+        assert 0 < html.index(f"<svg id='alignment{i}'/>") - heading < 2000
+
+
+def test_what_a_run_does_not_have_is_left_out() -> None:
+    report = small()
+    whole = render(report, {})
+    bare = replace(report.runs[0], training=None, documents=None, likelihood=None, notes=("Why.",))
+    html = render(replace(report, runs=(bare,)), {})
+    for name in ("training", "documents", "likelihood"):
+        assert f'id="run-1-{name}"' in whole
+        assert f"run-1-{name}" not in html
+    assert "Why." in html
+    assert data_of(html)["runs"][0]["documents"] == []
+
+
+def test_clouds_may_be_missing() -> None:
+    report = small()
+    run = report.runs[0]
+    run = replace(run, topics=replace(run.topics, clouds=()))
+    data = page_data(replace(report, runs=(run,)))
+    assert all(topic["cloud"] == [] for topic in data["runs"][0]["topics"])
+
+
+def test_shapes_and_dependencies_have_their_sections() -> None:
+    report = small()
+    rows = tuple(
+        {
+            "topic": topic.number,
+            "positive": ({"first": "new", "second": "<york>", "weight": 1.25},),
+            "negative": (),
+        }
+        for topic in report.runs[0].topics.topics
+    )
+    run = replace(report.runs[0], shapes=(3.0, 0.5, 0.01, 1e-7), dependencies=rows)
+    html = render(replace(report, runs=(run,)), {})
+    text = tree_of(html).text()
+    assert "Active topics" in text
+    assert "1e-07" in text
+    assert "new – <york> 1.25" in re.sub(r"\s+", " ", text)
+
+
+def test_summary_is_of_the_estimate_that_can_be_trusted_most() -> None:
+    run = small().runs[0]
+    row = summary_row(run)
+    assert row is not None
+    assert row.direction == "unbiased"
+    assert run_summary(run).startswith("4 topics of 25,000 articles")
+    assert run_summary(run).endswith("by left-to-right-sequential.")
+    assert run_summary(replace(run, likelihood=None)).endswith("different words).")
+
+
+def test_one_topic_and_no_validation_make_a_page() -> None:
+    report = small(n_topics=1)
+    run = report.runs[0]
+    assert run.training is not None
+    run = replace(run, training=replace(run.training, looks=(), best=None))
+    html = render(replace(report, runs=(run,)), {})
+    assert "1 topic, " in html
+
+
+def test_other_pages_extend_the_same_ground() -> None:
+    html = render_template("base.html.j2", None, title="<b>Title</b>")
+    tree = tree_of(html)
+    assert tree.css_first("h1").text() == "<b>Title</b>"
+    assert tree.css_first("#page-data") is None
+
+
+@given(text=LETTERS, key=LETTERS)
+def test_embedded_json_is_read_as_what_it_was(text: str, key: str) -> None:
+    data = {clean(key): [clean(text), "</script><!--", "\u2028&"]}
+    html = f'<script type="application/json">{embedded_json(data)}</script>'
+    html.encode()
+    node = tree_of(html).css_first("script")
+    assert node is not None
+    assert json.loads(node.text()) == data
+    inside = embedded_json(data)
+    assert not set("<>&\u2028\u2029") & set(inside)
+
+
+@given(text=st.text(st.characters(exclude_categories=())))
+def test_cleaned_text_has_nothing_that_is_not_seen(text: str) -> None:
+    shown = clean(text)
+    assert len(shown) == len(text)
+    assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]", shown)
+    assert clean(shown) == shown
+    ordinary = [each for each in text if each.isalnum()]
+    assert [each for each in shown if each in set(ordinary)] == ordinary
+
+
+@given(words=st.lists(LETTERS.map(clean)))
+def test_front_coded_words_are_put_back_as_scripts_count(words: list[str]) -> None:
+    """By UTF-16 units, as slices of pages' scripts do."""
+    before = b""
+    for word, coded in zip(words, front_coded(words), strict=True):
+        before = before[: 2 * int(coded[0], 36)] + coded[1:].encode("utf-16-le")
+        assert before.decode("utf-16-le") == word
+
+
+@pytest.mark.parametrize(
+    ("url", "is_safe"),
+    [
+        ("https://en.wikipedia.org/w/index.php?title=A&oldid=1", True),
+        ("http://localhost:8080/wiki/Ünï", True),
+        ("HTTPS://de.wikipedia.org/", True),
+        ("javascript:alert(1)", False),
+        ("java\nscript:alert(1)", False),
+        (" https://en.wikipedia.org/", False),
+        ("data:text/html,x", False),
+        ("//en.wikipedia.org/", False),
+        ("https://", False),
+        ("http://[", False),
+        ("", False),
+    ],
+)
+def test_only_addresses_of_the_web_are_linked(url: str, is_safe: bool) -> None:
+    assert safe_url(url) == (url if is_safe else "")
+
+
+def test_control_characters_and_markup_in_templates() -> None:
+    report = replace(small(), title='nul\0 <i> " \u2028')
+    tree = tree_of(render(report, {}))
+    assert tree.css_first("h1").text() == 'nul␀ <i> " ␤'
+    assert tree.css_first("title").text() == 'nul␀ <i> " ␤'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.5, "50%"),
+        (0.0996, "10%"),
+        (0.0994, "9.9%"),
+        (0.00123, "0.12%"),
+        (1.0, "100%"),
+        (0.9991, "99.9%"),
+    ],
+)
+def test_shares(value: float, text: str) -> None:
+    assert share(value) == text
+
+
+def test_numbers() -> None:
+    assert number(-1234.5, 1) == "−1,234.5"
+    assert number(None) == "–"
+    assert rounded(123456789.0, 4) == 123500000
+    assert isinstance(embedded_json({}), Markup)
