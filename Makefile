@@ -1,4 +1,4 @@
-# make demo: install, then topics and held-out perplexity of the built-in sample
+# make demo: install, then topics, held-out perplexity and a report of the built-in sample
 # make test: the quick tests; make coverage: the same with coverage; make test-all: all of them;
 # make lint; make bench; make docs: the documentation as a site, docs/_build/index.html
 
@@ -26,6 +26,7 @@ demo: $(INSTALLED)
 	$(BIN)/python -m pipeline train --run demo --model gibbs --topics 12 --test 0.2 --seed 1
 	$(BIN)/python -m pipeline evaluate demo
 	$(BIN)/python -m pipeline evaluate demo --method left-to-right-sequential --samples 1000
+	$(BIN)/python -m pipeline report demo
 
 test: $(DEVELOPMENT)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"

@@ -198,6 +198,7 @@ class Removed:
     """Some of those that are too common, the commonest first."""
 
     def message(self) -> str:
+        """Why nothing is left, and which threshold to change."""
         if not self.n_words:
             return f"the {self.n_docs} training documents have no words; check the text settings"
         lower = "lower no_below" if self.n_rare >= self.n_common else ""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 SHARED_WORDS = 20
 """Most probable words of two topics among which shared ones are looked for."""
+UNBIASED_METHOD = "left-to-right-sequential"
 COSTLY = 0.01
 """Share of a model's probability that goes to words which others do not know, to be told of."""
 
@@ -73,7 +74,8 @@ def comparison_section(
     runs
         Two or more. Scores are kept with the first.
     method
-        By default what `evaluate` takes: the families' default, or one that they share.
+        By default `left-to-right-sequential` where all families have it, else what `evaluate`
+        takes: the families' default, or one that they share.
     most_documents
         Of more than these, evenly spaced ones are scored; 0: none, only topics are aligned.
     n_samples
@@ -105,7 +107,7 @@ def comparison_section(
     asked = EvaluateSettings(method=method, samples=n_samples, seed=seed)
     try:
         documents, words = _documents(runs, models, most_documents, n_threads)
-        asked = replace(asked, method=method or default_method(models))
+        asked = replace(asked, method=method or _default_method(models))
         estimates, is_smoothed = _estimates(asked, models, documents, words, n_threads)
     except (_NotComparedError, UsageError, ExactCostError, PartitionCostError) as error:
         return ComparisonSection(
@@ -139,6 +141,14 @@ def comparison_section(
         ),
         alignments=tuple(each for each in alignments if each is not None),
     )
+
+
+def _default_method(models: Sequence[Named]) -> str:
+    """The unbiased estimator where all families have it, as a page may take a while; else what
+    `evaluate` takes.
+    """
+    has_it = all(UNBIASED_METHOD in METHODS[type(each.model.topics)] for each in models)
+    return UNBIASED_METHOD if has_it else default_method(models)
 
 
 def names_of_runs(runs: Sequence[OpenRun]) -> list[str]:

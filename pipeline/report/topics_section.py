@@ -149,6 +149,7 @@ def topics_section(
         searched=tuple(model.vocabulary[w] for w in searched),
         topics_of_word=_topics_of(probability[:, searched], prevalence),
         n_not_searched=topics.n_words - len(searched),
+        n_words=n_words,
         map_share=where.share,
         clouds=_clouds(model, probability, order),
     )

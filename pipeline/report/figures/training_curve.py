@@ -84,7 +84,7 @@ def _draw_curves(axes: Any, section: TrainingSection, x: Any) -> None:
     perplexity = np.array([look.perplexity for look in looks])
     error = np.array([_nan(look.perplexity_standard_error) for look in looks])
     bound = np.array([_nan(look.bound_perplexity) for look in looks])
-    name = label(section.measure, 50) or "perplexity"
+    name = label(section.measure.partition(" (")[0], 64) or "perplexity"
     if np.isfinite(error).any():
         low, high = perplexity - 2 * error, perplexity + 2 * error
         band = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "± 2 standard errors"}

@@ -1,6 +1,19 @@
 // A held-out document, its words marked by topic: by colour, and by kind of underline.
 
 const N_COLOURS = 6;
+const HEADING = /^(={2,6})[ \t]*(\S.*?)[ \t]*\1[ \t]*$/gm;
+
+// Text between words, its heading lines without their signs. No word of a heading is counted.
+function withHeadings(text) {
+  const nodes = [];
+  let end = 0;
+  for (const found of text.matchAll(HEADING)) {
+    nodes.push(text.slice(end, found.index), make("strong", { class: "heading" }, found[2]));
+    end = found.index + found[0].length;
+  }
+  nodes.push(text.slice(end));
+  return nodes;
+}
 
 function startDocuments(run, panel, explorer, moved) {
   const box = part(panel, "document-text");
@@ -64,7 +77,7 @@ function startDocuments(run, panel, explorer, moved) {
     const nodes = document.createDocumentFragment();
     shown.pieces.forEach((piece, i) => {
       if (i % 2 === 0) {
-        nodes.append(piece);
+        nodes.append(...withHeadings(piece));
         return;
       }
       const at = (i - 1) / 2;
