@@ -10,10 +10,10 @@ import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import DONE, Interrupted, UsageError, exit_code_of, message_of
-from pipeline.interrupts import raise_interrupted, signals_handled_by
+from pipeline.errors import DONE, FAILED, Interrupted, UsageError, exit_code_of, message_of
+from pipeline.interrupts import INTERRUPTED, raise_interrupted, signals_handled_by
 from pipeline.progress import ProgressSafeHandler
-from pipeline.reproduce_settings import EXPERIMENTS, ReproduceSettings
+from pipeline.reproduce_settings import ALL_TAKE, EXPERIMENTS, ReproduceSettings
 from pipeline.setting_sources import ENVIRONMENT_PREFIX, asked_for, resolve
 from pipeline.settings import (
     NOT_SHARED,
@@ -22,6 +22,7 @@ from pipeline.settings import (
     EvaluateSettings,
     InferSettings,
     NoSettings,
+    ReportSettings,
     SelectSettings,
     TopicsSettings,
     TrainSettings,
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _say(message_of(error))
         return code
-    return DONE
+    return int(getattr(arguments, "exit_code", DONE))
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -117,14 +118,32 @@ def build_parser() -> argparse.ArgumentParser:
     )
     command.add_argument("run_name", metavar="RUN", help="name or path of a run")
     command.set_defaults(runner=_run_topics)
+    command = _command(
+        commands,
+        "report",
+        "runs as one page to look at and to send, and as figures",
+        ReportSettings,
+    )
+    command.add_argument(
+        "run_names",
+        metavar="RUN",
+        nargs="+",
+        help="name or path of a run; or the directory of one `allocate`",
+    )
+    command.set_defaults(runner=_run_report)
     command = _command(commands, "infer", "the topics of new texts", InferSettings)
     command.add_argument("run_name", metavar="RUN", help="name or path of a run")
     command.add_argument("files", metavar="FILE", nargs="+", help="text file; - is stdin")
     command.set_defaults(runner=_run_infer)
     command = _command(commands, "reproduce", "published experiments again", ReproduceSettings)
     command.add_argument(
-        "experiment", metavar="EXPERIMENT", choices=EXPERIMENTS, help=", ".join(EXPERIMENTS)
+        "experiment",
+        metavar="EXPERIMENT",
+        nargs="?",
+        choices=EXPERIMENTS,
+        help=", ".join(EXPERIMENTS),
     )
+    _add_all_experiments(command)
     command.set_defaults(runner=_run_reproduce)
     command = _command(
         commands,
@@ -145,10 +164,9 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-INTERRUPTED = "interrupted; what was done is kept: give the same command again to go on"
-_NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "files"} | {
+_NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "run_names", "files"} | {
     "model_names",
-    "experiment",
+    *("experiment", "all", "gather", "exit_code"),
     "table_file",
     "input_argument",
     "action",
@@ -177,6 +195,20 @@ def _add_download_actions(parser: argparse.ArgumentParser) -> None:
         "--export",
         metavar="FILE",
         help="write --output as .jsonl, .jsonl.gz, .bz2, .xz or .parquet",
+    )
+
+
+def _add_all_experiments(parser: argparse.ArgumentParser) -> None:
+    """What `reproduce` can do with all experiments at once."""
+    group = parser.add_argument_group("instead of EXPERIMENT")
+    group.add_argument(
+        "--all",
+        action="store_true",
+        help="run those that have no result of --scale and --seed yet, and gather all results on "
+        f"one page, report.html; {ALL_TAKE}",
+    )
+    group.add_argument(
+        "--gather", action="store_true", help="gather the results that are there, and run nothing"
     )
 
 
@@ -234,7 +266,9 @@ def _command(
                 help=each.metadata["help"].replace("%", "%%"),
             )
             continue
+        short = (each.metadata["short"],) if each.metadata["short"] else ()
         parser.add_argument(
+            *short,
             "--" + each.name.replace("_", "-"),
             default=argparse.SUPPRESS,
             metavar=each.metadata["metavar"] or _either(each.metadata["choices"]),
@@ -313,6 +347,14 @@ def _run_topics(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[st
     return topics(settings, arguments.run_name)
 
 
+def _run_report(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    settings = resolve(ReportSettings, "report", given)
+    from pipeline.commands.report import print_report, report  # noqa: PLC0415
+
+    arguments.printer = print_report
+    return report(settings, arguments.run_names)
+
+
 def _run_infer(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
     settings = resolve(InferSettings, "infer", given)
     from pipeline.commands.infer import infer, print_inference  # noqa: PLC0415
@@ -322,7 +364,20 @@ def _run_infer(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str
 
 
 def _run_reproduce(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    is_of_all = arguments.all or arguments.gather
+    if (arguments.experiment is None) != is_of_all:
+        raise UsageError(
+            "reproduce takes an EXPERIMENT, one of " + ", ".join(EXPERIMENTS) + "; or --all or "
+            "--gather without one"
+        )
     settings = resolve(ReproduceSettings, "reproduce", given)
+    if is_of_all:
+        from pipeline.commands import reproduce_all as command  # noqa: PLC0415
+
+        arguments.printer = command.print_reproductions
+        result = command.reproduce_all(settings, gather_only=arguments.gather)
+        arguments.exit_code = FAILED if result["failed"] else DONE
+        return result
     from pipeline.commands.reproduce import print_reproduction, reproduce  # noqa: PLC0415
 
     arguments.printer = print_reproduction

@@ -1,7 +1,11 @@
-"""Ctrl-C and SIGTERM: at once where work is committed in blocks, after a checkpoint in training."""
+"""Ctrl-C and SIGTERM: at once where work is committed in blocks, after a checkpoint in training.
+
+Nothing heavy is imported here: the handlers have to be there before anything that takes a while.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +17,18 @@ if TYPE_CHECKING:
     from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+INTERRUPTED = "interrupted; what was done is kept: give the same command again to go on"
+
+
+def end_at_once(signal_number: int, frame: FrameType | None) -> None:
+    """Signal handler for before a command begins, while modules are imported, and after its end.
+
+    An exception could be swallowed there: by a library that tries what it finds, or by a callback
+    of the interpreter. As there is nothing to put in order, the process can end where it is.
+    """
+    del frame
+    os.write(2, f"wikitopics: {INTERRUPTED}\n".encode())
+    os._exit(128 + signal_number)
 
 
 def raise_interrupted(signal_number: int, frame: FrameType | None) -> None:
