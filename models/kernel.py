@@ -6,12 +6,14 @@ import logging
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Any]")
+A = TypeVar("A", bound=np.ndarray)
 logger = logging.getLogger(__name__)
 
 FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -28,10 +30,22 @@ def kernel(function: F) -> F:
     kernels it calls: after such a change, `make clean` takes the cache away.
     """
     options: Any = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy"}
+    options |= {"no_cfunc_wrapper": True}  # nobody calls them from C
     try:
         return cast("F", numba.njit(cache=True, **options)(function))
     except RuntimeError:  # no folder that a cache could be written to
         return cast("F", numba.njit(**options)(function))
+
+
+def read_only(array: A) -> A:
+    """View of an array in C order that cannot be written to; a copy only if the order is another.
+
+    Kernels are compiled once for each kind of array: of another order, or one that may be written
+    to, is another kind. What a kernel only reads is given to it so, and it is compiled once.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return cast("A", view)
 
 
 class _CompileAnnouncer(event.Listener):

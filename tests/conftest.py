@@ -1,7 +1,13 @@
 """What all tests share."""
 
+import pytest
 from hypothesis import settings
 
-# A busy machine is no fault of the code: laws are checked without a clock.
-settings.register_profile("wikitopics", deadline=None)
-settings.load_profile("wikitopics")
+# A busy machine is no fault of the code: laws are checked without a clock. Laws that do not say of
+# how many examples have a hundred, and fewer where the slow tests are left out.
+settings.register_profile("all", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=40)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("quick" if config.option.markexpr == "not slow" else "all")

@@ -165,7 +165,7 @@ def _conditionals(
     """(L,) log p(j_l | j_<l) for j_l = words[word_of[l]]; all that may be right is their sum."""
     word_topic = topics.word_topic[words]
     is_used = word_topic.max(axis=0) > 0
-    word_topic, alpha = word_topic[:, is_used], topics.alpha[is_used]
+    word_topic, alpha = np.ascontiguousarray(word_topic[:, is_used]), topics.alpha[is_used]
     alpha_sum = topics.alpha.sum()
     largest = word_topic.max(axis=1)
     in_largest = np.log(largest)[word_of]

@@ -50,7 +50,7 @@ def take_tokens(
     keep_history = len(particles.stamp) > n_table_rows
     n_events = particles.tree.shape[0] // 2
     for token in range(particles.clock[0], particles.clock[0] + n_tokens):
-        cell = order[token]
+        cell = int(order[token])
         if particles.clock[1] == n_events:
             bring_up_to_date(particles)
         _gather_rows(steps, particles, cell, slot)
@@ -63,7 +63,8 @@ def take_tokens(
         _draw(steps, particles, cell, history, rng)
         for _ in range(n_moves):
             moved = int(rng.integers(0, token + 1))
-            _move(steps, particles, order[moved], n_table_rows + moved, slot, rng)
+            cell = int(order[moved])
+            _move(steps, particles, cell, n_table_rows + moved, slot, rng)
 
 
 @kernel

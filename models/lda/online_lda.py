@@ -16,6 +16,7 @@ from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from models.estimator import TopicEstimator
+from models.kernel import read_only
 from models.lda.bound import document_bound, topic_bound
 from models.lda.dirichlet_prior import (
     check_priors,
@@ -27,9 +28,9 @@ from models.lda.frozen_words import frozen_words
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
 from models.lda.variational import (
     DOCUMENT_BLOCK,
-    Documents,
     Occurrences,
     add_expected_counts,
+    documents_of,
     infer_doc_topic,
     infer_documents,
     noisy_start,
@@ -358,10 +359,10 @@ class OnlineLDA(TopicEstimator):
             row = words[faint]
             elog = psi(state.eta[row, None] + state.scale * state.excess[row]) - elog_norm
             weight[faint] = np.exp(elog - elog.max(axis=1, keepdims=True))
-        data = counts.data.astype(np.float64)
-        documents = Documents(counts.indptr, word_of, data)
+        documents = documents_of(counts)._replace(word_of=read_only(word_of))
+        weight, alpha = read_only(weight), read_only(state.alpha)
         exp_elog_doc_topic = np.empty_like(doc_topic_dirichlet)
-        ratio = np.empty_like(data)
+        ratio = np.empty(counts.nnz)
         iterations = np.zeros(-(-counts.shape[0] // DOCUMENT_BLOCK), dtype=np.int64)
 
         def infer(first: int, last: int) -> None:
@@ -370,7 +371,7 @@ class OnlineLDA(TopicEstimator):
                 first,
                 last,
                 weight,
-                state.alpha,
+                alpha,
                 self.max_e_iterations,
                 self.e_tolerance,
                 doc_topic_dirichlet,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models.kernel import kernel
+from models.kernel import kernel, read_only
 from models.lda.digamma import exp_digamma
 from models.lda.fixed_point import TINY, infer_document, mix_topics
 from models.parallel import effective_n_jobs, for_blocks
@@ -41,6 +41,19 @@ class Documents(NamedTuple):
     start: Ints
     word_of: Ints
     counts: Floats
+
+
+def documents_of(counts: sparse.csr_array) -> Documents:
+    """A CSR matrix as kernels take it, with small indices wherever they will do, as in SciPy."""
+    start: Ints = counts.indptr
+    word_of: Ints = counts.indices
+    if max(counts.nnz, counts.shape[1]) <= np.iinfo(np.int32).max:
+        start, word_of = (each.astype(np.int32, copy=False) for each in (start, word_of))
+    return Documents(
+        start=read_only(start),
+        word_of=read_only(word_of),
+        counts=read_only(counts.data.astype(np.float64, copy=False)),
+    )
 
 
 class Occurrences(NamedTuple):
@@ -214,15 +227,16 @@ def infer_doc_topic(
     on the number of threads.
     """
     doc_topic_dirichlet = starting_dirichlet(counts, alpha)
-    documents = Documents(counts.indptr, counts.indices, counts.data.astype(np.float64))
+    documents = documents_of(counts)
+    weight, prior = read_only(word_topic_weight), read_only(alpha)
 
     def work(first: int, last: int) -> None:
         infer_documents_only(
             documents,
             first,
             last,
-            word_topic_weight,
-            alpha,
+            weight,
+            prior,
             max_iterations,
             tolerance,
             doc_topic_dirichlet,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from models.kernel import kernel
+from models.kernel import kernel, read_only
 from models.lda.fixed_point import mix_topics
-from models.lda.variational import DOCUMENT_BLOCK, Documents
+from models.lda.variational import DOCUMENT_BLOCK, Documents, documents_of
 from models.parallel import effective_n_jobs, for_blocks
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def log_word_probability(
     `doc_topic` is (D, K) and `word_topic` (V, K), the topics by word. Equivalent to
     `(counts * np.log(doc_topic @ word_topic.T)).sum(axis=1)` without the (D, V) array.
     """
-    documents = Documents(counts.indptr, counts.indices, counts.data.astype(np.float64))
+    documents, word_topic = documents_of(counts), read_only(word_topic)
     result = np.empty(counts.shape[0])
     for_blocks(
         lambda first, last: _sum_log_probability(

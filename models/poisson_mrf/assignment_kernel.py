@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models.kernel import kernel
+from models.kernel import kernel, read_only
 from models.poisson_mrf.document_edges import DocumentEdges, edges_within
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def field_arrays(topics: PoissonMRFTopicModel, longest: int) -> FieldArrays:
     lengths = np.arange(longest + 2, dtype=np.float64)
     weight = 1.0 / (1.0 + (lengths / topics.half_length[:, None]) ** 2)
     return FieldArrays(
-        np.ascontiguousarray(topics.topic_word.T),
+        read_only(topics.topic_word.T),
         topics.alpha.copy(),  # copies: kernels are compiled anew for arrays that are read-only
         topics.neighbours,
         topics.log_partition_to(longest + 1).copy(),

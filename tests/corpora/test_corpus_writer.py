@@ -107,7 +107,7 @@ build_corpus_on_disk(sys.argv[1], blocks(sys.argv[2] == "counting"), "abc")
 """
 
 
-@pytest.mark.parametrize("moment", ["counting", "header"])
+@pytest.mark.parametrize("moment", [pytest.param("counting", marks=pytest.mark.slow), "header"])
 def test_a_kill_leaves_the_former_corpus_and_the_next_writer_cleans_up(
     moment: str, tmp_path: Path
 ) -> None:

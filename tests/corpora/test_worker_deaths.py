@@ -91,6 +91,7 @@ def test_all_results_come_once_and_in_order_whatever_dies(
     check_that_all_is_done(deadly, tmp_path_factory.mktemp("deaths") / "log", n_processes)
 
 
+@pytest.mark.slow
 def test_all_workers_may_die_at_once_and_their_successors_are_initialized() -> None:
     tasks = [Task(0, 1), Task(1, 1), Task(2)]
     results = ordered_map(
@@ -111,6 +112,7 @@ def test_the_note_is_of_the_item_at_which_the_worker_died() -> None:
     assert deaths == [(8, "", 1)]
 
 
+@pytest.mark.slow
 def test_what_on_death_raises_comes_in_place_of_the_result() -> None:
     def give_up(task: Task, note: str, n_deaths: int) -> Task:
         if note:
@@ -146,6 +148,7 @@ def test_death_at_the_start_ends_all() -> None:
         list(ordered_map(FatalToUnpickle(), [1], 2, on_death=never))
 
 
+@pytest.mark.slow
 def test_death_while_a_large_result_is_sent(tmp_path: Path) -> None:
     log = tmp_path / "pid"
     deaths: list[tuple[int, str, int]] = []
@@ -157,6 +160,7 @@ def test_death_while_a_large_result_is_sent(tmp_path: Path) -> None:
     assert deaths == [(1, "", 1)]
 
 
+@pytest.mark.slow
 def test_the_death_of_an_idle_worker_costs_nothing(tmp_path: Path) -> None:
     log = tmp_path / "log"
     tasks = [Task(0, log=log), Task(1, log=log)]
@@ -169,6 +173,7 @@ def test_the_death_of_an_idle_worker_costs_nothing(tmp_path: Path) -> None:
     assert other != killed
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_nobody_listens() -> None:
     deaths: list[int] = []
 
@@ -187,6 +192,7 @@ def test_a_worker_killed_while_nobody_listens() -> None:
     assert deaths in ([], [1])  # it may have had one, or none
 
 
+@pytest.mark.slow
 def test_a_note_outlives_a_kill_at_any_moment() -> None:
     wanted = ["a" * 900, "ü" * 300]
     found: list[str] = []
@@ -201,6 +207,7 @@ def test_a_note_outlives_a_kill_at_any_moment() -> None:
     assert any(found)
 
 
+@pytest.mark.slow
 def test_deaths_leave_nothing_open() -> None:
     def open_streams() -> int:
         return sum(file.is_fifo() or file.is_socket() for file in Path("/proc/self/fd").iterdir())

@@ -115,6 +115,7 @@ def test_what_cannot_be_pickled_is_said(x: int, kind: type[Exception], message: 
     assert "In a worker process" in caught.value.__notes__[0]
 
 
+@pytest.mark.slow
 def test_an_item_that_cannot_be_pickled_fails_in_its_place() -> None:
     items: list[Any] = [1, threading.Lock()]
     results = ordered_map(slow_square, items, 2)
@@ -153,6 +154,7 @@ def test_libraries_use_one_thread_in_a_worker(monkeypatch: pytest.MonkeyPatch) -
     assert dict(os.environ) == environment
 
 
+@pytest.mark.slow
 def test_closing_ends_the_workers_in_the_middle_of_an_item() -> None:
     results = ordered_map(sleep_long, [0, 1, 1, 1, 1], 2)
     worker = next(results)
@@ -222,6 +224,7 @@ def test_no_worker_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert parent.communicate()[1] == ""
 
 
+@pytest.mark.slow
 def test_a_parent_ends_although_it_has_not_closed_the_generator(tmp_path: Path) -> None:
     parent = start(SUSPENDED, tmp_path)
     try:
@@ -232,6 +235,7 @@ def test_a_parent_ends_although_it_has_not_closed_the_generator(tmp_path: Path) 
     wait_until_dead([int(output)])
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_answered_by_the_parent_alone(tmp_path: Path) -> None:
     parent, workers = start_parent(tmp_path)
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does: to every process of the group

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 PATIENT = {"patience": 8, "deadline": 5, "read_timeout": 5}
 """Settings of a client for a server that answers well, but may take its time on a busy machine."""
 
+UNHURRIED = {"deadline": 5, "read_timeout": 5}
+"""The same for one with little patience, as all that the server ever sends may be failures."""
+FAULTY = {"patience": 20, "deadline": 2, "read_timeout": 1}
+"""For a server that falls silent, and has to be told from one that a busy machine delays."""
+
 
 class SmallJitter(random.Random):
     """A thousandth of every backoff."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import socket
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,9 +36,23 @@ def reader(ours: socket.socket, limits: Limits) -> io.BufferedReader:
 
 @pytest.mark.parametrize(("read_timeout", "seconds"), [(0.05, 60.0), (60.0, 0.05)])
 def test_silence_is_borne_for_the_shorter_of_both_times(
-    ends: tuple[socket.socket, socket.socket], read_timeout: float, seconds: float
+    ends: tuple[socket.socket, socket.socket],
+    monkeypatch: pytest.MonkeyPatch,
+    read_timeout: float,
+    seconds: float,
 ) -> None:
-    limits = Limits(read_timeout)
+    """The clock goes on from when the first bytes have come, however late that is."""
+    limits, beginning = Limits(read_timeout), 0.0
+
+    def monotonic() -> float:
+        nonlocal beginning
+        if limits.n_bytes == 0:
+            return 0.0
+        beginning = beginning or time.monotonic()
+        return time.monotonic() - beginning
+
+    clock = SimpleNamespace(monotonic=monotonic)
+    monkeypatch.setattr("downloader.bounded_connection.time", clock)
     limits.start(seconds, 1000)
     ends[1].sendall(b"abc")
     with at_most(10), pytest.raises(TimeoutError):
@@ -47,14 +62,17 @@ def test_silence_is_borne_for_the_shorter_of_both_times(
 
 
 def test_time_does_not_begin_anew_with_each_byte(
-    ends: tuple[socket.socket, socket.socket],
+    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    now = 0.0
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr("downloader.bounded_connection.time", clock)
     limits = Limits(60)
     limits.start(0.05, 1000)
     ends[1].sendall(b"abc" * 20)
     stream = _BoundedStream(ends[0].makefile("rb", buffering=0), ends[0], limits)
     stream.read(3)
-    time.sleep(0.06)
+    now += 0.06
     with pytest.raises(DeadlineError):
         stream.read(3)
     limits.prolong(10)

@@ -174,6 +174,7 @@ def test_a_file_and_a_directory(tmp_path):
         list(read_cirrus(Path(__file__).parent))
 
 
+@pytest.mark.slow
 def test_articles_before_an_error_come_first_for_any_number_of_processes(tmp_path):
     path = tmp_path / "dump.json"
     path.write_text("".join(map(pair, range(1, 21))) + '{"index": {"_id": 21}}')

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -23,13 +24,14 @@ from tests.downloader.hostile_server import (
     reset,
     serving,
 )
-from tests.downloader.impatient_client import new_client
+from tests.downloader.impatient_client import UNHURRIED, new_client
 
 if TYPE_CHECKING:
     import socket
 
     from downloader.http_client import PoliteClient
 
+CLIENT = UNHURRIED
 DATA = random.Random(3).randbytes(1_000_000)
 OTHER = random.Random(4).randbytes(900_000)
 TAG = '"v1"'
@@ -268,20 +270,28 @@ def test_progress_is_success_but_beginning_anew_is_not(tmp_path: Path) -> None:
 def test_a_slow_file_may_take_longer_than_a_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor is it a reason to ease off."""
+    """Nor is it a reason to ease off. The deadline's clock goes on when a piece has arrived."""
     client = new_client(tmp_path, deadline=0.5)
+    now = 0.0
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr("downloader.bounded_connection.time", clock)
     monkeypatch.setattr("downloader.pace.SLOW", 0.6)
 
     def answer(request: Request, sock: socket.socket) -> None:
+        nonlocal now
         data = http(DATA, etag=TAG)
         for i in range(0, len(data), 50_000):
             sock.sendall(data[i : i + 50_000])
+            while client.n_bytes < min(i + 50_000, len(data)):
+                time.sleep(0.001)
             time.sleep(0.05)
+            now += 0.05
 
     with serving(answer) as server:
         client.fetch_file(server.url, tmp_path / "a", MOST)
     assert (tmp_path / "a").read_bytes() == DATA
     assert len(server.requests) == 1
+    assert now > 0.9  # almost twice the deadline
     assert client.pace.held_until == 0
 
 

@@ -22,7 +22,7 @@ from tests.downloader.hostile_server import (
     serving,
     stall,
 )
-from tests.downloader.impatient_client import body, new_client
+from tests.downloader.impatient_client import FAULTY, body, new_client
 
 if TYPE_CHECKING:
     import socket
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from downloader.http_client import PoliteClient
 
+CLIENT = FAULTY
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 PASSING = {
     "408": http(b"late", "408 Request Timeout"),

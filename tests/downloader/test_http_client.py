@@ -20,12 +20,13 @@ from tests.downloader.hostile_server import (
     http,
     serving,
 )
-from tests.downloader.impatient_client import body, new_client
+from tests.downloader.impatient_client import PATIENT, UNHURRIED, body, new_client
 
 if TYPE_CHECKING:
     import socket
     from pathlib import Path
 
+CLIENT = PATIENT
 HTML = http(b"<html>hello</html>", content_type="text/html")
 
 
@@ -79,7 +80,8 @@ def test_a_body_that_lasts_until_the_connection_ends(client: PoliteClient) -> No
         assert client.get(server.url, None, body) == b"hello"
 
 
-def test_no_content_is_an_answer_but_no_json(client: PoliteClient) -> None:
+def test_no_content_is_an_answer_but_no_json(tmp_path: Path) -> None:
+    client = new_client(tmp_path, **UNHURRIED)
     with serving(b"HTTP/1.1 204 No Content\r\n\r\n") as server:
         assert client.get(server.url, None, lambda answer: (answer.status, answer.body)) == (
             204,
@@ -94,7 +96,8 @@ def test_a_byte_order_mark_is_passed_over(client: PoliteClient) -> None:
         assert client.get_json(server.url) == {"a": 1}
 
 
-def test_nobody_listens(client: PoliteClient) -> None:
+def test_nobody_listens(tmp_path: Path) -> None:
+    client = new_client(tmp_path)
     with serving(GOOD) as server:
         pass
     start = time.time()
@@ -104,7 +107,8 @@ def test_nobody_listens(client: PoliteClient) -> None:
     assert start <= caught.value.retry_at < start + 10
 
 
-def test_a_name_that_leads_nowhere(client: PoliteClient) -> None:
+def test_a_name_that_leads_nowhere(tmp_path: Path) -> None:
+    client = new_client(tmp_path)
     with at_most(60), pytest.raises(TryLaterError):
         client.get_json("http://wiki.invalid/api.php")
 
@@ -162,7 +166,7 @@ def test_an_error_of_a_check_is_not_ours_to_mend(client: PoliteClient) -> None:
 
 
 def test_a_wrong_address_is_noticed_before_patience_ends(tmp_path: Path) -> None:
-    client = new_client(tmp_path, patience=1e6)
+    client = new_client(tmp_path, **(PATIENT | {"patience": 1e6}))
     with (
         serving(HTML) as server,
         at_most(10),
@@ -173,7 +177,7 @@ def test_a_wrong_address_is_noticed_before_patience_ends(tmp_path: Path) -> None
 
 
 def test_what_once_worked_gets_all_our_patience(tmp_path: Path) -> None:
-    client = new_client(tmp_path, patience=1e6)
+    client = new_client(tmp_path, **(PATIENT | {"patience": 1e6}))
     faults = [HTML] * 9
     with serving(GOOD, *faults, GOOD) as server, at_most(20):
         for _ in range(2):

@@ -93,7 +93,10 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     "end",
     [
-        "assert len(list(read_source('sample', '', limit=2, n_processes=2))) == 2",
+        pytest.param(
+            "assert len(list(read_source('sample', '', limit=2, n_processes=2))) == 2",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             "articles = read_source('sample', '', n_processes=2); next(articles); del articles",
             marks=pytest.mark.slow,

@@ -15,12 +15,14 @@ from tests.downloader.hostile_server import (
     http,
     serving,
 )
-from tests.downloader.impatient_client import new_client
+from tests.downloader.impatient_client import UNHURRIED, new_client
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from downloader.http_client import PoliteClient
+
+CLIENT = UNHURRIED
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,14 @@ from tests.downloader.hostile_server import (
     serving,
     stall,
 )
-from tests.downloader.impatient_client import new_client
+from tests.downloader.impatient_client import FAULTY, new_client
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from downloader.http_client import PoliteClient
+
+CLIENT = FAULTY
 
 
 def test_cookies_are_not_kept_and_netrc_is_not_read(

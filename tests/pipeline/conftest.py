@@ -3,16 +3,60 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
-from corpora import Article, ArticleStore
+import pipeline.commands.infer as infer_module
+from corpora import Article, ArticleStore, find_model, load_annotator
+from corpora.tokens import filling
 from tests.pipeline.evaluate_support import make_zoo
-from tests.pipeline.support import TINY, TINY_GIBBS, call, made_up_texts
+from tests.pipeline.support import TINY, TINY_GIBBS, call, logging_restored, made_up_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from corpora.tokens.annotation import PlacingAnnotator
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _annotator_loaded_once() -> Iterator[None]:
+    """The English model, which takes as long to load as all else that a command does, is kept.
+
+    Processes that tests start, and workers, load it for themselves.
+    """
+    kept: dict[bool, PlacingAnnotator] = {}
+
+    def load(model: str, *, noun_chunks: bool = False, **more: Any) -> PlacingAnnotator:
+        if model != find_model(""):
+            return load_annotator(model, noun_chunks=noun_chunks, **more)
+        if noun_chunks not in kept:
+            kept[noun_chunks] = load_annotator(model, noun_chunks=noun_chunks)
+        return kept[noun_chunks]
+
+    with (
+        mock.patch.object(filling, "load_annotator", load),
+        mock.patch.object(infer_module, "load_annotator", load),
+    ):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _versions_looked_up_once() -> Iterator[None]:
+    """Every run writes down the versions of packages, each of which takes a walk over all."""
+    with mock.patch.object(metadata, "version", cache(metadata.version)):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """What a test of the command line does to logging is undone, also where it forgets to."""
+    with logging_restored():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -112,7 +112,9 @@ def test_evaluate_on_the_test_part(finished: Path, method: str) -> None:
     assert f"{result['tokens_scored']:,} of {result['tokens']:,} tokens scored" in plain.out
 
 
-@pytest.mark.parametrize("method", ["completion", "variational-bound"])
+@pytest.mark.parametrize(
+    "method", ["completion", pytest.param("variational-bound", marks=pytest.mark.slow)]
+)
 def test_evaluate_on_another_store(tiny: Path, method: str) -> None:
     write_jsonl(tiny / "other.jsonl", 9, seed=1, first_id=1001)
     call("download", "--source", "jsonl", "--input", "other.jsonl", "--output", "other", cwd=tiny)

@@ -5,13 +5,13 @@ A named pipe is the source where a download has to last: it gets as far as what 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,11 +141,19 @@ def test_a_killed_download_is_not_said_to_run(background: tuple[Path, IO[bytes]]
     assert len(ArticleStore(directory / "articles")) == 100
 
 
+def following(directory: Path, *argv: str) -> subprocess.Popen[str]:
+    """A process that follows the download: it has shown the first line of the log."""
+    follower = spawn("download", "--follow", *argv, cwd=directory)
+    assert follower.stderr is not None
+    assert "begun: jsonl pipe" in follower.stderr.readline()
+    return follower
+
+
 def test_follow_shows_the_log_until_the_end(background: tuple[Path, IO[bytes]]) -> None:
     directory, _ = background
-    follower = spawn("download", "--follow", "--json", cwd=directory)
+    follower = following(directory, "--json")
     with pytest.raises(subprocess.TimeoutExpired):
-        follower.wait(1.0)
+        follower.wait(0.3)
     call("download", "--stop", cwd=directory)
     outcome = finish(follower, 30)
     assert outcome.code == 0
@@ -155,8 +163,7 @@ def test_follow_shows_the_log_until_the_end(background: tuple[Path, IO[bytes]]) 
 
 def test_ctrl_c_ends_following_alone(background: tuple[Path, IO[bytes]]) -> None:
     directory, _ = background
-    follower = spawn("download", "--follow", cwd=directory)
-    time.sleep(1.0)
+    follower = following(directory)
     follower.send_signal(signal.SIGINT)
     assert finish(follower, 30).code == 130
     assert status(directory)["state"] == "running"
@@ -242,13 +249,14 @@ def test_damaged_status(tmp_path: Path) -> None:
         assert "status.json" in outcome.error
 
 
-def test_the_log_rotates_and_is_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_log_rotates_and_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log is never further ahead than twenty lines, of the fifty or so that a file holds."""
     monkeypatch.setattr(download_job, "LOG_BYTES", 2000)
     monkeypatch.setattr(download_job, "POLL_SECONDS", 0.002)
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
     job = DownloadJob(tmp_path / "store")
-    begun, followed = threading.Event(), threading.Event()
+    begun = threading.Event()
 
     def download() -> None:
         import logging
@@ -259,21 +267,19 @@ def test_the_log_rotates_and_is_followed(
         with job.held(DownloadSettings()):
             logger.info("line 0")
             begun.set()
-            followed.wait(10)
             for i in range(1, 201):
+                shown_last = f" line {max(i - 20, 0)}\n"
+                wait_until(lambda text=shown_last: text in shown.getvalue(), 30, "not followed")
                 logger.info("line %d", i)
-                time.sleep(0.005)
         logger.setLevel(before)
 
     # A thread stands for the process: a lock belongs to whoever opened the file.
     thread = threading.Thread(target=download)
     thread.start()
-    begun.wait(10)
-    threading.Timer(0.1, followed.set).start()
+    begun.wait(30)
     job.follow()
     thread.join()
-    shown = capsys.readouterr().err
-    missing = [i for i in range(201) if f" line {i}\n" not in shown]
+    missing = [i for i in range(201) if f" line {i}\n" not in shown.getvalue()]
     assert not missing
     logs = sorted(path.name for path in job.directory.glob("log*"))
     assert logs == ["log", "log.1", "log.2", "log.3"]

@@ -82,7 +82,12 @@ def test_of_two_models_as_json(zoo: Path) -> None:
     ("method", "verdict", "side"),
     [
         ("variational-bound", "below, as a lower bound is", "above_lower"),
-        ("harmonic-mean", "OUTSIDE what chance explains", "below_upper"),
+        pytest.param(
+            "harmonic-mean",
+            "OUTSIDE what chance explains",
+            "below_upper",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_method_that_is_wrong(zoo: Path, method: str, verdict: str, side: str) -> None:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+from itertools import product
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -222,8 +223,18 @@ def signalled_at(step: int, *numbers: signal.Signals) -> Callable[..., OnlineLDA
     return partial_fit_with_signals
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("step", [1, 4, 9])
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [
+        (signal.SIGINT, 1),
+        (signal.SIGTERM, 9),
+        *(
+            pytest.param(number, step, marks=pytest.mark.slow)
+            for number, step in product((signal.SIGINT, signal.SIGTERM), (1, 4, 9))
+            if (number, step) not in ((signal.SIGINT, 1), (signal.SIGTERM, 9))
+        ),
+    ],
+)
 def test_interrupted_in_the_stream_and_resumed(
     there: Path, undisturbed: Path, number: signal.Signals, step: int
 ) -> None:
@@ -406,7 +417,13 @@ def test_fewer_articles_than_wanted_will_do(tmp_path: Path) -> None:
     assert (provenance["articles"]["number"], provenance["articles"]["settled"]) == (30, True)
 
 
-@pytest.mark.parametrize("argv", [("--alpha", "learned", "--eta", "learned"), ("--word-budget", 9)])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("--alpha", "learned", "--eta", "learned"),
+        pytest.param(("--word-budget", 9), marks=pytest.mark.slow),
+    ],
+)
 def test_other_priors_are_resumed_to_the_same_bits(there: Path, argv: tuple[object, ...]) -> None:
     assert call(*FOLLOW, *argv, "--run", "whole", cwd=there).code == 0
     with mock.patch.object(OnlineLDA, "partial_fit", signalled_at(4, signal.SIGINT)):

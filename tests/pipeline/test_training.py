@@ -71,7 +71,7 @@ def test_threads_change_no_bit(tiny: Path, threads: int) -> None:
     assert model_of("more", tiny) == model_of("tiny", tiny)
 
 
-@pytest.mark.parametrize("option", ["--alpha", "--eta"])
+@pytest.mark.parametrize("option", [pytest.param("--alpha", marks=pytest.mark.slow), "--eta"])
 def test_learned_priors_are_the_same_to_the_bit_too(tiny: Path, option: str) -> None:
     for threads in (1, 2):
         assert train(f"run{threads}", option, "learned", "--threads", threads, cwd=tiny).code == 0
@@ -203,7 +203,9 @@ def test_deferred_notes_the_first_signal() -> None:
         deferred(signal.SIGINT, None)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_interrupted_in_the_text_stage_and_resumed(
     untouched: Path, tiny_finished: Path, number: signal.Signals
 ) -> None:
@@ -276,9 +278,15 @@ def test_sections_or_articles_as_documents(finished: Path, real: Path) -> None:
     ("argv", "joined"),
     [
         (("--bigrams", "none"), set()),
-        (("--bigrams", "npmi", "--bigram-threshold", 0.5), {"solar_panel"}),
+        pytest.param(
+            ("--bigrams", "npmi", "--bigram-threshold", 0.5),
+            {"solar_panel"},
+            marks=pytest.mark.slow,
+        ),
         (("--bigrams", "classic"), {"solar_panel"}),
-        (("--bigrams", "classic", "--bigram-min-count", 1000), set()),
+        pytest.param(
+            ("--bigrams", "classic", "--bigram-min-count", 1000), set(), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_bigrams(tiny: Path, argv: tuple[object, ...], joined: set[str]) -> None:
@@ -318,6 +326,7 @@ def test_keep_n_and_word_budget(tiny: Path) -> None:
     assert call("evaluate", "run", cwd=tiny).code == 0
 
 
+@pytest.mark.slow
 def test_the_sample_is_taken_where_no_articles_are_named(finished: Path, real: Path) -> None:
     # Were there no store of that name, all of the sample would be downloaded to it.
     (real / "articles").rename(real / "articles-sample")

@@ -244,7 +244,14 @@ def test_the_last_line_may_lack_its_end(write):
     assert len(articles(write((pair(1) + pair(2)).rstrip("\n")))) == 2
 
 
-@pytest.mark.parametrize("compress", [bz2.compress, gzip.compress, lzma.compress])
+@pytest.mark.parametrize(
+    "compress",
+    [
+        pytest.param(bz2.compress, marks=pytest.mark.slow),
+        gzip.compress,
+        pytest.param(lzma.compress, marks=pytest.mark.slow),
+    ],
+)
 def test_truncated_compression_loses_nothing(write, compress):
     noise = [random.Random(n).randbytes(150).hex() for n in range(2500)]
     data = compress("".join(pair(n + 1, text=noise[n]) for n in range(2500)).encode())
@@ -339,7 +346,7 @@ def peak_of_error(path, message):
     return peak
 
 
-@pytest.mark.parametrize("filler", [b"0", b"\n"])
+@pytest.mark.parametrize("filler", [b"0", pytest.param(b"\n", marks=pytest.mark.slow)])
 def test_decompression_bombs_are_refused_in_bounded_memory(write, monkeypatch, filler):
     monkeypatch.setattr(cirrus_json, "MAX_LINE_BYTES", 1 << 22)
     monkeypatch.setattr(cirrus_json, "UNCHECKED_BYTES", 1 << 19)
@@ -376,7 +383,7 @@ def test_memory_does_not_grow_with_the_file(write):
     ],
 )
 def test_hostile_texts_take_no_more_than_linear_time(text):
-    start = time.monotonic()
+    start = time.process_time()
     usual_wikitext(text * (1 if len(text) > 1000 else 1000), {"category": ["Z"]})
     extracted_text(text, "")
-    assert time.monotonic() - start < 5  # hours, were it quadratic
+    assert time.process_time() - start < 5  # hours, were it quadratic

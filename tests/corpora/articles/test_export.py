@@ -213,7 +213,14 @@ def test_paths_that_cannot_be_written(tmp_path: Path) -> None:
     assert {item.name for item in tmp_path.iterdir()} == {"store", "x.jsonl"}
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".parquet"])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        ".jsonl",
+        pytest.param(".jsonl.gz", marks=pytest.mark.slow),
+        pytest.param(".parquet", marks=pytest.mark.slow),
+    ],
+)
 def test_a_write_that_the_system_refuses(tmp_path: Path, ending: str) -> None:
     code = """
 import resource, sys

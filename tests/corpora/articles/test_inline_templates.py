@@ -60,8 +60,8 @@ def test_only_so_deep():
 )
 def test_time_is_linear(unit):
     text = unit * (200_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     show_templates(text)
     show_templates(text + "}}" * 50_000)
     show_templates("{{small|" + text + "}}")
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

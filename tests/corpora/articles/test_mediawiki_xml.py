@@ -157,6 +157,7 @@ def test_progress_reaches_the_size(write):
     assert len(seen) > 5
 
 
+@pytest.mark.slow
 def test_memory_is_bounded(write):
     path = write(export(*[page(str(n), revisions=revision("x" * 10_000)) for n in range(2000)]))
     tracemalloc.start()
@@ -194,7 +195,11 @@ def test_truncated_xml_loses_nothing(write):
 
 @pytest.mark.parametrize(
     "compress",
-    [bz2.compress, gzip.compress, pytest.param(lzma.compress, marks=pytest.mark.slow)],
+    [
+        pytest.param(bz2.compress, marks=pytest.mark.slow),
+        gzip.compress,
+        pytest.param(lzma.compress, marks=pytest.mark.slow),
+    ],
 )
 def test_truncated_compression_loses_nothing(write, compress):
     pages = [page(str(n), revisions=revision(noise(n))) for n in range(3000)]
@@ -252,6 +257,7 @@ def test_page_without_id(write):
     assert "'A'" in message
 
 
+@pytest.mark.slow
 def test_built_in_sample():
     sample = Path(str(resources.files("gensim") / "test" / "test_data")) / (
         "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"

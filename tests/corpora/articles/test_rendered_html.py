@@ -214,17 +214,19 @@ HOSTILE = [
 def test_hostile_pages_end(unit):
     n = 60_000 // len(unit)
     swapped = re.sub(r"<(?=\w)", "</", unit)
-    start = time.perf_counter()
+    start = time.process_time()
     main_text(unit * n)
     main_text(unit * (n // 2) + swapped * (n // 2))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
-@pytest.mark.parametrize("unit", ["<div>", "<ul><li>", "<b></p>"])
+@pytest.mark.parametrize(
+    "unit", ["<div>", pytest.param("<ul><li>", marks=pytest.mark.slow), "<b></p>"]
+)
 def test_time_is_linear(unit):
-    start = time.perf_counter()
+    start = time.process_time()
     main_text(unit * (1_000_000 // len(unit)))
-    assert time.perf_counter() - start < 15  # about 1 s; a bare parser takes a minute
+    assert time.process_time() - start < 15  # about 1 s; a bare parser takes a minute
 
 
 @pytest.mark.parametrize(
@@ -239,9 +241,9 @@ def test_time_is_linear(unit):
     ],
 )
 def test_time_is_linear_on_what_parsers_repair(pattern):
-    start = time.perf_counter()
+    start = time.process_time()
     main_text(pattern(20_000))
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 FRAGMENTS = [

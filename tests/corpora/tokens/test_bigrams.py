@@ -115,7 +115,7 @@ tiny_documents = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     documents=tiny_documents,
     min_count=st.integers(1, 3),
@@ -207,7 +207,7 @@ rules = st.tuples(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     tagged=tagged_documents,
     rule=rules,

@@ -59,6 +59,7 @@ def sample_texts() -> list[str]:
     return [article.text[:9000] for article in read_source("sample", str(sample_path()))]
 
 
+@pytest.mark.slow
 def test_every_token_of_the_sample(nlp: Language, annotator: FastAnnotator) -> None:
     texts = sample_texts()[:25]
     annotation = annotator.annotate(texts)

@@ -41,7 +41,7 @@ def counted(
     return totals.n_tokens, totals.n_entries, found
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(
     documents=documents,
     min_count=st.integers(1, 3),

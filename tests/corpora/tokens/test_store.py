@@ -175,6 +175,7 @@ def test_what_made_the_annotations_is_written_beside_them(
     assert {"spacy", "spacy_model", "spacy_model_sha256", "rules_version"} <= about.keys()
 
 
+@pytest.mark.slow
 def test_what_an_annotator_has_to_say_is_logged_once(
     store: ArticleStore, nouns: TextSettings, tmp_path: Path, caplog: LogCaptureFixture
 ) -> None:

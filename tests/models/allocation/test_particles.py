@@ -198,7 +198,9 @@ def sums_over_draws(resample_below: float) -> float:
     return expected([empty, empty], np.ones(2), 0)
 
 
-@pytest.mark.parametrize("resample_below", [0.0, 0.9, 0.99, 1.0])
+@pytest.mark.parametrize(
+    "resample_below", [0.0, 0.9, 0.99, pytest.param(1.0, marks=pytest.mark.slow)]
+)
 def test_adaptive_resampling_is_unbiased_too(resample_below: float) -> None:
     """Contrary to section 4.2.1: by listing all that two particles can do."""
     model = AllocationModel.nmf(2, 2, 2, a=0.3)

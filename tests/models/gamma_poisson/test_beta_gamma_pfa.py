@@ -67,7 +67,9 @@ def assignment_posterior(doc_of, word_of, n_docs, shape, probability, eta):
     return p / p.sum()
 
 
-@pytest.mark.parametrize("sampler", ["exact-dense", "exact-sparse"])
+@pytest.mark.parametrize(
+    "sampler", [pytest.param("exact-dense", marks=pytest.mark.slow), "exact-sparse"]
+)
 def test_topics_have_the_enumerated_distribution(sampler):
     counts = sparse.csr_array(np.array([[2, 1, 0], [0, 1, 1]], dtype=np.int32))
     shape, probability, eta = np.array([0.4, 1.1]), np.array([0.9, 0.2]), 0.5

@@ -38,7 +38,7 @@ def test_probability_of_an_empty_topic_is_small_but_not_nothing():
     assert np.median(drawn) < 1e-100
 
 
-@pytest.mark.parametrize("g", [1.0, 2.5])
+@pytest.mark.parametrize("g", [1.0, pytest.param(2.5, marks=pytest.mark.slow)])
 def test_shape_has_its_conditional_distribution(g):
     """The chain of tables and shape, p held, against the density of r on a grid."""
     rng = np.random.default_rng(1)

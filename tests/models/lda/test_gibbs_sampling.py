@@ -145,7 +145,7 @@ def total_variation(p, q):
     return 0.5 * np.abs(p - q).sum()
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", [pytest.param("dense", marks=pytest.mark.slow), "sparse"])
 @pytest.mark.parametrize(("rows", "alpha", "eta"), TINY)
 def test_exact_samplers_have_the_enumerated_distribution(kind, rows, alpha, eta):
     tokens, share = visited_share(kind, counts_of(rows), alpha, eta, 1_000_000, seed=3)

@@ -101,7 +101,9 @@ def test_learned_alpha_stays_positive_where_documents_are_of_one_topic_each():
     assert np.isfinite(model.score(counts))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 def test_learned_alpha_from_scratch(seed):
     rng = np.random.default_rng(seed)
     counts, _ = simulated_documents(block_topics(4, 5), 0.1, 700, 60, rng)

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import psi
 
+from models.kernel import read_only
 from models.lda.fixed_point import infer_document
-from models.lda.variational import Documents, infer_doc_topic, infer_documents
+from models.lda.variational import documents_of, infer_doc_topic, infer_documents
 from tests.oracles import online_vb
 
 
@@ -33,10 +34,11 @@ def test_equals_the_naive_fixed_point(seed, cap):
 
 def run(function, counts, weight, alpha, cap=20):
     matrix = sparse.csr_array(counts)
-    documents = Documents(matrix.indptr, matrix.indices, matrix.data.astype(float))
+    documents = documents_of(matrix)
     gamma = alpha + counts.sum(axis=1, keepdims=True) / len(alpha)
     theta, ratio = np.empty_like(gamma), np.empty(matrix.nnz)
-    iterations = function(documents, 0, len(counts), weight, alpha, cap, 1e-3, gamma, theta, ratio)
+    given = read_only(weight), read_only(alpha)
+    iterations = function(documents, 0, len(counts), *given, cap, 1e-3, gamma, theta, ratio)
     return gamma, theta, ratio, iterations
 
 
@@ -51,10 +53,11 @@ def test_compiled_and_python_agree():
 def test_only_the_asked_rows_are_touched():
     counts, weight, alpha = tiny(3)
     matrix = sparse.csr_array(counts)
-    documents = Documents(matrix.indptr, matrix.indices, matrix.data.astype(float))
+    documents = documents_of(matrix)
     gamma = np.full((5, 3), 1.5)
     theta, ratio = np.full((5, 3), -1.0), np.full(matrix.nnz, -1.0)
-    infer_documents(documents, 1, 3, weight, alpha, 20, 1e-3, gamma, theta, ratio)
+    given = read_only(weight), read_only(alpha)
+    infer_documents(documents, 1, 3, *given, 20, 1e-3, gamma, theta, ratio)
     assert (gamma[[0, 3, 4]] == 1.5).all()
     assert (theta[[0, 3, 4]] == -1.0).all()
     inside = np.zeros(matrix.nnz, dtype=bool)
@@ -213,7 +216,9 @@ def test_a_topic_at_rest_wakes(faint_weight, winners_weight, losers_start, count
     start = alpha.copy()
     start[:2] += losers_start, counts.sum() - losers_start
     gamma, theta = start.copy(), np.empty(6)
-    infer_document(np.arange(2), counts, entries, alpha, 9999, 1e-3, gamma, theta)
+    words = np.arange(2, dtype=np.int32)
+    given = [read_only(each) for each in (words, counts, entries, alpha)]
+    infer_document(*given, 9999, 1e-3, gamma, theta)
     expected = iterated(entries, counts, alpha, start, 1e-3)
     assert expected[2] == pytest.approx(prior + count, abs=0.02)
     assert_allclose(gamma, expected, atol=0.01)

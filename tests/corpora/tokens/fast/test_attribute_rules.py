@@ -38,7 +38,7 @@ def ruled_as_a_whole(ruler: AttributeRuler, words: list[str], tags: list[str]) -
     return [Ruled(token.tag_, token.pos_, str(token.morph), token.lemma_) for token in doc]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(data=st.data())
 def test_the_table_says_what_the_ruler_says(nlp: Language, data: st.DataObject) -> None:
     ruler = nlp.get_pipe("attribute_ruler")

@@ -103,7 +103,7 @@ def test_no_token_no_tag() -> None:
     assert len(tagger.tag(*together([np.zeros(0, dtype=np.int32)]), Network(0).embedding)) == 0
 
 
-@pytest.mark.parametrize("width", [96, 128])
+@pytest.mark.parametrize("width", [pytest.param(96, marks=pytest.mark.slow), 128])
 def test_no_row_of_a_product_depends_on_its_place(width: int) -> None:
     """What embeddings rest on, which are made in blocks: true of the library that multiplies."""
     rng = np.random.default_rng(width)

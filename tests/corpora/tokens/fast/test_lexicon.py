@@ -74,7 +74,7 @@ def test_rules_that_match_across_a_space(nlp: Language, text: str) -> None:
     assert words == [token.text for token in nlp.tokenizer(text)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_text(nlp: Language, text: str) -> None:
     lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
