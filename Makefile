@@ -1,5 +1,6 @@
 # make demo: install, then topics, held-out perplexity and a report of the built-in sample
-# make test: the quick tests; make coverage: the same with coverage; make test-all: all of them;
+# make test: the quick tests; make coverage: the same with coverage; make test-all: all of them
+# make browser-test: those of the report's page in a real browser, which needs Chromium
 # make lint; make bench; make docs: the documentation as a site, docs/_build/index.html
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEVELOPMENT := $(VENV)/.development
 
-.PHONY: demo test coverage test-all lint bench docs clean
+.PHONY: demo test browser-test coverage test-all lint bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
@@ -29,10 +30,13 @@ demo: $(INSTALLED)
 	$(BIN)/python -m pipeline report demo
 
 test: $(DEVELOPMENT)
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser"
+
+browser-test: $(DEVELOPMENT)
+	$(BIN)/python -m pytest -n auto --dist loadfile -m browser
 
 coverage: $(DEVELOPMENT)
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser" --cov --cov-report=term:skip-covered
 
 test-all: $(DEVELOPMENT)
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered

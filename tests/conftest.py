@@ -10,4 +10,4 @@ settings.register_profile("quick", deadline=None, max_examples=40)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("quick" if config.option.markexpr == "not slow" else "all")
+    settings.load_profile("quick" if "not slow" in config.option.markexpr else "all")

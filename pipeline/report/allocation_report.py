@@ -65,7 +65,7 @@ def _figures(result: dict[str, Any], directory: Path) -> dict[str, tuple[Markup,
         if f"{name}.svg" not in result["files"]:
             continue
         try:
-            svg = file_svg(directory / f"{name}.svg", f"{name}-", caption)
+            svg = file_svg(directory / f"{name}.svg", name, caption)
         except DamagedPictureError as error:
             logger.warning("left out: %s", error)
             continue

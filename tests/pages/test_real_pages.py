@@ -1,0 +1,75 @@
+"""Pages that the commands write, in a browser: of a run, of an `allocate`, of reproductions."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.pages.test_accessibility import findings
+from tests.pipeline.conftest import fill_store
+from tests.pipeline.report.small_results import STORED
+from tests.pipeline.report.test_reproductions import page_of
+from tests.pipeline.support import TINY_GIBBS, call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.pages.conftest import Opened
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def commanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with two runs and an `allocate`, and a report of each."""
+    directory = tmp_path_factory.mktemp("commanded")
+    fill_store(directory / "articles", 60)
+    (directory / "table.csv").write_text("row,a,b\nx,6,0\ny,5,1\nz,0,7\n")
+    exact = ("--layout", "matrix", "--ranks", "1:2", "--method", "exact", "--threads", 1)
+    for argv in (
+        ("train", "--run", "one", *TINY_GIBBS, "--test", "0.2"),
+        ("train", "--run", "two", *TINY_GIBBS, "--test", "0.2", "--eta", "0.3"),
+        ("allocate", "table.csv", *exact),
+        ("report", "one", "--threads", 1),
+        ("report", "one", "two", "--threads", 1, "--page-only"),
+        ("report", "allocate/table"),
+    ):
+        outcome = call(*argv, cwd=directory)
+        assert outcome.code == 0, outcome.err
+    return directory
+
+
+@pytest.mark.parametrize("path", ["runs/one/report.html", "report.html"])
+def test_a_report_is_calm_and_shows_its_run(
+    open_page: Callable[..., Opened], commanded: Path, path: str
+) -> None:
+    opened = open_page(commanded / path, color_scheme="dark")
+    page = opened.page
+    assert findings(page) == []
+    topics = json.loads(call("topics", "one", "--json", cwd=commanded).out)["topics"]
+    panel = page.locator(".explorer").first
+    options = panel.get_by_role("combobox", name="Topic").locator("option").all_inner_texts()
+    assert [int(text.split()[0]) for text in options] == [row["topic"] for row in topics]
+    assert page.locator(".documents").first.locator("[data-topic]").count() > 0
+    opened.assert_calm()
+
+
+def test_the_page_of_an_allocation(open_page: Callable[..., Opened], commanded: Path) -> None:
+    for width in (1280, 375):
+        viewport = {"width": width, "height": 800}
+        opened = open_page(commanded / "allocate/table/report.html", viewport=viewport)
+        assert findings(opened.page) == []
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        opened.assert_calm()
+
+
+def test_the_page_of_reproductions(open_page: Callable[..., Opened], tmp_path: Path) -> None:
+    html, _ = page_of(json.loads(STORED.read_text()), tmp_path)
+    for width, scheme in ((1280, "dark"), (375, "light")):
+        opened = open_page(html, viewport={"width": width, "height": 800}, color_scheme=scheme)
+        assert findings(opened.page) == []
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        opened.assert_calm()
