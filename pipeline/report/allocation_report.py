@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 FILE = "allocation.json"
 CAPTIONS = {
     "allocation": "Evidence: the log-probability of the counts over rank, and the log odds of the "
-    "models that come near the best, each model as probable beforehand.",
+    "models that come near the best.",
     "particles": "How the particles fared: how many were effective after each token.",
     "factors": "Tables of the best model.",
 }
