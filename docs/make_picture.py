@@ -18,6 +18,7 @@ COMMANDS = (
     "train --run demo --model gibbs --topics 12 --test 0.2 --seed 1",
     "evaluate demo",
     "evaluate demo --method left-to-right-sequential --samples 1000",
+    "report demo",
 )
 
 

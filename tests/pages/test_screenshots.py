@@ -22,6 +22,8 @@ pytestmark = [
 ]
 
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+MARGIN = 32
+"""Around the picture of the explorer, which is that of the README."""
 PLACES = {"top": ".masthead", "topics": ".explorer", "documents": ".documents"}
 
 
@@ -45,4 +47,13 @@ def test_pictures(open_page: Callable[..., Opened], html: str, scheme: str, size
         path = folder / f"{name}-{size}-{scheme}.png"
         page.screenshot(path=path)
         assert path.stat().st_size > 10_000
+    page.evaluate("window.scrollTo(0, 0)")
+    box = page.locator(".explorer").first.bounding_box()
+    assert box is not None
+    clip = {"x": 0, "y": box["y"] - MARGIN, "width": SIZES[size]["width"]}
+    page.screenshot(
+        path=folder / f"explorer-{size}-{scheme}.png",
+        full_page=True,
+        clip={**clip, "height": box["height"] + 2 * MARGIN},
+    )
     page.screenshot(path=folder / f"page-{size}-{scheme}.png", full_page=True)
