@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from corpora.worker_pool import available_cores
-
 LDA_MODELS = ("online", "gibbs")
 SAMPLED = ("gibbs", "gamma-poisson")
 """Models that have a setting."""
@@ -90,6 +88,8 @@ class DownloadSettings:
         """What `threads` comes to on this machine."""
         if self.threads > 0:
             return self.threads
+        from corpora.worker_pool import available_cores  # noqa: PLC0415 - brings all of corpora
+
         return max(1, available_cores() + 1 + self.threads)
 
 
