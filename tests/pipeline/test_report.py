@@ -1,0 +1,116 @@
+"""`report`: what it writes and where, what it refuses, and what it does without a store."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.pipeline.support import call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUICK = ("--threads", 1, "--documents", 2, "--scored", 5)
+
+
+@pytest.fixture(scope="module")
+def reported(tiny_gibbs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of `tiny_gibbs` with a report of each run and one of both; leave it as it is."""
+    directory = shutil.copytree(tiny_gibbs, tmp_path_factory.mktemp("reported") / "tiny")
+    for names in (["tiny"], ["tiny", "gibbs"]):
+        outcome = call("report", *names, *QUICK, cwd=directory)
+        assert outcome.code == 0, outcome.err
+    return directory
+
+
+@pytest.fixture
+def copied(reported: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(reported, tmp_path / "copied")
+
+
+def data_of(page: Path) -> dict[str, object]:
+    """What the page's script reads."""
+    text = page.read_text("utf-8")
+    start = text.index('id="page-data">') + len('id="page-data">')
+    found = json.loads(text[start : text.index("</script>", start)])
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_page_and_figures(reported: Path) -> None:
+    run = reported / "runs/tiny"
+    assert (run / "report.html").stat().st_size > 50_000
+    names = {path.stem for path in (run / "figures").iterdir()}
+    assert names >= {"topic-map", "training", "prevalence", "top-words", "likelihoods"}
+    for name in names:
+        assert (run / "figures" / f"{name}.svg").read_bytes().startswith(b"<?xml")
+        assert (run / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert (reported / "report.html").exists()
+    assert (reported / "figures/comparison.svg").exists()
+
+
+def test_equal_runs_give_equal_pages(copied: Path) -> None:
+    before = (copied / "runs/tiny/report.html").read_bytes()
+    outcome = call("report", "tiny", *QUICK, "--page-only", "--json", cwd=copied)
+    assert outcome.result == {
+        "page": "runs/tiny/report.html",
+        "bytes": len(before),
+        "runs": ["tiny"],
+        "figures": [],
+    }
+    assert (copied / "runs/tiny/report.html").read_bytes() == before
+
+
+def test_the_page_goes_where_it_is_to(copied: Path) -> None:
+    outcome = call("report", "tiny", *QUICK, "--page-only", "-o", "a b.html", cwd=copied)
+    assert outcome.code == 0, outcome.err
+    assert "report: a b.html (0." in outcome.out
+    assert (copied / "a b.html").exists()
+
+
+def test_without_the_store_the_page_says_so(copied: Path) -> None:
+    shutil.rmtree(copied / "articles")
+    outcome = call("report", "tiny", *QUICK, "--page-only", cwd=copied)
+    assert outcome.code == 0, outcome.err
+    text = (copied / "runs/tiny/report.html").read_text("utf-8")
+    assert "articles" in text
+    assert "without" in text
+    (run,) = data_of(copied / "runs/tiny/report.html")["runs"]  # type: ignore[misc]
+    assert not any(document["isText"] for document in run["documents"])  # type: ignore[has-type]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["nowhere"], "no run 'nowhere' in runs"),
+        (["tiny", "tiny"], "tiny is named twice"),
+        (["tiny", "--documents", "-1"], "--documents must be at least 0, found -1"),
+        (["tiny", "--words", "0"], "--words must be at least 1, found 0"),
+        (["tiny", "--scored", "1"], "--scored must be at least 2, or 0"),
+        (["tiny", "--seed", "-1"], "--seed must be from 0"),
+        (["tiny", "-o", "."], "--output: . is a directory"),
+        (["tiny", "-o", "no/page.html"], "--output: no/page.html is a directory, or is to be in"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(reported: Path, argv: list[str], message: str) -> None:
+    outcome = call("report", *argv, cwd=reported)
+    assert outcome.code == 2
+    assert message in outcome.error
+
+
+def test_a_run_that_is_not_done(copied: Path) -> None:
+    (copied / "runs/tiny/model.npz").unlink()
+    outcome = call("report", "tiny", cwd=copied)
+    assert outcome.code == 2
+    assert "has no model yet" in outcome.error
+
+
+@pytest.mark.parametrize("name", ["model.npz", "provenance.json", "metrics.jsonl"])
+def test_a_damaged_run_is_bad_data(copied: Path, name: str) -> None:
+    (copied / "runs/tiny" / name).write_bytes(b"{damaged")
+    outcome = call("report", "tiny", *QUICK, "--page-only", cwd=copied)
+    assert outcome.code == 3
+    assert name in outcome.error
