@@ -52,7 +52,7 @@ def _rules(removed: dict[str, Any], settings: TrainSettings) -> tuple[PruningRow
     unit = settings.documents
     return (
         PruningRow(
-            f"in fewer than {settings.no_below:,} {unit}s (no_below)",
+            f"in fewer than {settings.no_below:,} {unit}{'s' * (settings.no_below > 1)} (no_below)",
             removed["n_rare"],
         ),
         PruningRow(

@@ -1,0 +1,72 @@
+"""What a report says of the corpus: the parts, and what pruning removed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from corpora import Corpus, article_of, part_of
+from pipeline.report.corpus_section import corpus_section
+from pipeline.runs import RunDirectory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def run(tiny_gibbs: Path) -> RunDirectory:
+    return RunDirectory(tiny_gibbs / "runs/gibbs")
+
+
+def test_parts_are_those_that_documents_fall_into(run: RunDirectory) -> None:
+    settings, corpus = run.settings(), Corpus.load(run.corpus_path)
+    section = corpus_section(run, settings, corpus)
+    assert [part.name for part in section.parts] == ["train", "validation", "test"]
+    for part in section.parts:
+        rows = [
+            d
+            for d, name in enumerate(corpus.doc_ids)
+            if part_of(name, settings.validation, settings.test) == part.name
+        ]
+        assert part.documents == len(rows)
+        assert part.articles == len({article_of(corpus.doc_ids[d]) for d in rows})
+        assert part.tokens == corpus.counts[rows].sum()
+        assert part.unknown == corpus.n_unknown[rows].sum()
+    assert section.words == corpus.n_words
+    assert section.bigrams == sum("_" in word for word in corpus.vocabulary) > 0
+
+
+def test_rules_of_pruning_add_up(run: RunDirectory) -> None:
+    settings, corpus = run.settings(), Corpus.load(run.corpus_path)
+    section = corpus_section(run, settings, corpus)
+    assert section.words_before is not None
+    removed = sum(rule.words for rule in section.pruning)
+    assert section.words_before == section.words + removed
+
+
+def test_each_rule_has_its_own_count(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = {"n_words": 60, "n_rare": 1, "n_common": 2, "n_beyond": 3, "commonest": ["the", "of"]}
+    known = {**run.provenance(), "pruning": json.loads(json.dumps(about))}
+    monkeypatch.setattr(run, "provenance", lambda: known)
+    settings = replace(run.settings(), no_below=4, no_above=0.25, keep_n=5000)
+    section = corpus_section(run, settings, Corpus.load(run.corpus_path))
+    assert [(rule.rule, rule.words) for rule in section.pruning] == [
+        ("in fewer than 4 articles (no_below)", 1),
+        ("in more than 25% of the articles (no_above)", 2),
+        ("beyond the 5,000 commonest (keep_n)", 3),
+    ]
+    assert [rule.examples for rule in section.pruning] == [(), ("the", "of"), ()]
+    assert section.words_before == 60
+
+
+def test_runs_of_older_versions_do_not_say(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {name: value for name, value in run.provenance().items() if name != "pruning"}
+    monkeypatch.setattr(run, "provenance", lambda: known)
+    section = corpus_section(run, run.settings(), Corpus.load(run.corpus_path))
+    assert section.words_before is None
+    assert section.pruning == ()
