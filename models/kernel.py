@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
@@ -48,19 +50,68 @@ def read_only(array: A) -> A:
     return cast("A", view)
 
 
+def seconds_compiling() -> float:
+    """Seconds that this process has spent compiling kernels, or loading them from the cache."""
+    return _stopwatch.seconds()
+
+
+def working_clock() -> float:
+    """`time.perf_counter` that stands still while kernels are compiled or loaded."""
+    return time.perf_counter() - seconds_compiling()
+
+
 class _CompileAnnouncer(event.Listener):
-    """Says once, the first time anything has to be compiled, why there is a wait."""
+    """Says once for each package, the first time a kernel of it is compiled, why there is a wait.
+
+    What one command has compiled the next finds in the cache, unless it needs other kernels.
+    """
 
     def __init__(self) -> None:
-        self.announced = False
+        self.announced: set[str] = set()
 
-    def on_start(self, event: event.Event) -> None:  # noqa: ARG002
-        if not self.announced:
-            self.announced = True
-            logger.info("compiling numerical kernels (once per installation, some seconds)")
+    def on_start(self, event: event.Event) -> None:
+        package = event.data["dispatcher"].py_func.__module__.rpartition(".")[0]
+        if package not in self.announced:
+            self.announced.add(package)
+            logger.info(
+                "compiling kernels of %s (the first time a command needs them, some seconds)",
+                package,
+            )
 
     def on_end(self, event: event.Event) -> None:
         pass
 
 
+class _CompileStopwatch(event.Listener):
+    """How long any thread held the compiler's lock, or waited for another that did.
+
+    Under the lock kernels are compiled, and loaded from the cache; those that they call are so
+    within it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth, self._started, self._seconds = 0, 0.0, 0.0
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002
+        with self._lock:
+            if not self._depth:
+                self._started = time.perf_counter()
+            self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002
+        with self._lock:
+            self._depth -= 1
+            if not self._depth:
+                self._seconds += time.perf_counter() - self._started
+
+    def seconds(self) -> float:
+        """Until now, with what is going on."""
+        with self._lock:
+            running = time.perf_counter() - self._started if self._depth else 0.0
+            return self._seconds + running
+
+
+_stopwatch = _CompileStopwatch()
 event.register("numba:compile", _CompileAnnouncer())  # type: ignore[no-untyped-call]
+event.register("numba:compiler_lock", _stopwatch)  # type: ignore[no-untyped-call]

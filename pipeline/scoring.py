@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -11,17 +13,18 @@ import numpy as np
 from corpora import CorpusFormatError
 from evaluation import ZeroProbabilityError, log_likelihood
 from evaluation.log_likelihood import DEFAULT_METHODS, METHODS
+from models import GammaPoissonTopics, LDATopics, SavedModel
 from pipeline.common_words import common_words, counts_of, topics_of
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from scipy import sparse
 
     from evaluation import LikelihoodEstimate
     from evaluation.estimate import Convention
-    from models import SavedModel, Topics
+    from models import Topics
     from pipeline.held_out import HeldOut
     from pipeline.runs import RunDirectory
     from pipeline.settings import EvaluateSettings
@@ -148,6 +151,73 @@ def probability_of_words(
         return 1.0
     is_scored = np.isin(np.array(model.vocabulary), np.array(words))
     return min(1.0, float(model.topics.word_share[is_scored].sum()))
+
+
+def nats_of_words(share: float) -> float:
+    """What it costs a model, in nats a word, to give `share` of its probability to scored words.
+
+    A token is of the scored words with that probability, so that log p of a document has the log of
+    it for each of its tokens: all of the cost if the share is the same for every topic, else about.
+    """
+    return -math.log(share) if share > 0 else math.inf
+
+
+def restricted(named: Named, words: Sequence[str]) -> Named | None:
+    """The model of documents that have no other words than `words`, which cost it nothing then.
+
+    Models of different vocabularies are alike in this: one that another turns into when it is given
+    further words comes back to the other when they are taken away. With S the words and
+    m_k = Σ_{w in S} φ_kw, LDA draws each token of S from topics φ_kw / m_k; the shares of topics in
+    a document, and their prior, are taken to be of the tokens of S. Where all m_k are one m,
+
+        Π_n Σ_k θ_k φ_kw_n / m = m^-N Π_n Σ_k θ_k φ_kw_n,
+
+    which is the model conditioned on all tokens being of S, p(w | all in S): log p goes up by
+    -N log m. Topics without any of the words are left out. Of Gamma-Poisson models the other words
+    are integrated over, which is exact.
+
+    Returns
+    -------
+    Named or None
+        None for Poisson MRFs that have other words, without which the partition functions are
+        others that are not known, and for models in which no topic has one of `words`.
+    """
+    model, known = named.model, set(words)
+    if set(model.vocabulary) == known:
+        return named
+    topics = model.topics
+    if not isinstance(topics, (GammaPoissonTopics, LDATopics)):
+        return None
+    place_of = {word: w for w, word in enumerate(model.vocabulary)}
+    kept = topics.topic_word[:, [place_of[word] for word in words]]
+    mass = kept.sum(axis=1)
+    has_some = mass > 0
+    if not has_some.any():
+        return None
+    kept, mass = kept[has_some], mass[has_some]
+    left: Topics
+    if isinstance(topics, LDATopics):
+        left = LDATopics(kept / mass[:, None], topics.alpha[has_some])
+    else:
+        left = GammaPoissonTopics(kept, topics.shape[has_some], topics.probability[has_some])
+    return Named(named.name, named.run, SavedModel(left, tuple(words)))
+
+
+@contextmanager
+def warnings_name(model: str) -> Iterator[None]:
+    """Warnings of estimators begin with the name of the model, where several are scored."""
+
+    def name(record: logging.LogRecord) -> bool:
+        record.msg = "%s: " + str(record.msg)
+        record.args = (model, *(record.args if isinstance(record.args, tuple) else ()))
+        return True
+
+    source = logging.getLogger("evaluation.log_likelihood")
+    source.addFilter(name)
+    try:
+        yield
+    finally:
+        source.removeFilter(name)
 
 
 def or_none(value: float) -> float | None:

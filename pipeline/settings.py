@@ -338,7 +338,8 @@ class ReportSettings:
 
     output: str = setting(
         "",
-        "page to write; by default report.html in the run's directory, of several runs here",
+        "page to write; by default report.html in the run's directory; of several runs report.html "
+        "in the working directory",
         metavar="FILE",
         short="-o",
     )
@@ -346,7 +347,10 @@ class ReportSettings:
     scored: int = setting(
         200, "most test documents that estimators score; 0: no likelihoods", metavar="N"
     )
-    words: int = setting(30, "words a topic for each relevance", metavar="N")
+    samples: int | None = setting(
+        None, "Monte Carlo samples a document; each estimator has a default", metavar="N"
+    )
+    words: int = setting(30, "words shown per topic at each position of the slider", metavar="N")
     typical: int = setting(10, "typical articles a topic", metavar="N")
     page_only: bool = setting(False, "write no figures as SVG and PNG into the runs' figures/")
     seed: int = setting(0, "fixes estimates", metavar="N")

@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import re
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,7 @@ from pipeline.scoring import (
     probability_of_words,
     score,
     scored_words,
+    warnings_name,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +79,10 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     models = _with_words(models, documents, settings)
     words = scored_words(models, documents)
     logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
-    estimates = {each.name: score(settings, each, documents, words, n_threads) for each in models}
+    estimates = {}
+    for each in models:
+        with warnings_name(each.name) if len(models) > 1 else nullcontext():
+            estimates[each.name] = score(settings, each, documents, words, n_threads)
     # Sections of an article are not independent: the article is the unit of the standard error.
     articles = documents.article_of
     by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}

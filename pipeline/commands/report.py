@@ -7,6 +7,7 @@ RUN/report/          scores that are kept, so that the next report is quick
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from pipeline.pictures import page_svg, write_pictures
 from pipeline.report.allocation_report import allocation_page, is_allocation
 from pipeline.report.comparison_section import comparison_section, names_of_runs
 from pipeline.report.figures import all_figures, comparison_figures
+from pipeline.report.likelihood_section import likelihood_section
 from pipeline.report.page import render
 from pipeline.report.run_report import open_finished, run_report
 from pipeline.report.sections import Report
@@ -64,7 +66,7 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
     called = names_of_runs(opened)
     for number, (each, name) in enumerate(zip(opened, called, strict=True)):
         with writer_lock(each.run.path):
-            found = run_report(each, name, settings, n_threads)
+            found = _of_run(each, name, settings, n_threads)
             figures = all_figures(found, each.model)
             if not settings.page_only:
                 written += _write(figures, each.run.path / "figures")
@@ -104,6 +106,8 @@ def _check(settings: ReportSettings, names: Sequence[str]) -> None:
             raise UsageError(f"{name} must be at least {least}, found {number}")
     if settings.scored == 1:
         raise UsageError("--scored must be at least 2, or 0 for no likelihoods, found 1")
+    if settings.samples is not None and settings.samples < 1:
+        raise UsageError(f"--samples must be at least 1, found {settings.samples}")
     if not 0 <= settings.seed < 2**63:
         raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -118,11 +122,33 @@ def _page_path(settings: ReportSettings, directory: Path) -> Path:
     return Path(settings.output) if settings.output else directory / "report.html"
 
 
+def _of_run(each: OpenRun, name: str, settings: ReportSettings, n_threads: int) -> RunReport:
+    """`run_report`, its likelihoods from as many samples as were asked for."""
+    likelihood = None
+    if settings.samples is not None and settings.scored:
+        likelihood = likelihood_section(
+            *(each.run, each.model, each.corpus, each.settings),
+            most_documents=settings.scored,
+            n_samples=settings.samples,
+            n_threads=n_threads,
+            seed=settings.seed,
+        )
+    if likelihood is None:  # if there is nothing to score, a note says why
+        return run_report(each, name, settings, n_threads)
+    return replace(
+        run_report(each, name, replace(settings, scored=0), n_threads), likelihood=likelihood
+    )
+
+
 def _compared(
     opened: Sequence[OpenRun], settings: ReportSettings, n_threads: int
 ) -> ComparisonSection:
     return comparison_section(
-        opened, most_documents=settings.scored, seed=settings.seed, n_threads=n_threads
+        opened,
+        most_documents=settings.scored,
+        n_samples=settings.samples,
+        seed=settings.seed,
+        n_threads=n_threads,
     )
 
 

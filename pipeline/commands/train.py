@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from corpora import ArticleStore, Corpus, Pruning, find_model, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from models import SavedModel, load_model, save_model, seed_from
+from models.kernel import seconds_compiling, working_clock
 from models.parallel import effective_n_jobs
 from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.commands.download import download
@@ -60,7 +61,7 @@ TOP_WORDS = 10
 def train(
     settings: TrainSettings,
     given: dict[str, Any],
-    clock: Callable[[], float] = time.perf_counter,
+    clock: Callable[[], float] = working_clock,
 ) -> dict[str, Any]:
     """Learn topics; a run that was interrupted goes on, one that is done is only reported.
 
@@ -71,8 +72,10 @@ def train(
     given : dict
         The part of them that was asked for, on the command line, in the environment or the file.
     clock : callable
-        Seconds from any moment on, by which training is timed, and stopped if that is asked for.
+        Seconds from any moment on, by which training is timed, and stopped if that is asked for. By
+        default it stands still while kernels are compiled, which `seconds` of the provenance has.
     """
+    compiled_before = seconds_compiling()
     run, settings = open_run(settings, given)
     _check(settings)
     if settings.articles and not settings.follow and not run.exists:
@@ -113,7 +116,8 @@ def train(
             }
         )
         estimator, checkpoint = _learn(run, settings, corpus, parts, n_threads, clock)
-        _finish(run, settings, estimator, checkpoint, corpus, parts)
+        compiling = seconds_compiling() - compiled_before
+        _finish(run, settings, estimator, checkpoint, corpus, parts, compiling)
     return _report(run)
 
 
@@ -348,8 +352,12 @@ def _finish(
     checkpoint: Checkpoint,
     corpus: Corpus,
     parts: Split,
+    compiling: float,
 ) -> None:
-    """Write the model: the topics that validation liked best, if it was looked at, or the last."""
+    """Write the model: the topics that validation liked best, if it was looked at, or the last.
+
+    `compiling` are the seconds that the last of the commands which trained it took for kernels.
+    """
     topics = estimator.topics_ if checkpoint.best is None else checkpoint.best
     n_tokens: NDArray[np.int64] = parts.train.counts.sum(axis=1)
     shares = shares_in_documents(topics, parts.train.counts, estimator.n_jobs, "prevalence")
@@ -366,7 +374,8 @@ def _finish(
     )
     table = format_topics(topic_rows(model, TOP_WORDS))
     atomic_write_text(run.path / "topics.txt", table + "\n")
-    seconds = {**run.provenance().get("seconds", {}), "training": checkpoint.seconds}
+    seconds = run.provenance().get("seconds", {})
+    seconds |= {"compiling": compiling, "training": checkpoint.seconds}
     run.finish(
         {
             "seconds": seconds,

@@ -27,14 +27,21 @@ from pipeline.report.intervals import half_width, probability_positive
 from pipeline.report.likelihood_section import SMOOTHING
 from pipeline.report.score_cache import ScoreCache
 from pipeline.report.sections import AlignedTopics, Alignment, ComparisonRow, ComparisonSection
-from pipeline.scoring import Named, default_method, or_none, probability_of_words, scored_words
+from pipeline.scoring import (
+    Named,
+    default_method,
+    nats_of_words,
+    or_none,
+    probability_of_words,
+    restricted,
+    scored_words,
+)
 from pipeline.settings import EvaluateSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluation import Comparison
-    from evaluation.estimate import Convention
+    from evaluation import Comparison, PairedDifference
     from pipeline.held_out import HeldOut
     from pipeline.report.run_report import OpenRun
 
@@ -42,7 +49,11 @@ SHARED_WORDS = 20
 """Most probable words of two topics among which shared ones are looked for."""
 UNBIASED_METHOD = "left-to-right-sequential"
 COSTLY = 0.01
-"""Share of a model's probability that goes to words which others do not know, to be told of."""
+"""Share of a model's probability that goes to words which others do not know, to be told of; and
+of two models the difference in it from which on they do not compare as they stand."""
+
+ROUNDING = 1e-6
+"""Nats a word that two equal models may seem to differ by."""
 
 
 class _NotComparedError(Exception):
@@ -65,6 +76,10 @@ def comparison_section(
     articles, by Student's t with one degree of freedom fewer than there are articles, and so is the
     probability of being worse; `evaluate` prints it by the normal distribution, which is the same
     for many articles. That the best was chosen on these documents is not in them.
+
+    What a model gives to words that are not scored counts against it. Where that differs much, the
+    models are compared once more, each restricted to the scored words, see
+    `pipeline.scoring.restricted`, and none is called the best that is not so both ways.
 
     Where runs cannot be compared there are no rows, and the reading says why. Topics are aligned
     all the same.
@@ -122,8 +137,17 @@ def comparison_section(
         )
     articles = documents.article_of
     n_articles = len(set(articles))
-    by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}
-    rows = _rows(compare(by_article), estimates, n_articles)
+    comparison = compare(_by_article(estimates, articles))
+    shares = {each.name: probability_of_words(each.model, words) for each in models}
+    is_alike = max(shares.values()) - min(shares.values()) <= COSTLY
+    conditional = None
+    left = [restricted(each, words) for each in models]
+    if not is_alike and all(each is not None for each in left):
+        some = [each for each in left if each is not None]
+        again, _ = _estimates(asked, some, documents, words, n_threads)
+        conditional = compare(_by_article(again, articles))
+    rows = _rows(comparison, estimates, n_articles, shares, conditional)
+    is_comparable = is_alike or _is_ahead(rows)
     first = estimates[models[0].name]
     return ComparisonSection(
         method=first.method,
@@ -134,12 +158,13 @@ def comparison_section(
         rows=rows,
         reading=" ".join(
             [
-                *_reading(rows, first, n_articles),
-                *_cost_of_words(models, words, first.convention),
+                *_reading(rows, first, n_articles, is_comparable=is_comparable),
+                *_reading_of_restricted(rows, first, is_alike=is_alike),
                 *_reservations(models, is_smoothed=is_smoothed),
             ]
         ),
         alignments=tuple(each for each in alignments if each is not None),
+        is_comparable=is_comparable,
     )
 
 
@@ -209,8 +234,24 @@ def _is_mrf(named: Named) -> bool:
     return isinstance(named.model.topics, (PoissonMRFMixture, PoissonMRFTopicModel))
 
 
+def _by_article(
+    estimates: dict[str, LikelihoodEstimate], articles: Sequence[str]
+) -> dict[str, LikelihoodEstimate]:
+    return {name: estimate.by_group(articles) for name, estimate in estimates.items()}
+
+
+def _limits(pair: PairedDifference, n_articles: int) -> tuple[float | None, float | None]:
+    """A 95 % interval of a difference; None twice if it is not known."""
+    half = half_width(pair.standard_error, n_articles)
+    return (None, None) if half is None else (pair.nats_per_word - half, pair.nats_per_word + half)
+
+
 def _rows(
-    comparison: Comparison, estimates: dict[str, LikelihoodEstimate], n_articles: int
+    comparison: Comparison,
+    estimates: dict[str, LikelihoodEstimate],
+    n_articles: int,
+    shares: dict[str, float],
+    conditional: Comparison | None,
 ) -> tuple[ComparisonRow, ...]:
     rows = []
     for name, by_article in comparison.estimates.items():
@@ -220,10 +261,13 @@ def _rows(
         difference = low = high = probability = None
         if pair is not None:
             difference = pair.nats_per_word
-            half = half_width(pair.standard_error, n_articles)
-            if half is not None:
-                low, high = difference - half, difference + half
+            low, high = _limits(pair, n_articles)
             probability = probability_positive(difference, pair.standard_error, n_articles)
+        restricted_difference = restricted_low = restricted_high = None
+        if pair is not None and conditional is not None:
+            restricted_pair = conditional.between(name, comparison.best)
+            restricted_difference = restricted_pair.nats_per_word
+            restricted_low, restricted_high = _limits(restricted_pair, n_articles)
         rows.append(
             ComparisonRow(
                 model=name,
@@ -235,22 +279,62 @@ def _rows(
                 low=low,
                 high=high,
                 probability_worse=probability,
+                scored_share=shares[name],
+                conditional_difference=restricted_difference,
+                conditional_low=restricted_low,
+                conditional_high=restricted_high,
             )
         )
     # The best first, also among equal ones.
     return tuple(sorted(rows, key=lambda row: (row.nats_per_word, row.difference is not None)))
 
 
+def _is_ahead(rows: Sequence[ComparisonRow]) -> bool:
+    """Whether the first is better than all others of models restricted to the scored words too."""
+    lows = [row.conditional_low for row in rows[1:]]
+    return all(low is not None and low > ROUNDING for low in lows)
+
+
 def _reading(
-    rows: Sequence[ComparisonRow], estimate: LikelihoodEstimate, n_articles: int
+    rows: Sequence[ComparisonRow],
+    estimate: LikelihoodEstimate,
+    n_articles: int,
+    *,
+    is_comparable: bool,
 ) -> list[str]:
     """Sentences: which is best, by how much, and how sure that is."""
-    best, others = rows[0], rows[1:]
     if estimate.method in NOT_TO_QUOTE:
         return [f"Figures by {estimate.method} do not say which of these models is better."]
-    over = "one article" if n_articles == 1 else f"the same {n_articles:,} articles"
+    sentences = _order(rows, n_articles) if is_comparable else _no_order(rows, n_articles)
+    if estimate.method == "completion":
+        sentences.append(
+            "What is compared is how well half of each document is predicted from the other half."
+        )
+    elif estimate.direction == "lower bound":
+        sentences.append(
+            "What is compared are bounds, of which one may be nearer to the truth than another."
+        )
+    elif estimate.direction not in ("exact", "unbiased"):
+        sentences.append(
+            "The estimates are biased by unknown amounts, which need not be the same for all runs."
+        )
+    return sentences
+
+
+def _articles(n_articles: int) -> str:
+    return "one article" if n_articles == 1 else f"the same {n_articles:,} articles"
+
+
+def _most_probable(rows: Sequence[ComparisonRow]) -> str:
+    return "higher" if len(rows) == 2 else "highest"
+
+
+def _order(rows: Sequence[ComparisonRow], n_articles: int) -> list[str]:
+    """Sentences on models that compare as they stand."""
+    best, others = rows[0], rows[1:]
     number = "two" if len(rows) == 2 else f"{len(rows):,}"
-    sentences = [f"Of the {number} runs, {best.model} gives {over} the highest probability."]
+    order = f"the {_most_probable(rows)} probability"
+    sentences = [f"Of the {number} runs, {best.model} gives {_articles(n_articles)} {order}."]
     clear = [row for row in others if row.low is not None and row.low > 0]
     unclear = [row for row in others if row not in clear]
     if clear:
@@ -269,40 +353,63 @@ def _reading(
         elif is_one:
             why = f"the difference is {_interval(unclear[0])}, which includes 0"
         sentences.append(f"That it is better than {_listed(unclear)} may be chance: {why}.")
-    if estimate.method == "completion":
-        sentences.append(
-            "What is compared is how well half of each document is predicted from the other half."
-        )
-    elif estimate.direction == "lower bound":
-        sentences.append(
-            "What is compared are bounds, of which one may be nearer to the truth than another."
-        )
-    elif estimate.direction not in ("exact", "unbiased"):
-        sentences.append(
-            "The estimates are biased by unknown amounts, which need not be the same for all runs."
-        )
     return sentences
 
 
-def _cost_of_words(
-    models: Sequence[Named], words: tuple[str, ...], convention: Convention
+def _no_order(rows: Sequence[ComparisonRow], n_articles: int) -> list[str]:
+    """Sentences on models of which vocabularies decide which comes first."""
+    best = rows[0]
+    by = f", by {_interval(rows[1])}" if len(rows) == 2 else ""
+    why = "none is clearly the best both as it is and by the scored words alone"
+    order = f"the {_most_probable(rows)} probability"
+    return [
+        f"These runs are not comparable as they stand: their vocabularies differ, and {why}.",
+        f"As it is, {best.model} gives {_articles(n_articles)} {order}{by}.",
+    ]
+
+
+def _reading_of_restricted(
+    rows: Sequence[ComparisonRow], estimate: LikelihoodEstimate, *, is_alike: bool
 ) -> list[str]:
-    """A sentence if words that not all runs know cost some of them much."""
-    shares = {
-        each.name: 1.0 - probability_of_words(each.model, words, convention) for each in models
-    }
+    """Sentences if words that not all runs know cost some of them much: how much, and what is left
+    of the differences without that cost.
+    """
     costly = [
-        f"{100 * share:.0f} % of that of {name}"
-        for name, share in shares.items()
-        if share >= COSTLY
+        f"{100 * (1 - row.scored_share):.0f} % of that of {row.model}, worth "
+        f"{nats_of_words(row.scored_share):.2f} nats a word"
+        for row in rows
+        if 1 - row.scored_share >= COSTLY
     ]
     if not costly:
         return []
-    sentence = (
-        "Only words that every run knows are scored. Other words get some of the models' "
-        f"probability, which counts against them: {', '.join(costly)}."
-    )
-    return [sentence]
+    cost = "Other words get some of the models' probability, which counts against them"
+    sentences = [
+        "Only words that every run knows are scored.",
+        f"{cost}: {'; '.join(costly)}.",
+    ]
+    if is_alike or estimate.method in NOT_TO_QUOTE:
+        return sentences
+    if rows[1].conditional_difference is None:
+        sentences.append("How they compare without that cost is not known for Poisson MRFs.")
+        return sentences
+    found = "; ".join(_side(row, rows[0].model) for row in rows[1:])
+    sentences.append(f"Each restricted to the scored words, {found}.")
+    return sentences
+
+
+def _side(row: ComparisonRow, best: str) -> str:
+    """How a model stands to the first where both are restricted."""
+    difference, low, high = row.conditional_difference, row.conditional_low, row.conditional_high
+    assert difference is not None
+    sign = -1.0 if difference < 0 else 1.0
+    where = "ahead of" if difference < 0 else "behind"
+    text = f"{row.model} is {where} {best} by {sign * difference:.4f} nats a word"
+    if low is None or high is None:
+        return f"{text} (one article gives no interval)"
+    low, high = sorted((sign * low, sign * high))
+    chance = ", which includes 0" if low <= ROUNDING and high >= -ROUNDING else ""
+    low, high = (0.0 if abs(x) < ROUNDING else x for x in (low, high))  # no -0.0000
+    return f"{text} (95 % interval {low:.4f} to {high:.4f}{chance})"
 
 
 def _reservations(models: Sequence[Named], *, is_smoothed: bool) -> list[str]:

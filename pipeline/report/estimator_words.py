@@ -87,12 +87,26 @@ def scored_by(method: str) -> str:
     )
 
 
-def meaning_of(method: str, *, is_poisson_mrf: bool) -> str:
-    """What a figure is, and on which side of it the truth lies; a few sentences."""
-    if not is_poisson_mrf or method == "best-split":
-        return MEANINGS[method]
-    meaning = EXACT_MRF if method == "exact" else MEANINGS[method]
-    return f"{meaning} {OF_POISSON_MRFS}"
+def meaning_of(method: str, *, is_poisson_mrf: bool, n_samples: float | None = None) -> str:
+    """What a figure is, and on which side of it the truth lies; a few sentences.
+
+    `n_samples` are those of a document, in the mean, if any were drawn.
+    """
+    is_exact_mrf = is_poisson_mrf and method == "exact"
+    sentences = [EXACT_MRF if is_exact_mrf else MEANINGS[method]]
+    if n_samples is not None:
+        # Completion draws no topics: it divides each document anew.
+        noun = "division" if method == "completion" else "sample"
+        ending = "" if n_samples == 1 else "s"
+        sentences.append(f"{_figure(n_samples)} {noun}{ending} a document.")
+    if is_poisson_mrf and method != "best-split":
+        sentences.append(OF_POISSON_MRFS)
+    return " ".join(sentences)
+
+
+def _figure(number: float) -> str:
+    """Whole numbers without decimals."""
+    return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:,.1f}"
 
 
 def choice_among(method: str, direction: Direction, perplexity: str) -> str:

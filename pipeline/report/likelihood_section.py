@@ -11,6 +11,7 @@ import numpy as np
 
 from corpora import split
 from evaluation import ZeroProbabilityError
+from evaluation.completion import DEFAULT_SPLITS
 from evaluation.log_likelihood import METHODS
 from models import (
     GammaPoissonTopics,
@@ -127,7 +128,7 @@ def likelihood_section(
         scored.append(found)
     is_mrf = isinstance(model.topics, (PoissonMRFMixture, PoissonMRFTopicModel))
     articles = documents.article_of
-    rows = tuple(_row(each, articles, is_poisson_mrf=is_mrf) for each in scored)
+    rows = tuple(_row(each, articles, n_samples, is_poisson_mrf=is_mrf) for each in scored)
     n_articles = len(set(articles))
     n_tokens, n_unknown = documents.corpus.n_tokens, int(documents.corpus.n_unknown.sum())
     return LikelihoodSection(
@@ -167,10 +168,17 @@ def _why_not(test: Corpus) -> str:
     return "no document of the test part has a word of the vocabulary"
 
 
-def _row(scored: Scored, articles: Sequence[str], *, is_poisson_mrf: bool) -> LikelihoodRow:
+def _row(
+    scored: Scored, articles: Sequence[str], asked: int | None, *, is_poisson_mrf: bool
+) -> LikelihoodRow:
+    """What one estimator says, of `asked` samples a document or as many as it takes by itself."""
     estimate = scored.estimate
     # Sections of an article are not independent: the article is the unit of the standard error.
     by_article = estimate.by_group(articles)
+    drawn = estimate.n_samples[estimate.n_tokens > 0]
+    n_samples = float(drawn.mean()) if drawn.any() else None
+    if estimate.method == "completion":  # which counts its divisions, not samples
+        n_samples = float(asked or DEFAULT_SPLITS)
     return LikelihoodRow(
         method=estimate.method,
         direction=estimate.direction,
@@ -184,7 +192,8 @@ def _row(scored: Scored, articles: Sequence[str], *, is_poisson_mrf: bool) -> Li
         ),
         unsure_documents=int(estimate.is_unsure.sum()),
         seconds=scored.seconds,
-        meaning=meaning_of(estimate.method, is_poisson_mrf=is_poisson_mrf),
+        meaning=meaning_of(estimate.method, is_poisson_mrf=is_poisson_mrf, n_samples=n_samples),
+        n_samples=n_samples,
     )
 
 
@@ -198,15 +207,23 @@ def _reading(
     sentences = [
         choice_among(row.method, row.direction, shown(row.perplexity)) + _interval(row, n_articles)
     ]
-    sentences.append(_sureness(row, n_articles))
+    sureness = _sureness(row, n_articles)
+    sentences.append(sureness)
     if row.method == "completion":
         sentences.append(
             "That is not the perplexity of whole articles, of which the model sees nothing before."
         )
     if row.unsure_documents:
+        is_one = row.unsure_documents == 1
+        which = f"{row.unsure_documents:,} {'document that is' if is_one else 'documents that are'}"
+        why = (
+            f"hard to sample: {'its' if is_one else 'their'} probability is more likely too low "
+            "than too high, so that the perplexity errs, if at all, upwards."
+        )
         sentences.append(
-            f"{row.unsure_documents:,} documents are hard to sample: their probability is more "
-            "likely too low than too high, so that the perplexity errs, if at all, upwards."
+            f"That holds apart from {which} {why}"
+            if sureness
+            else f"There {'is' if is_one else 'are'} {which} {why}"
         )
     if is_poisson_mrf:
         sentences.append("The model's partition functions are estimates, whose error is not in it.")

@@ -198,7 +198,9 @@ class LikelihoodRow:
     unsure_documents: int
     seconds: float
     meaning: str
-    """A sentence on what the figure is and on which side of the truth it lies."""
+    """What the figure is and on which side of the truth it lies; a few sentences."""
+    n_samples: float | None = None
+    """Of Monte Carlo, in the mean over documents; None where nothing is sampled."""
 
 
 @dataclass(frozen=True)
@@ -264,6 +266,15 @@ class ComparisonRow:
     """95 % interval of the difference, paired by article."""
     high: float | None
     probability_worse: float | None
+    scored_share: float = 1.0
+    """Of the model's probability, that of the words which are scored: those all models know."""
+    conditional_difference: float | None = None
+    """Nats a word above the first row where each model is restricted to the words that are scored,
+    negative for a better one; None for the first row, and where `scored_share` differs by little.
+    """
+    conditional_low: float | None = None
+    """95 % interval of it, paired by article."""
+    conditional_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -304,6 +315,8 @@ class ComparisonSection:
     reading: str
     alignments: tuple[Alignment, ...]
     """Of the first run with each of the others."""
+    is_comparable: bool = True
+    """If not, vocabularies decide which comes first, and no row is to be called the best."""
 
 
 @dataclass(frozen=True, eq=False)

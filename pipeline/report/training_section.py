@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import CorpusFormatError
-from models import EarlyStopping
-from pipeline.learning import most_passes
+from models import EarlyStopping, LPMRFTopicModel
+from pipeline.learning import most_passes, poisson_mrf_of
 from pipeline.report.sections import Look, TrainingSection
 
 if TYPE_CHECKING:
@@ -36,8 +36,10 @@ def training_section(run: RunDirectory, settings: TrainSettings) -> TrainingSect
     return TrainingSection(
         looks=looks,
         best=best if isinstance(best, int) and 0 <= best < len(looks) else None,
-        measure=_measure(settings, lines),
-        ending=_ending(settings, lines, provenance),
+        measure=WHOLE if settings.model == "poisson-mrf" else COMPLETION,
+        ending=_ending(settings, lines, provenance)
+        + _best_first(provenance, lines)
+        + _of_bound(lines),
     )
 
 
@@ -62,13 +64,22 @@ def _known(value: Any) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def _measure(settings: TrainSettings, lines: list[dict[str, Any]]) -> str:
-    """What perplexity and bound are of."""
-    measure = WHOLE if settings.model == "poisson-mrf" else COMPLETION
+def _best_first(provenance: dict[str, Any], lines: list[dict[str, Any]]) -> str:
+    """A sentence if training made validation no better."""
+    if len(lines) < 2 or provenance.get("best_look") != 0:
+        return ""
+    return f" The first of the {len(lines):,} looks was the best, and its topics are kept."
+
+
+def _of_bound(lines: list[dict[str, Any]]) -> str:
+    """A sentence on what the bound is of, if there is one: other documents than perplexity."""
     tokens = [line["bound_tokens"] for line in lines if line.get("bound_tokens")]
     if not tokens:
-        return measure
-    return f"{measure} (the bound: whole documents, some of these, {tokens[-1]:,} tokens)"
+        return ""
+    return (
+        f" The bound on perplexity is of whole documents, {tokens[-1]:,} tokens in some of those "
+        "for validation."
+    )
 
 
 def _ending(
@@ -89,18 +100,25 @@ def _ending(
     if passes is None or seen != lines[-1]["documents"] or "best_look" not in provenance:
         # The last is of a version that had other rules.
         return f"Training was over{spent}; why it ended is not known."
-    made = f"{passes:,.0f} {'pass' if round(passes) == 1 else 'passes'}"
-    made += f" over the training documents{spent}"
     is_best_last = provenance["best_look"] == len(lines) - 1
-    return _reason(settings, lines, made, is_best_last=is_best_last)
+    return _reason(settings, lines, spent, is_best_last=is_best_last)
 
 
 def _reason(
-    settings: TrainSettings, lines: list[dict[str, Any]], made: str, *, is_best_last: bool
+    settings: TrainSettings, lines: list[dict[str, Any]], spent: str, *, is_best_last: bool
 ) -> str:
     most, is_stopped = most_passes(settings), _is_stopped(settings, lines)
-    if lines[-1]["passes"] > most - 0.5:
-        ending = f"Training made the most it was to make, {made}"
+    before, passes = _passes_before(settings), lines[-1]["passes"]
+    if before and passes > before:  # passes of two kinds
+        made = (
+            f"{_passes_of_lda(settings)} and {_passes(passes - before, 'round')} with "
+            f"dependencies{spent}"
+        )
+    else:
+        noun = "round" if settings.model == "poisson-mrf" else "pass"
+        made = f"{_passes(passes, noun)} over the training documents{spent}"
+    if passes > most - 0.5:
+        ending = f"Training ended at its limit of {_limit(settings, most, before)}{spent}"
         if is_stopped:
             return f"{ending}; early stopping would have ended it there too."
         if is_best_last:
@@ -123,6 +141,37 @@ def _reason(
         f"Training came to its end by itself after {made}, before the {most:,} that it was to make "
         "at most."
     )
+
+
+def _passes_of_lda(settings: TrainSettings) -> str:
+    """A round of LDA is several passes, so that rounds are about equally long."""
+    estimator = poisson_mrf_of(settings, 1)
+    assert isinstance(estimator, LPMRFTopicModel)
+    return f"{_passes(estimator.lda_sweeps, 'pass')} of LDA"
+
+
+def _passes_before(settings: TrainSettings) -> int:
+    """Rounds of LDA that come before all rounds with dependencies."""
+    if settings.model != "poisson-mrf" or settings.assignments != "gibbs":
+        return 0
+    return most_passes(settings) - settings.max_passes
+
+
+def _limit(settings: TrainSettings, most: int, before: int) -> str:
+    """The most that training makes, and the setting that says so."""
+    if before:
+        rounds = _passes(settings.max_passes, "round")
+        return f"{rounds} with dependencies (--max-passes), after {_passes_of_lda(settings)}"
+    if settings.model == "poisson-mrf":
+        stages = most // settings.max_passes
+        return f"{_passes(settings.max_passes, 'round')} in each of {stages} stages (--max-passes)"
+    return f"{_passes(most, 'pass')} (--max-passes)"
+
+
+def _passes(number: float, noun: str) -> str:
+    if round(number) == 1:
+        return f"1 {noun}"
+    return f"{number:,.0f} {noun}{'es' if noun == 'pass' else 's'}"
 
 
 def _is_stopped(settings: TrainSettings, lines: list[dict[str, Any]]) -> bool:

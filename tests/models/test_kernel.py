@@ -1,12 +1,18 @@
-"""What kernels are given: one kind of array, whatever the caller has."""
+"""What kernels are given, one kind of array whatever the caller has; and what compiling costs."""
 
 from __future__ import annotations
 
+import logging
+import time
+from threading import Thread
+
 import numpy as np
 import pytest
+from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 from scipy import sparse
 
-from models.kernel import read_only
+from models.kernel import kernel, read_only, seconds_compiling, working_clock
 from models.lda.variational import documents_of, infer_doc_topic, infer_documents_only
 
 
@@ -49,3 +55,56 @@ def test_a_kernel_is_compiled_once_for_all_that_callers_have() -> None:
         again = infer_doc_topic(large, each, read_only(alpha), **settings)  # type: ignore[arg-type]
         assert (again == found).all()
     assert len(getattr(infer_documents_only, "signatures", ())) == n_compiled
+
+
+def test_the_working_clock_stands_still_while_kernels_are_compiled() -> None:
+    compiling, working, started = seconds_compiling(), working_clock(), time.perf_counter()
+
+    def compile_slowly() -> None:
+        with global_compiler_lock, global_compiler_lock:  # as kernels that call others
+            time.sleep(0.1)
+
+    threads = [Thread(target=compile_slowly) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    assert seconds_compiling() > compiling  # in the middle of it
+    for thread in threads:
+        thread.join()
+    time.sleep(0.05)
+    compiling, working = seconds_compiling() - compiling, working_clock() - working
+    passed = time.perf_counter() - started
+    assert compiling >= 0.2  # one after the other, and who waits is not counted twice
+    assert 0.05 <= working < passed - 0.19
+    assert compiling + working == pytest.approx(passed, abs=0.1)
+    assert seconds_compiling() == seconds_compiling()
+
+
+def test_a_package_is_announced_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Fake:
+        def __init__(self, module: str) -> None:
+            self.py_func = type("f", (), {"__module__": module})
+
+    modules = ("made.up.first", "made.up.second", "made.other.first")
+    with caplog.at_level(logging.INFO, "models.kernel"):
+        for module in modules:
+            with event.trigger_event("numba:compile", data={"dispatcher": Fake(module)}):  # type: ignore[no-untyped-call]
+                pass
+    assert caplog.messages == [
+        f"compiling kernels of made.{name} (the first time a command needs them, some seconds)"
+        for name in ("up", "other")
+    ]
+
+
+def test_compiling_is_timed() -> None:
+    @kernel
+    def doubled(x: float) -> float:
+        return 2 * x
+
+    before = seconds_compiling()
+    assert doubled(2.0) == 4.0
+    if hasattr(doubled, "signatures"):  # not where kernels are left uncompiled
+        assert seconds_compiling() > before
+    before = seconds_compiling()
+    assert doubled(3.0) == 6.0
+    assert seconds_compiling() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from corpora import Corpus
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.common_words import common_words, counts_of, topics_of
+from pipeline.scoring import warnings_name
 from tests.pipeline.evaluate_support import ALPHA, failed, load_documents, succeeded
 from tests.pipeline.support import call
 
@@ -37,11 +39,49 @@ def test_models_of_other_vocabularies_score_the_same_tokens(zoo: Path) -> None:
     assert rows["model.npz"]["probability_of_scored_words"] == pytest.approx(expected)
     text = succeeded(call("evaluate", *argv[:-1], cwd=zoo)).out
     assert "not scored: the share" in text
+    row = next(line.split() for line in text.splitlines() if line.startswith("model.npz"))
+    assert float(row[-1]) == pytest.approx(-np.log(expected), abs=0.005)
 
     nothing = SavedModel(few, tuple(f"other{w}" for w in range(29)))
     save_model(zoo / "nothing.npz", nothing)
     error = failed(3, "model.npz", "nothing.npz", "--counts", "docs.jsonl", cwd=zoo)
     assert "docs.jsonl has no word in common with all models" in error
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_a_ranking_of_vocabularies_is_not_one_of_models(zoo: Path, share: float) -> None:
+    """The same model with another word that takes a share of each topic."""
+    saved = load_model(zoo / "truth.npz")
+    wide = np.hstack([(1 - share) * saved.topics.topic_word, np.full((3, 1), share)])
+    save_model(
+        zoo / "wide.npz",
+        SavedModel(LDATopics(wide, saved.topics.alpha), (*saved.vocabulary, "more")),
+    )
+    argv = ("truth.npz", "wide.npz", "--counts", "docs.jsonl", "--threads", 1)
+    text = succeeded(call("evaluate", *argv, cwd=zoo)).out
+    assert ("not comparable as they stand" in text) == (share > 0)
+    assert ("\nbest: " in text) == (share == 0)
+    if share:
+        assert "not scored cost wide.npz 0.51 of the 0.51 nats a word\nby which truth.npz" in text
+        assert "\nmost probable: truth.npz; against it" in text
+        assert "truth.npz is ahead with probability" in text
+        assert "better" not in text
+
+
+def test_warnings_say_which_of_several_models(zoo: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("evaluation.log_likelihood")
+    with caplog.at_level(logging.WARNING, log.name):
+        with warnings_name("50 %s.npz"):
+            log.warning("%s of %s documents", 3, 4)
+            log.warning("no numbers")
+        log.warning("%s alone", 1)
+    assert caplog.messages == ["50 %s.npz: 3 of 4 documents", "50 %s.npz: no numbers", "1 alone"]
+    caplog.clear()
+    argv = ("evaluate", "--counts", "docs.jsonl", "--threads", 1, "--method", "mean-field-is-2")
+    for models in (("model.npz", "truth.npz"), ("model.npz",)):
+        err = succeeded(call(*argv, "--samples", 12, *models, cwd=zoo)).err
+        assert "documents have an effective sample size below" in err
+        assert [f"{name}: " in err for name in models] == [len(models) > 1] * len(models)
 
 
 def test_the_order_of_a_vocabulary_changes_nothing(zoo: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_line_a_document(zoo: Path) -> None:
     assert sum(int(row[1]) for row in rows) == one["tokens_scored"]
     assert math.fsum(float(row[2]) for row in rows) == pytest.approx(one["log_likelihood"])
     plain = succeeded(call(*argv, "model.npz", cwd=zoo)).out
-    assert "left out: 1 documents without a token to score" in plain
+    assert "left out: 1 document without a token to score" in plain
     succeeded(call(*argv, "model.npz", "truth.npz", cwd=zoo))
     lines = (zoo / "out.tsv").read_text().splitlines()
     assert [line.split("\t")[-1] for line in lines] == [

@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import os
 import signal
+import time
 from itertools import accumulate, count, pairwise
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 from scipy import sparse
 
 from corpora import Corpus, split
 from evaluation import log_likelihood
 from models import GammaPoissonTopics, LDATopics, load_model
 from pipeline import learning
+from pipeline.commands import train as train_command
 from pipeline.commands.train import LOOK_EVERY_SECONDS, train
 from pipeline.learning import (
     BOUND_AT_LEAST,
@@ -299,6 +302,20 @@ def settings_of(run: str, model: str, **more: Any) -> TrainSettings:
         early_stopping="time",
         **(of_model | more),
     )
+
+
+def test_compiling_is_no_training(tiny: Path) -> None:
+    steps = train_command._steps
+
+    def compiled_first(*arguments: Any) -> Iterator[tuple[int, float]]:
+        with global_compiler_lock:  # what numba holds while it compiles, and while it loads
+            time.sleep(1.5)
+        yield from steps(*arguments)
+
+    with inside(tiny), mock.patch.object(train_command, "_steps", compiled_first):
+        seconds = train(settings_of("x", "online", max_passes=2), {})["seconds"]
+    assert seconds["compiling"] >= 1.5
+    assert 0 < seconds["training"] < 1.5
 
 
 def due(first: float, n: int) -> Iterator[float]:

@@ -71,6 +71,20 @@ def test_the_page_goes_where_it_is_to(copied: Path) -> None:
     assert (copied / "a b.html").exists()
 
 
+def test_as_many_samples_as_are_asked_for(copied: Path) -> None:
+    argv = ("report", *QUICK, "--page-only", "--samples", 7)
+    outcome = call(*argv, "tiny", "gibbs", cwd=copied)
+    assert outcome.code == 0, outcome.err
+    text = (copied / "report.html").read_text("utf-8")
+    assert " 7 samples a document." in text
+    assert "100 samples a document." not in text
+    kept = json.loads((copied / "runs/tiny/report/scores.json").read_text("utf-8"))
+    assert {n for each in kept["scores"].values() for n in each["n_samples"]} >= {7, 100}
+    outcome = call("report", "tiny", "--samples", 0, cwd=copied)
+    assert outcome.code == 2
+    assert "--samples must be at least 1, found 0" in outcome.err
+
+
 def test_without_the_store_the_page_says_so(copied: Path) -> None:
     shutil.rmtree(copied / "articles")
     outcome = call("report", "tiny", *QUICK, "--page-only", cwd=copied)

@@ -60,6 +60,28 @@ def test_the_page_has_evidence_factors_and_pictures(allocated: Path) -> None:
     assert "<script>alert(1)</script>" in found.text  # as text
 
 
+def test_the_page_says_in_sentences_what_was_done(allocated: Path, tmp_path: Path) -> None:
+    result = json.loads((allocated / "allocate/table/allocation.json").read_text())
+    high, low = sorted((row["log_marginal"] for row in result["rows"]), reverse=True)
+    lede = f"nats above nmf of rank {3 - result['best']['rank']}."
+    for method, said in (
+        ("exact", "makes the counts most probable"),
+        ("smc", "sequential Monte Carlo: 2 runs of 200 particles each"),
+        ("vb", "is bounded from below by variational Bayes, the best of 2 starts"),
+    ):
+        path = tmp_path / method
+        path.mkdir()
+        changed = result | {"method": method, "version": "9.8.7", "files": []}
+        (path / "allocation.json").write_text(json.dumps(changed))
+        assert call("report", method, cwd=tmp_path).code == 0
+        text = " ".join(Elements((path / "report.html").read_text("utf-8")).text.split())
+        assert said in text
+        assert f"{high - low:.2f} {lede}" in text
+        assert "By variational Bayes." in text
+        assert "wikitopics 9.8.7" in text
+        assert ("after each token 30 of those taken in are drawn anew" in text) == (method == "smc")
+
+
 def test_other_runs_do_not_go_with_it(allocated: Path) -> None:
     outcome = call("report", "allocate/table", "other", cwd=allocated)
     assert outcome.code == 2

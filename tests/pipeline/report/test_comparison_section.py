@@ -78,7 +78,7 @@ def test_the_better_model_is_told(tmp_path: Path) -> None:
     section = compared(*good_and_bad(tmp_path), method="completion")
     ratio = f"{np.exp(section.rows[1].difference or 0):.3f}"
     assert section.reading.startswith(
-        f"Of the two runs, good gives the same {section.articles} articles the highest "
+        f"Of the two runs, good gives the same {section.articles} articles the higher "
         f"probability. Each word is on average {ratio} times as probable as under bad ("
     )
     assert section.rows[1].low is not None
@@ -174,9 +174,94 @@ def test_families_and_vocabularies_may_differ(tmp_path: Path) -> None:
     assert second.difference == pytest.approx(-np.log(0.9), abs=0.05)
     assert "10 % of that of wide" in section.reading
     assert "% of that of lda" not in section.reading
+    assert first.scored_share == pytest.approx(1.0)
+    assert second.scored_share == pytest.approx(0.9)
+    # Without the cost of that word it is the other model again, but for the bounds of the families.
+    assert second.conditional_difference == pytest.approx(0.0, abs=0.05)
     (alignment,) = section.alignments
     assert alignment.mean_distance == pytest.approx(0.0, abs=1e-6)
     assert all(pair.first == pair.second for pair in alignment.pairs)
+
+
+def with_more_words(
+    directory: Path, name: str, topics: LDATopics, extra: tuple[float, ...]
+) -> OpenRun:
+    """The model as it would be had it two more words, which take a share `extra` of each topic."""
+    share = np.array(extra)[:, None]
+    wider = LDATopics(
+        np.hstack([(1 - share) * topics.topic_word, 0.25 * share, 0.75 * share]), topics.alpha
+    )
+    corpus, words = made_up_corpus(), (*WORDS, "more", "most")
+    counts = np.hstack([corpus.counts.toarray(), np.zeros((corpus.n_docs, 2), int)])
+    return made_up_run(directory, name, wider, Corpus(counts, words, corpus.doc_ids), words)
+
+
+@pytest.mark.parametrize("method", ["left-to-right-sequential", "variational-bound", "completion"])
+@pytest.mark.parametrize("extra", [(0.4, 0.4, 0.4), (0.1, 0.4, 0.6)])
+def test_a_model_with_more_words_is_no_worse_for_them(
+    tmp_path: Path, method: str, extra: tuple[float, ...]
+) -> None:
+    few = made_up_run(tmp_path, "few", true_topics())
+    section = compared(few, with_more_words(tmp_path, "many", true_topics(), extra), method=method)
+    first, second = section.rows
+    assert (first.model, second.model) == ("few", "many")
+    assert second.low is not None
+    assert second.low > 0.1  # as they stand
+    assert second.scored_share == pytest.approx(1 - np.mean(extra))
+    assert second.conditional_difference == pytest.approx(0.0, abs=1e-9)
+    assert second.conditional_low == pytest.approx(0.0, abs=1e-9)
+    assert not section.is_comparable
+    assert section.reading.startswith("These runs are not comparable as they stand: ")
+    assert "few gives the same" in section.reading
+    assert f"worth {-np.log(second.scored_share):.2f} nats a word" in section.reading
+    assert " by 0.0000 nats a word (95 % interval 0.0000 to 0.0000, which includes 0)" in (
+        section.reading
+    )
+    assert not re.search("good|best a|better|Of the two", section.reading.split("alone.")[1])
+
+
+def test_a_better_model_with_more_words_is_not_called_worse(tmp_path: Path) -> None:
+    bad = made_up_run(tmp_path, "bad", blurred(true_topics(), 0.3))
+    section = compared(bad, with_more_words(tmp_path, "good", true_topics(), (0.4, 0.4, 0.4)))
+    first, second = section.rows
+    assert (first.model, second.model) == ("bad", "good")
+    # What it costs to have words that are not scored is the same for each token.
+    plain = compared(bad, made_up_run(tmp_path, "plain", true_topics()))
+    gain = plain.rows[1].difference
+    assert gain is not None
+    assert second.difference == pytest.approx(-np.log(0.6) - gain, abs=0.02)
+    assert second.conditional_difference == pytest.approx(-gain, abs=0.02)
+    assert second.conditional_high is not None
+    assert second.conditional_high < 0
+    assert not section.is_comparable
+    assert "good is ahead of bad by " in section.reading
+
+
+def test_what_is_the_best_both_ways_is_called_so(tmp_path: Path) -> None:
+    good = made_up_run(tmp_path, "good", true_topics())
+    bad = with_more_words(tmp_path, "bad", blurred(true_topics(), 0.3), (0.4, 0.4, 0.4))
+    section = compared(good, bad)
+    assert section.is_comparable
+    assert section.reading.startswith("Of the two runs, good gives")
+    assert "Each restricted to the scored words, bad is behind good by " in section.reading
+
+
+def test_a_poisson_mrf_with_more_words_is_not_ranked(tmp_path: Path) -> None:
+    words = WORDS[:-1]
+    few = LDATopics.from_weights(true_topics().topic_word[:, :-1] + 1e-9, true_topics().alpha)
+    even = LDATopics(np.full((1, len(WORDS)), 1 / len(WORDS)), [0.3])
+    corpus = made_up_corpus()
+    lda = made_up_run(
+        *(tmp_path, "lda", few),
+        Corpus(corpus.counts.toarray()[:, :-1], words, corpus.doc_ids),
+        words,
+    )
+    mrf = made_up_run(tmp_path, "mrf", as_poisson_mrf(even))
+    section = compared(lda, mrf, most_documents=4, n_samples=2)
+    assert not section.is_comparable
+    assert section.rows[1].conditional_difference is None
+    assert section.reading.count("not comparable as they stand") == 1
+    assert "is not known for Poisson MRFs" in section.reading
 
 
 def test_poisson_mrfs_without_dependencies_are_lda(tmp_path: Path) -> None:

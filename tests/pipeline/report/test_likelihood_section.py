@@ -145,6 +145,27 @@ def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path: Path)
     assert section.reading.endswith("estimates, whose error is not in it.")
 
 
+def test_how_many_samples_a_document_has(tmp_path: Path) -> None:
+    opened = made_up_run(tmp_path, "a", true_topics())
+    for n_samples, expected in (
+        (None, ("100 samples", "4 divisions")),
+        (7, ("7 samples", "7 div")),
+    ):
+        section = section_of(opened, most_documents=5, n_samples=n_samples)
+        sequential, bound, completion = section.rows
+        number = float(expected[0].split()[0])
+        assert sequential.n_samples == number
+        assert f" {expected[0]} a document." in sequential.meaning
+        assert bound.n_samples is None
+        assert "a document." not in bound.meaning.replace("of a document.", "")
+        assert completion.n_samples == float(expected[1].split()[0])
+        assert f" {expected[1]}" in completion.meaning
+    assert meaning_of("exact", is_poisson_mrf=False, n_samples=1.0).endswith(
+        " 1 sample a document."
+    )
+    assert " 12.5 samples a" in meaning_of("left-to-right", is_poisson_mrf=True, n_samples=12.5)
+
+
 def test_a_seed_fixes_it_whatever_the_threads(tmp_path: Path) -> None:
     found = []
     for run, n_threads, seed in (("a", 1, 0), ("b", 2, 0), ("c", 1, 1)):
@@ -406,5 +427,9 @@ def test_warnings_of_estimators_are_left_to_the_page(
     opened = made_up_run(tmp_path, "a", topics, replace(corpus, counts=counts))
     section = section_of(opened, ["mean-field-is-2"], n_samples=8)
     assert section.rows[0].unsure_documents > 0
-    assert f"{section.rows[0].unsure_documents} documents are hard to sample" in section.reading
+    n_unsure = section.rows[0].unsure_documents
+    assert re.search(
+        rf"(There are|That holds apart from) {n_unsure} documents that are hard to sample: their",
+        section.reading,
+    )
     assert "effective sample size" not in caplog.text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from corpora.errors import CorpusFormatError
+from pipeline.learning import most_passes
 from pipeline.report.sections import Look
 from pipeline.report.training_section import training_section
 from pipeline.runs import RunDirectory
@@ -91,8 +92,11 @@ def test_looks_are_as_written(tmp_path: Path) -> None:
         Look(200, 2.0, 1.0, 490.0, 2.5, 600.0),
         Look(300, 3.0, 1.5, 495.0, None, None),
     )
-    assert section.measure.startswith("completion of half of each document, given the other half")
-    assert "the bound: whole documents, some of these, 1,234 tokens" in section.measure
+    assert section.measure == "completion of half of each document, given the other half"
+    assert section.ending.endswith(
+        "The bound on perplexity is of whole documents, 1,234 tokens in some of those for "
+        "validation."
+    )
 
 
 def test_what_perplexity_is_of(tmp_path: Path) -> None:
@@ -102,7 +106,7 @@ def test_what_perplexity_is_of(tmp_path: Path) -> None:
     assert section.measure == "likelihood of whole documents"
     section = section_of(tmp_path / "lda", [line_of(-1.0, 1.0)])
     assert section is not None
-    assert "bound" not in section.measure
+    assert "bound" not in section.measure + section.ending
 
 
 def test_ended_by_early_stopping(tmp_path: Path) -> None:
@@ -125,12 +129,40 @@ def test_patience_is_that_of_the_run(tmp_path: Path) -> None:
 def test_ended_by_the_most_passes(tmp_path: Path) -> None:
     ending = ending_of(tmp_path / "a", GETS_BETTER, 10.0)
     assert ending == (
-        "Training made the most it was to make, 10 passes over the training documents in 12.5 "
-        "seconds; validation was still improving, so that more (--max-passes) may be worth while."
+        "Training ended at its limit of 10 passes (--max-passes) in 12.5 seconds; validation was "
+        "still improving, so that more (--max-passes) may be worth while."
     )
     assert "still improving" not in ending_of(tmp_path / "b", (*GETS_BETTER, -245.0), 10.0)
     ending = ending_of(tmp_path / "c", STANDS_STILL, 10.0)
     assert ending.endswith("12.5 seconds; early stopping would have ended it there too.")
+
+
+def test_rounds_of_poisson_mrfs_are_told_from_passes_of_lda(tmp_path: Path) -> None:
+    gibbs = replace(SETTINGS, model="poisson-mrf", max_passes=3)
+    n_lda = most_passes(gibbs) - 3
+    ending = ending_of(tmp_path / "a", (-500.0, -490.0, -495.0), n_lda + 3.0, gibbs)
+    assert ending == (
+        "Training ended at its limit of 3 rounds with dependencies (--max-passes), after 200 "
+        "passes of LDA in 12.5 seconds."
+    )
+    impatient = replace(gibbs, stopping_patience=1)
+    ending = ending_of(tmp_path / "b", (-490.0, -495.0), n_lda + 2.0, impatient)
+    assert ending.startswith(
+        "Early stopping ended training after 200 passes of LDA and 2 rounds with dependencies in "
+    )
+    assert ending.endswith(" The first of the 2 looks was the best, and its topics are kept.")
+    moves = replace(gibbs, assignments="moves")
+    ending = ending_of(tmp_path / "c", (-500.0, -490.0), 9.0, moves)
+    assert "its limit of 3 rounds in each of 3 stages (--max-passes)" in ending
+    assert "after 5 rounds over" in ending_of(tmp_path / "d", (-500.0, -490.0), 5.0, moves)
+
+
+def test_a_first_look_that_was_the_best_is_said(tmp_path: Path) -> None:
+    falling = (-500.0, -510.0, -520.0, -530.0)
+    expected = " The first of the 4 looks was the best, and its topics are kept."
+    assert ending_of(tmp_path / "a", falling, 5.0).endswith(expected)
+    assert "was the best" not in ending_of(tmp_path / "b", GETS_BETTER, 5.0)
+    assert "was the best" not in ending_of(tmp_path / "c", (-500.0,), 1.0)
 
 
 def test_ended_by_itself(tmp_path: Path) -> None:
@@ -210,5 +242,5 @@ def test_a_run_that_was_trained(tiny_gibbs: Path) -> None:
         assert all(look.bound_perplexity is not None for look in section.looks)
         passes = section.looks[-1].passes
         assert passes is not None
-        expected = "Early stopping ended" if passes < 99 else "Training made the most"
+        expected = "Early stopping ended" if passes < 99 else "Training ended at its limit"
         assert section.ending.startswith(expected)
