@@ -7,7 +7,7 @@ RUN/report/          scores that are kept, so that the next report is quick
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from pipeline.pictures import page_svg, write_pictures
 from pipeline.report.allocation_report import allocation_page, is_allocation
 from pipeline.report.comparison_section import comparison_section, names_of_runs
 from pipeline.report.figures import all_figures, comparison_figures
-from pipeline.report.likelihood_section import likelihood_section
 from pipeline.report.page import render
 from pipeline.report.run_report import open_finished, run_report
 from pipeline.report.sections import Report
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pipeline.pictures import Figure
     from pipeline.report.run_report import OpenRun
     from pipeline.report.sections import ComparisonSection, RunReport
+    from pipeline.runs import RunDirectory
     from pipeline.settings import ReportSettings
 
 
@@ -45,7 +45,7 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
     CorpusFormatError, ModelFormatError
         If a run is damaged.
     """
-    _check(settings, names)
+    _check(settings)
     allocations = [name for name in names if is_allocation(name)]
     if allocations and len(names) > 1:
         raise UsageError(
@@ -57,8 +57,12 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
         atomic_write_text(page, allocation_page(directory))
         return {"page": str(page), "bytes": page.stat().st_size, "runs": [], "figures": []}
     n_threads = effective_n_jobs(settings.threads)
-    opened = [open_finished(find_run(settings.runs, name)) for name in names]
-    page = _page_path(settings, opened[0].run.path if len(opened) == 1 else Path())
+    found = _found(names, settings.runs)
+    page = _page_path(settings, found[0].path if len(found) == 1 else Path())
+    for directory in [run.path for run in found] + [page.parent] * (len(found) > 1):
+        if not settings.page_only:
+            _check_figures(directory / "figures")
+    opened = [open_finished(run) for run in found]
     comparison = _compared(opened, settings, n_threads) if len(opened) > 1 else None
     runs: list[RunReport] = []
     svgs: dict[tuple[int | None, str], str] = {}
@@ -66,11 +70,11 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
     called = names_of_runs(opened)
     for number, (each, name) in enumerate(zip(opened, called, strict=True)):
         with writer_lock(each.run.path):
-            found = _of_run(each, name, settings, n_threads)
-            figures = all_figures(found, each.model)
+            about = run_report(each, name, settings, n_threads)
+            figures = all_figures(about, each.model)
             if not settings.page_only:
                 written += _write(figures, each.run.path / "figures")
-        runs.append(found)
+        runs.append(about)
         svgs |= _for_page(figures, number)
     if comparison is not None:
         figures = comparison_figures(comparison, runs)
@@ -95,7 +99,7 @@ def print_report(result: dict[str, Any]) -> None:
     print(f"report: {result['page']} ({result['bytes'] / 1e6:.1f} MB); open it in a browser")
 
 
-def _check(settings: ReportSettings, names: Sequence[str]) -> None:
+def _check(settings: ReportSettings) -> None:
     for name, number, least in (
         ("--documents", settings.documents, 0),
         ("--scored", settings.scored, 0),
@@ -110,34 +114,34 @@ def _check(settings: ReportSettings, names: Sequence[str]) -> None:
         raise UsageError(f"--samples must be at least 1, found {settings.samples}")
     if not 0 <= settings.seed < 2**63:
         raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+
+
+def _found(names: Sequence[str], runs: str) -> list[RunDirectory]:
+    """The runs, each once."""
+    found = [find_run(runs, name) for name in names]
+    paths = [run.path.resolve() for run in found]
+    twice = next((name for i, name in enumerate(names) if paths[i] in paths[:i]), None)
     if twice is not None:
         raise UsageError(f"{twice} is named twice")
-    target = Path(settings.output)
-    if settings.output and (target.is_dir() or not target.parent.is_dir()):
-        raise UsageError(f"--output: {target} is a directory, or is to be in none that exists")
+    return found
 
 
 def _page_path(settings: ReportSettings, directory: Path) -> Path:
-    return Path(settings.output) if settings.output else directory / "report.html"
+    """Where the page goes, if it can; anything there that is no file is left alone."""
+    page = Path(settings.output) if settings.output else directory / "report.html"
+    if not page.parent.is_dir():
+        raise UsageError(f"--output: {page} is to be in a directory that does not exist")
+    if page.exists() and not page.is_file():
+        raise UsageError(f"--output: {page} is there and is no file: name another")
+    if not os.access(page.parent, os.W_OK):
+        raise UsageError(f"--output: {page.parent} cannot be written to: name another directory")
+    return page
 
 
-def _of_run(each: OpenRun, name: str, settings: ReportSettings, n_threads: int) -> RunReport:
-    """`run_report`, its likelihoods from as many samples as were asked for."""
-    likelihood = None
-    if settings.samples is not None and settings.scored:
-        likelihood = likelihood_section(
-            *(each.run, each.model, each.corpus, each.settings),
-            most_documents=settings.scored,
-            n_samples=settings.samples,
-            n_threads=n_threads,
-            seed=settings.seed,
-        )
-    if likelihood is None:  # if there is nothing to score, a note says why
-        return run_report(each, name, settings, n_threads)
-    return replace(
-        run_report(each, name, replace(settings, scored=0), n_threads), likelihood=likelihood
-    )
+def _check_figures(directory: Path) -> None:
+    """Before anything slow begins."""
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is there and is no directory: move it, or --page-only")
 
 
 def _compared(

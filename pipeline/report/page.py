@@ -33,6 +33,10 @@ SCRIPTS = (
 STYLES = ("page.css", "page_sections.css", "page_print.css")
 _MOST_TRUSTED = ("exact", "unbiased", "lower bound", "biased", "plug-in", "upward biased")
 """Directions in the order in which a figure is taken for the summary."""
+_MUCH_UNKNOWN = 0.2
+"""Share of words unknown to the model from which on the summary tells it."""
+_MOST_ALONE = 5
+"""Topics without a partner that are shown beneath those that have one; more are folded."""
 
 
 class _Figures(dict[str, Markup]):
@@ -97,10 +101,17 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"share": share, "number": number, "safe_url": safe_url, "bar": _bar}
+    environment.filters |= {
+        "share": share,
+        "number": number,
+        "safe_url": safe_url,
+        "bar": _bar,
+        "of_log_p": of_log_p,
+    }
     script = _script()
     environment.globals |= {
         "software_version": software_version(),
+        "most_alone": _MOST_ALONE,
         "style": Markup("\n".join(_source(name) for name in STYLES)),  # noqa: S704 - ours
         "script": Markup(script),  # noqa: S704 - ours
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -126,27 +137,40 @@ def _shown(value: object) -> object:
 
 
 def share(value: float | None) -> str:
-    """A share in percent, with two significant digits below ten; what is not all is not 100%.
+    r"""A share in percent, with two significant digits below ten; what is not all is not 100 %.
 
-    >>> share(0.1234), share(0.0123), share(0.00001), share(0.0), share(0.9999), share(None)
-    ('12%', '1.2%', '<0.01%', '0%', '>99.9%', '–')
+    The space before the sign is one where no line breaks.
+
+    >>> [share(p).replace("\u00a0", " ") for p in (0.1234, 0.0123, 0.00001, 0.0, 0.9999)]
+    ['12 %', '1.2 %', '<0.01 %', '0 %', '>99.9 %']
+    >>> share(None)
+    '–'
     """
     if value is None:
         return "–"
     percent = 100 * value
     if percent == 0:
-        return "0%"
+        return "0\u00a0%"
     if percent < 0.01:
-        return "<0.01%"
+        return "<0.01\u00a0%"
     if 99.5 < percent < 100:
-        return f"{percent:.1f}%" if percent < 99.95 else ">99.9%"
+        return f"{percent:.1f}\u00a0%" if percent < 99.95 else ">99.9\u00a0%"
     digits = 0 if percent >= 9.95 else 1 if percent >= 0.995 else 2
-    return f"{percent:.{digits}f}%"
+    return f"{percent:.{digits}f}\u00a0%"
 
 
 def number(value: float | None, digits: int = 0) -> str:
     """With commas between thousands and a true minus sign; a dash for None."""
     return "–" if value is None else f"{value:,.{digits}f}".replace("-", "\u2212")
+
+
+def of_log_p(direction: str) -> str:
+    """A direction, and of what: a lower bound of log p is an upper bound of the perplexity.
+
+    >>> of_log_p("lower bound"), of_log_p("unbiased")
+    ('lower bound of log p', 'unbiased')
+    """
+    return f"{direction} of log p" if direction == "lower bound" else direction
 
 
 def _bar(value: float, largest: float) -> Markup:
@@ -169,8 +193,12 @@ def run_summary(run: RunReport) -> str:
     if row is None:
         return f"{sentence}."
     error = row.perplexity_standard_error
-    spread = "" if error is None else f" ± {error:,.1f}"
-    return f"{sentence}; held-out perplexity {row.perplexity:,.1f}{spread} by {row.method}."
+    spread = "" if error is None else f"\u00a0±\u00a0{error:,.1f}"
+    sentence += f"; held-out perplexity {row.perplexity:,.1f}{spread} by {row.method}"
+    unknown = run.likelihood.unknown_share if run.likelihood is not None else 0.0
+    if unknown > _MUCH_UNKNOWN:
+        sentence += f"; {share(unknown)} of the held-out tokens are words unknown to the model"
+    return f"{sentence}."
 
 
 def summary_row(run: RunReport) -> LikelihoodRow | None:

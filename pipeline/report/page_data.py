@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from corpora.articles.attribution import UNKNOWN
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
         CloudWord,
         ComparisonSection,
         DocumentsSection,
+        ProvenanceSection,
         Report,
         RunReport,
         ShownDocument,
@@ -93,9 +96,16 @@ def page_data(report: Report) -> dict[str, Any]:
 def _run(run: RunReport) -> dict[str, Any]:
     return {
         "name": clean(run.name),
+        "licence": licence_of(run.provenance),
         **_topics(run.topics),
         "documents": [] if run.documents is None else _documents(run.documents),
     }
+
+
+def licence_of(section: ProvenanceSection) -> str:
+    """The licence of all articles; empty if they have several, or one that is not known."""
+    licences = {licence for _, _, licence in section.sources}
+    return clean(licences.pop()) if len(licences) == 1 and UNKNOWN not in licences else ""
 
 
 def _topics(section: TopicsSection) -> dict[str, Any]:

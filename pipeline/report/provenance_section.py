@@ -1,19 +1,26 @@
-"""Where a run came from, and whose text it is."""
+"""Where a run came from, how to make it again, and whose text it is."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.articles import attribution
 from corpora.articles.attribution import UNKNOWN, read_attribution
 from pipeline.report.sections import ProvenanceSection
+from pipeline.settings import TrainSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipeline.runs import RunDirectory
-    from pipeline.settings import TrainSettings
+
+COMMAND = "command"
+"""Name of the entry that is the command which makes the run again; the page shows it apart."""
 
 
 def provenance_section(
@@ -27,11 +34,13 @@ def provenance_section(
         SHA-256 of model.npz.
     """
     known = run.provenance()
+    begun_with = _settings(run)
     articles, corpus, annotation = (
         known.get(name, {}) for name in ("articles", "corpus", "annotation")
     )
     seconds = known.get("seconds", {})
     entries = {
+        COMMAND: train_command(begun_with, known.get("seed")),
         "begun": known.get("started"),
         "finished": known.get("finished"),
         "seed": known.get("seed"),
@@ -48,7 +57,7 @@ def provenance_section(
     sources = sorted(found.sources) if found else ()
     return ProvenanceSection(
         entries=tuple((name, _text(value)) for name, value in entries.items() if value is not None),
-        settings=tuple((name, _text(value)) for name, value in _settings(run).items()),
+        settings=tuple((name, _text(value)) for name, value in applying(begun_with).items()),
         sources=tuple(
             (each.language or UNKNOWN, each.site or UNKNOWN, each.license or UNKNOWN)
             for each in sources
@@ -60,6 +69,43 @@ def _settings(run: RunDirectory) -> dict[str, Any]:
     """As the run was begun with them, in the order of its file."""
     text = run.verified(run.settings_path).read_text("utf-8")
     return dict(tomllib.loads(text)["train"])
+
+
+def applying(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings that the run's model has."""
+    model = settings["model"]
+    of = {each.name: each.metadata["of"] for each in fields(TrainSettings)}
+    return {name: value for name, value in settings.items() if not of[name] or model in of[name]}
+
+
+def train_command(settings: Mapping[str, Any], seed: int | None) -> str:
+    """The command that trains such a run: what differs from the defaults, quoted for a shell.
+
+    Parameters
+    ----------
+    seed
+        That the run had, given or drawn; it is said even if the settings do not name it.
+
+    >>> train_command({"model": "gibbs", "topics": 25, "stop_words": "a b", "follow": False}, 7)
+    "python -m pipeline train --model gibbs --stop-words 'a b' --seed 7"
+    """
+    defaults = {
+        each.name: each.default for each in fields(TrainSettings) if each.default is not MISSING
+    }
+    words = ["python", "-m", "pipeline", "train"]
+    for name, value in applying(settings).items():
+        option = "--" + name.replace("_", "-")
+        if name == "seed" or value == defaults[name]:
+            continue
+        if value is True:
+            words.append(option)
+        elif str(value).startswith("-"):
+            words.append(f"{option}={value}")  # it would be taken for another option
+        else:
+            words += [option, str(value)]
+    if seed is not None:
+        words += ["--seed", str(seed)]
+    return shlex.join(words)
 
 
 def _text(value: Any) -> str:

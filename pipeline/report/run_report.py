@@ -117,6 +117,7 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
                 corpus,
                 trained,
                 most_documents=settings.scored,
+                n_samples=settings.samples,
                 seed=settings.seed,
                 n_threads=n_threads,
             )

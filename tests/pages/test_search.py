@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,12 @@ def test_a_word_has_its_topics_and_marks_them_on_the_map(
         assert buttons.nth(i).inner_text().startswith(f"{number} ")
     marked = page.locator(".map .found").evaluate_all("(all) => all.map((g) => g.dataset.gid)")
     assert sorted(marked) == sorted(f"topic-{number}" for number, _ in expected)
+    assert f"topic={expected[0][0]}&" in page.evaluate("location.hash")
+    assert buttons.first.get_attribute("aria-current") == "true"
+    expect(page.locator("#announcer")).to_contain_text("the first is chosen")
     buttons.last.click()
+    assert buttons.last.get_attribute("aria-current") == "true"
+    assert page.locator("[data-part=found] .tag").count() == 1
     assert f"topic={expected[-1][0]}&" in page.evaluate("location.hash")
     opened.assert_calm()
 
@@ -43,7 +49,7 @@ def test_every_word_is_found(open_page: Callable[..., Opened], html: str, report
     for word in section.searched[:: len(section.searched) // 25]:
         box.fill(word)
         box.press("Enter")
-        assert f"“{word}”" in page.locator("[data-part=found] p").inner_text()
+        assert f"‘{word}’" in page.locator("[data-part=found] p").inner_text()
         assert "is not among" not in page.locator("[data-part=found]").inner_text()
 
 
@@ -77,9 +83,25 @@ def test_an_unknown_word_is_called_unknown(
     box.fill("xyzzy")
     box.press("Enter")
     said = page.locator("[data-part=found]").inner_text()
-    assert "“xyzzy” is not among the 2,000 words" in said
-    assert "leaves out the 1,234 rarest" in said
+    assert "‘xyzzy’ is not among the words of the model: pruned, or written otherwise" in said
+    assert "one of the 1,234 rarest words" in said
+    assert "Perhaps" not in said
     assert page.locator(".map .found").count() == 0
+
+
+def test_words_near_an_unknown_one_are_offered(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    page, words = open_page(html).page, report.runs[0].topics.searched
+    word = max(words, key=len)
+    box = page.get_by_role("combobox", name="Word")
+    box.fill(f"{word}qqq")
+    box.press("Enter")
+    offered = page.locator("[data-part=found] .near button")
+    assert offered.first.inner_text() == word
+    assert offered.count() <= 5
+    offered.first.click()
+    assert f"Each occurrence of ‘{word}’ is from:" in page.locator("[data-part=found]").inner_text()
 
 
 def test_words_of_list_and_cloud_are_looked_for(
@@ -87,10 +109,12 @@ def test_words_of_list_and_cloud_are_looked_for(
 ) -> None:
     page = open_page(html).page
     word = page.locator("[data-part=words] button").nth(2)
+    before = page.evaluate("location.hash")
     word.click()
-    assert f"“{word.inner_text()}”" in page.locator("[data-part=found] p").inner_text()
+    assert page.evaluate("location.hash") == before  # the topic that is looked at stays
+    assert f"‘{word.inner_text()}’" in page.locator("[data-part=found] p").inner_text()
     in_cloud = page.locator("[data-part=cloud] text").nth(1)
     in_cloud.click()
     text = in_cloud.text_content()
-    assert f"“{text}”" in page.locator("[data-part=found] p").inner_text()
+    assert f"‘{text}’" in page.locator("[data-part=found] p").inner_text()
     assert text == report.runs[0].topics.clouds[0][1].word

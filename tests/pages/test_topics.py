@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pipeline.report.page import render
 from pipeline.report.page_data import DIGITS
-from tests.pages.made_up_report import N_WORDS
+from tests.pages.made_up_report import N_WORDS, made_up_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,3 +163,32 @@ def test_table_sorts_by_number_and_share(
     assert table.locator("th[aria-sort=ascending]").count() == 1
     table.get_by_role("button", name="Share").click()
     assert table.evaluate(rows) == by_share
+
+
+def test_revisions_are_cited(open_page: Callable[..., Opened], html: str, report: Report) -> None:
+    page = open_page(html).page
+    typical = report.runs[0].topics.topics[0].typical[0]
+    revision = typical.url.split("oldid=")[1]
+    citation = page.locator("[data-part=typical] details.cite").first
+    assert citation.locator("summary").inner_text() == f"Cite revision {revision}"
+    citation.locator("summary").click()
+    assert citation.locator("p").inner_text() == (
+        f"“{typical.title}”, Wikipedia, revision {revision}, {typical.url}, CC BY-SA 4.0."
+    )
+    assert report.runs[0].documents is not None
+    of_document = page.locator("[data-part=document-citation] cite").text_content()
+    assert of_document == report.runs[0].documents.documents[0].title
+
+
+@pytest.mark.parametrize("url", ["https://%/?oldid=1", "", "https://a.example/?oldid=1;drop"])
+def test_addresses_that_name_no_revision(open_page: Callable[..., Opened], url: str) -> None:
+    report = made_up_report(n_topics=2, n_words=60, n_documents=0)
+    run = report.runs[0]
+    topics = tuple(
+        replace(topic, typical=(replace(topic.typical[0], url=url),)) for topic in run.topics.topics
+    )
+    run = replace(run, topics=replace(run.topics, topics=topics))
+    opened = open_page(render(replace(report, runs=(run,)), {}))
+    summaries = opened.page.locator("[data-part=typical] summary").all_inner_texts()
+    assert summaries == (["Cite"] if "a.example" in url else [])
+    opened.assert_calm()

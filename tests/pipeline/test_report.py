@@ -105,8 +105,10 @@ def test_without_the_store_the_page_says_so(copied: Path) -> None:
         (["tiny", "--words", "0"], "--words must be at least 1, found 0"),
         (["tiny", "--scored", "1"], "--scored must be at least 2, or 0"),
         (["tiny", "--seed", "-1"], "--seed must be from 0"),
-        (["tiny", "-o", "."], "--output: . is a directory"),
-        (["tiny", "-o", "no/page.html"], "--output: no/page.html is a directory, or is to be in"),
+        (["tiny", "./runs/tiny"], "./runs/tiny is named twice"),
+        (["tiny", "-o", "."], "--output: . is there and is no file"),
+        (["tiny", "-o", "no/page.html"], "--output: no/page.html is to be in a directory that"),
+        (["tiny", "-o", "/dev/null"], "--output: /dev/null is there and is no file"),
     ],
 )
 def test_what_makes_no_sense_is_refused(reported: Path, argv: list[str], message: str) -> None:

@@ -23,10 +23,10 @@ const plain = (text) => `\u2068${text}\u2069`;
 
 function percent(share) {
   const value = 100 * share;
-  if (value === 0) return "0%";
-  if (value < 0.01) return "<0.01%";
-  if (value > 99.5 && value < 100) return value < 99.95 ? `${value.toFixed(1)}%` : ">99.9%";
-  return `${value.toFixed(value >= 9.95 ? 0 : value >= 0.995 ? 1 : 2)}%`;
+  if (value === 0) return "0\u00a0%";
+  if (value < 0.01) return "<0.01\u00a0%";
+  if (value > 99.5 && value < 100) return value < 99.95 ? `${value.toFixed(1)}\u00a0%` : ">99.9\u00a0%";
+  return `${value.toFixed(value >= 9.95 ? 0 : value >= 0.995 ? 1 : 2)}\u00a0%`;
 }
 
 function bar(share, largest, kind = "") {
@@ -43,6 +43,26 @@ function outside(url, text) {
     isolated(text),
     make("span", { class: "mark", "aria-hidden": "true" }, " ↗"),
   );
+}
+
+// How to cite the revision that an address names: folded away, with its number in sight.
+function citation(title, url, licence) {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return [];
+  const { hostname, searchParams } = new URL(url);
+  const revision = searchParams.get("oldid") ?? "";
+  const isNumbered = /^\d+$/.test(revision);
+  const site = /(^|\.)wikipedia\.org$/.test(hostname) ? "Wikipedia" : hostname;
+  const rest = [site, isNumbered ? `revision ${revision}` : "", url, licence];
+  const what = isNumbered ? `Cite revision ${revision}` : "Cite";
+  const summary = make("summary", { "aria-label": `${what}: ${plain(title)}` }, what);
+  const text = make(
+    "p",
+    { dir: "ltr" },
+    "“",
+    make("cite", { dir: "auto" }, title),
+    `”, ${rest.filter(Boolean).join(", ")}.`,
+  );
+  return [make("details", { class: "cite" }, summary, text)];
 }
 
 // A topic and its share as one number: the last three digits are the share, per mille.

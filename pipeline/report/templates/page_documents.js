@@ -38,6 +38,7 @@ function startDocuments(run, panel, explorer, moved) {
     const topics = pairsOf(shown.topics);
     const colourOf = new Map(topics.slice(0, N_COLOURS).map(([number], i) => [number, i + 1]));
     part(panel, "document-name").replaceChildren(outside(shown.url, shown.title));
+    part(panel, "document-citation").replaceChildren(...citation(shown.title, shown.url, run.licence));
     const words = (n) => `${n.toLocaleString("en")} ${n === 1 ? "word" : "words"}`;
     part(panel, "document-facts").textContent =
       `${words(shown.tokens)} of the vocabulary` +
@@ -86,7 +87,7 @@ function startDocuments(run, panel, explorer, moved) {
       const level = 1 + [4, 6, 8].filter((edge) => tenths >= edge).length;
       const word = make("span", { class: `marked c${colourOf.get(topic) ?? 0} sure-${level}` }, piece);
       word.dataset.topic = topic;
-      word.title = `Topic ${explorer.nameOf(topic)}, ${10 * tenths} to ${10 * tenths + 10}% sure`;
+      word.title = `Topic ${explorer.nameOf(topic)}, ${10 * tenths} to ${10 * tenths + 10}\u00a0% sure`;
       nodes.append(word);
     });
     box.replaceChildren(nodes);

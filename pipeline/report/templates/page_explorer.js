@@ -56,6 +56,7 @@ function makeExplorer(run, panel, events) {
     });
     part(panel, "words").replaceChildren(...rows);
     part(panel, "lambda-value").textContent = state.lambda.toFixed(2);
+    part(panel, "lambda-sorted").textContent = state.lambda.toFixed(2);
     slider.value = state.lambda;
   }
 
@@ -75,7 +76,7 @@ function makeExplorer(run, panel, events) {
     marks.select(topic.number);
     showWords();
     showCloud(run, topic, panel, events.search);
-    showTypical(topic, panel);
+    showTypical(run, topic, panel);
     for (const row of findAll("tr[data-topic]", panel)) {
       row.classList.toggle("chosen", Number(row.dataset.topic) === topic.number);
     }
@@ -201,7 +202,7 @@ function showCloud(run, topic, panel, search) {
   );
 }
 
-function showTypical(topic, panel) {
+function showTypical(run, topic, panel) {
   part(panel, "typical-side").hidden = topic.typical.length === 0;
   part(panel, "typical").replaceChildren(
     ...topic.typical.map(([title, url, share]) =>
@@ -210,6 +211,7 @@ function showTypical(topic, panel) {
         {},
         make("span", { class: "title" }, outside(url, title)),
         make("span", { class: "aside" }, percent(share)),
+        ...citation(title, url, run.licence),
       ),
     ),
   );

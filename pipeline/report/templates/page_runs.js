@@ -93,6 +93,7 @@ function startRun(run, index) {
     moved: writeAddress,
     chosen(number) {
       parts.documents?.emphasise(number);
+      parts.words?.mark(number);
       writeAddress();
     },
   });

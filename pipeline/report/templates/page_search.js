@@ -1,6 +1,8 @@
 // Looking for a word: suggestions while typing, then the topics that it is of.
 
 const N_SUGGESTIONS = 10;
+const N_NEAR = 5;
+const LEAST_COMMON = 3;
 
 // Each begins with how much of the one before it goes on, to base 36.
 function decoded(words) {
@@ -81,7 +83,27 @@ function startSearch(run, panel, explorer) {
     return exact >= 0 ? exact : allFolded().indexOf(fold(word));
   }
 
-  function search(word) {
+  // Those that begin as it does for longest, and of them those of nearest length.
+  function nearest(word) {
+    const wanted = fold(word);
+    const common = (other) => {
+      let same = 0;
+      while (same < wanted.length && wanted[same] === other[same]) same += 1;
+      return same;
+    };
+    const rest = (i) => Math.abs(allFolded()[i].length - wanted.length);
+    const shared = allFolded().map(common);
+    const longest = shared.reduce((most, each) => Math.max(most, each), 0);
+    if (longest < Math.min(LEAST_COMMON, wanted.length)) return [];
+    return shared
+      .flatMap((each, i) => (each === longest ? [i] : []))
+      .sort((a, b) => rest(a) - rest(b) || a - b)
+      .slice(0, N_NEAR)
+      .map((i) => searched[i]);
+  }
+
+  // `follow`: the word's first topic is chosen at once.
+  function search(word, { follow = true } = {}) {
     close();
     input.value = word;
     if (!word.trim()) {
@@ -91,27 +113,37 @@ function startSearch(run, panel, explorer) {
     }
     const index = indexOf(word);
     if (index < 0) sayUnknown(word);
-    else showTopics(searched[index], pairsOf(run.found[index]));
+    else showTopics(searched[index], pairsOf(run.found[index]), follow);
   }
 
   function sayUnknown(word) {
     explorer.highlight([]);
-    const left = run.notSearched
-      ? ` The page leaves out the ${run.notSearched.toLocaleString("en")} rarest words of the vocabulary.`
+    const rare = run.notSearched
+      ? `, or one of the ${run.notSearched.toLocaleString("en")} rarest words, which the page leaves out`
       : "";
-    const reason = ` is not among the ${searched.length.toLocaleString("en")} words that can be looked for.${left}`;
-    result.replaceChildren(make("p", {}, "“", isolated(word), "”", reason));
-    announce(`${plain(word)}${reason}`);
+    const reason = ` is not among the words of the model: pruned, or written otherwise${rare}. Words are looked for by lemma, as “city” for “cities”.`;
+    const near = nearest(word);
+    const buttons = near.map((each) => {
+      const button = make("button", { type: "button", class: "topic-name" }, isolated(each));
+      button.addEventListener("click", () => search(each));
+      return make("li", {}, button);
+    });
+    result.replaceChildren(make("p", {}, "‘", isolated(word), "’", reason));
+    if (near.length) {
+      result.append(make("p", {}, "Perhaps one of these:"), make("ul", { class: "near" }, ...buttons));
+    }
+    const perhaps = near.length ? ` Perhaps ${near.map(plain).join(", ")}.` : "";
+    announce(`${plain(word)}${reason}${perhaps}`);
   }
 
-  function showTopics(word, topics) {
+  function showTopics(word, topics, follow) {
     explorer.highlight(topics.map(([number]) => number));
     const rest = Math.max(0, 1 - topics.reduce((sum, [, p]) => sum + p, 0));
     const items = topics.map(([number, p]) => {
-      const button = make("button", { type: "button", class: "word" }, explorer.nameOf(number));
+      const button = make("button", { type: "button", class: "topic-name", "data-topic": number }, explorer.nameOf(number));
       button.addEventListener("click", () => explorer.choose(number));
       const room = make("span", { class: "room" }, bar(p, 1));
-      return make("li", {}, button, room, make("span", { class: "aside" }, percent(p)));
+      return make("li", {}, make("span", {}, button), room, make("span", { class: "aside" }, percent(p)));
     });
     if (rest >= 0.005) {
       const label = make("span", { class: "aside" }, topics.length ? "other topics" : "many topics");
@@ -119,11 +151,23 @@ function startSearch(run, panel, explorer) {
       items.push(make("li", {}, label, room, make("span", { class: "aside" }, percent(rest))));
     }
     result.replaceChildren(
-      make("p", {}, "Where “", isolated(word), "” stands, it is of"),
+      make("p", {}, "Each occurrence of ‘", isolated(word), "’ is from:"),
       make("ul", { class: "shares" }, ...items),
     );
+    const isFollowed = follow && topics.length > 0;
+    if (isFollowed) explorer.choose(topics[0][0], { quiet: true });
+    else mark(explorer.number());
     const said = topics.map(([number, p]) => `topic ${explorer.nameOf(number)} ${percent(p)}`);
-    announce(`${plain(word)}: ${said.join(", ") || "spread over many topics"}`);
+    announce(`${plain(word)}: ${said.join(", ") || "spread over many topics"}${isFollowed ? "; the first is chosen" : ""}`);
+  }
+
+  function mark(number) {
+    for (const button of findAll("[data-topic]", result)) {
+      const isShown = Number(button.dataset.topic) === number;
+      button.setAttribute("aria-current", isShown);
+      find(".tag", button.parentElement)?.remove();
+      if (isShown) button.after(make("span", { class: "tag" }, "shown below"));
+    }
   }
 
   form.addEventListener("submit", (event) => {
@@ -143,8 +187,9 @@ function startSearch(run, panel, explorer) {
     event.preventDefault();
   });
   return {
+    mark,
     search(word) {
-      search(word);
+      search(word, { follow: false });
       result.scrollIntoView({ behavior: still.matches ? "auto" : "smooth", block: "nearest" });
     },
   };

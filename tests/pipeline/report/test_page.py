@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser
 
+from corpora.articles.attribution import UNKNOWN
 from pipeline.report.page import (
     number,
     render,
@@ -27,10 +28,12 @@ from pipeline.report.page_data import (
     clean,
     embedded_json,
     front_coded,
+    licence_of,
     page_data,
     rounded,
     safe_url,
 )
+from pipeline.report.sections import AlignedTopics
 from tests.pages.made_up_figures import made_up_figures
 from tests.pages.made_up_report import made_up_report
 
@@ -167,6 +170,91 @@ def test_summary_is_of_the_estimate_that_can_be_trusted_most() -> None:
     assert run_summary(replace(run, likelihood=None)).endswith("different words).")
 
 
+def test_summary_tells_of_unknown_words_where_they_are_many() -> None:
+    run = small().runs[0]
+    assert run.likelihood is not None
+    assert "unknown" not in run_summary(run)
+    assert "\u00a0±\u00a0" in run_summary(run)
+    many = replace(run, likelihood=replace(run.likelihood, unknown_share=0.34))
+    assert run_summary(many).endswith(
+        "; 34\u00a0% of the held-out tokens are words unknown to the model."
+    )
+
+
+def test_bounds_say_what_they_are_of() -> None:
+    tags = [each.text() for each in tree_of(render(small(), {})).css(".likelihoods .tag")]
+    assert tags == ["lower bound of log p", "unbiased", "upward biased"]
+
+
+@pytest.mark.parametrize(("n_runs", "word"), [(2, "better"), (3, "best")])
+def test_of_two_one_is_better_of_several_best(n_runs: int, word: str) -> None:
+    tree = tree_of(render(small(n_runs=n_runs), {}))
+    table = tree.css_first("section[aria-labelledby=comparison] table")
+    assert [each.text() for each in table.css("tbody .tag")] == [word]
+    assert f"Above the {word}" in table.text()
+    assert f"the {word} first" in table.css_first("caption").text()
+    assert table.css("tbody tr")[0].css("td")[2].text() == "–"
+
+
+def test_models_of_different_words_are_not_ranked() -> None:
+    report = small(n_runs=2)
+    assert report.comparison is not None
+    first, second = report.comparison.rows
+    rows = (
+        replace(first, scored_share=0.61),
+        replace(second, conditional_difference=-0.25, conditional_low=-0.3, conditional_high=-0.2),
+    )
+    section = replace(report.comparison, rows=rows, is_comparable=False)
+    tree = tree_of(render(replace(report, comparison=section), {}))
+    table = tree.css_first("section[aria-labelledby=comparison] table")
+    assert table.css("tbody .tag") == []
+    text = table.text()
+    assert "61\u00a0%" in text
+    assert "−0.2500" in text
+    assert "−0.3000 to −0.2000" in text
+    assert "Above the first" in text
+
+
+@pytest.mark.parametrize("n_alone", [5, 6])
+def test_many_topics_without_a_partner_are_folded(n_alone: int) -> None:
+    report = small(n_runs=2)
+    assert report.comparison is not None
+    alignment = report.comparison.alignments[0]
+    paired = tuple(pair for pair in alignment.pairs if pair.distance is not None)
+    alone = tuple(AlignedTopics(None, k, None, ()) for k in range(n_alone))
+    section = replace(report.comparison, alignments=(replace(alignment, pairs=(*paired, *alone)),))
+    tree = tree_of(render(replace(report, comparison=section), {}))
+    folded = tree.css("section[aria-labelledby=comparison] details tbody tr")
+    assert len(folded) == (n_alone if n_alone > 5 else 0)
+    assert len(tree.css("table.alignment tbody tr")) == len(paired) + n_alone
+
+
+def test_the_command_stands_before_what_is_folded() -> None:
+    report = small()
+    run = report.runs[0]
+    provenance = replace(
+        run.provenance, entries=(("command", "python -m pipeline train --stop-words 'a <b>'"),)
+    )
+    tree = tree_of(render(replace(report, runs=(replace(run, provenance=provenance),)), {}))
+    section = tree.css_first("section[aria-labelledby=run-1-provenance]")
+    command = section.css_first("pre.command").text()
+    assert command == "python -m pipeline train --stop-words 'a <b>'"
+    assert "--stop-words" not in section.css_first("details").text()
+
+
+def test_a_licence_is_named_if_it_is_that_of_all() -> None:
+    provenance = small().runs[0].provenance
+    english, german = ("en", "a", "CC BY-SA 4.0"), ("de", "b", "CC BY-SA 4.0")
+    other, unknown = ("fr", "c", "CC0"), ("it", "d", UNKNOWN)
+    for sources, expected in (
+        ((english, german), "CC BY-SA 4.0"),
+        ((english, other), ""),
+        ((unknown,), ""),
+        ((), ""),
+    ):
+        assert licence_of(replace(provenance, sources=sources)) == expected
+
+
 def test_one_topic_and_no_validation_make_a_page() -> None:
     report = small(n_topics=1)
     run = report.runs[0]
@@ -244,12 +332,12 @@ def test_control_characters_and_markup_in_templates() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.5, "50%"),
-        (0.0996, "10%"),
-        (0.0994, "9.9%"),
-        (0.00123, "0.12%"),
-        (1.0, "100%"),
-        (0.9991, "99.9%"),
+        (0.5, "50\u00a0%"),
+        (0.0996, "10\u00a0%"),
+        (0.0994, "9.9\u00a0%"),
+        (0.00123, "0.12\u00a0%"),
+        (1.0, "100\u00a0%"),
+        (0.9991, "99.9\u00a0%"),
     ],
 )
 def test_shares(value: float, text: str) -> None:
