@@ -207,7 +207,8 @@ class RunDirectory:
         """The looks at validation that `write_metrics` wrote; none if there were none."""
         path = self.path / "metrics.jsonl"
         try:
-            return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            lines = path.read_text("utf-8").splitlines()
+            return [json.loads(line, parse_constant=_no_json) for line in lines]
         except FileNotFoundError:
             return []
         except ValueError as error:
@@ -346,6 +347,11 @@ def _check_of(provenance: dict[str, Any]) -> str:
 
 def _identity(settings: TrainSettings) -> dict[str, Any]:
     return {n: v for n, v in as_table(settings).items() if n not in NOT_IDENTITY}
+
+
+def _no_json(name: str) -> None:
+    """Refuse NaN and infinities, which Python reads though they are no JSON."""
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _now() -> str:

@@ -27,7 +27,7 @@ from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModel
 from corpora.tokens.surface import surface, text_of
 from models import PoissonMRFMixture
 from pipeline.documents import text_settings
-from pipeline.report.article_names import ArticleNames
+from pipeline.report.article_names import names_of
 from pipeline.report.sections import DocumentsSection, ShownDocument
 from pipeline.report.text_cut import cut
 
@@ -105,10 +105,7 @@ def documents_section(
         return None
     chosen = part.rows(chosen_documents(part.counts.sum(axis=1), n_documents))
     there = _in_the_text(run, chosen, settings, store)
-    where = settings.articles if store is None else store.path
-    # A link is to the text that was counted, so no shard counts that came later.
-    shards = run.provenance().get("articles", {}).get("shards")
-    names = ArticleNames(where, chosen, shards)(chosen.doc_ids)
+    names = names_of(run, chosen, None if store is None else store.path)(chosen.doc_ids)
     proportions = model.topics.proportions(chosen.counts, n_jobs=n_threads)
     shown = []
     for d, doc_id in enumerate(chosen.doc_ids):

@@ -6,7 +6,6 @@ import json
 import shlex
 import tomllib
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.articles import attribution
@@ -16,6 +15,7 @@ from pipeline.settings import TrainSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pipeline.runs import RunDirectory
 
@@ -23,13 +23,14 @@ COMMAND = "command"
 """Name of the entry that is the command which makes the run again; the page shows it apart."""
 
 
-def provenance_section(
-    run: RunDirectory, settings: TrainSettings, model_hash: str
-) -> ProvenanceSection:
+def provenance_section(run: RunDirectory, store: Path, model_hash: str) -> ProvenanceSection:
     """What `provenance.json` and the store's ATTRIBUTION say, for people.
 
     Parameters
     ----------
+    store
+        Where the articles are; if nothing is there any more, what the run noted of whose text it is
+        stands in the place of the sources.
     model_hash
         SHA-256 of model.npz.
     """
@@ -53,8 +54,10 @@ def provenance_section(
         **{f"seconds: {stage}": f"{taken:.1f}" for stage, taken in seconds.items()},
         **{f"version: {name}": version for name, version in known.get("versions", {}).items()},
     }
-    found = read_attribution(Path(settings.articles) / attribution.FILE)
+    found = read_attribution(store / attribution.FILE)
     sources = sorted(found.sources) if found else ()
+    if not found:
+        entries["attribution"] = articles.get("attribution")
     return ProvenanceSection(
         entries=tuple((name, _text(value)) for name, value in entries.items() if value is not None),
         settings=tuple((name, _text(value)) for name, value in applying(begun_with).items()),

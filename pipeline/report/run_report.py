@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora import ArticleStore, Corpus
@@ -12,12 +13,13 @@ from models import GammaPoissonTopics
 from models.families import family_of
 from pipeline.commands.topics import finished_model
 from pipeline.progress import Progress
+from pipeline.report.article_names import names_of
 from pipeline.report.corpus_section import corpus_section
 from pipeline.report.documents_section import documents_section
 from pipeline.report.likelihood_section import likelihood_section
 from pipeline.report.provenance_section import provenance_section
 from pipeline.report.sections import RunReport
-from pipeline.report.topics_section import names_of, topics_section
+from pipeline.report.topics_section import topics_section
 from pipeline.report.training_section import training_section
 from pipeline.topic_table import topic_rows
 
@@ -83,8 +85,8 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
         its files: titles then come from the corpus, and a note says so.
     """
     run, trained, model, corpus = opened.run, opened.settings, opened.model, opened.corpus
-    store = ArticleStore(trained.articles)
-    names = names_of(run, corpus)
+    store = ArticleStore(store_path(run, trained))
+    names = names_of(run, corpus, store.path)
     with Progress(f"report {name}", N_SECTIONS, "sections") as progress:
         topics = topics_section(
             run,
@@ -137,13 +139,20 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
             topics=topics,
             documents=documents,
             likelihood=likelihood,
-            provenance=provenance_section(run, trained, sha256_of(run.model_path.read_bytes())),
+            provenance=provenance_section(run, store.path, sha256_of(run.model_path.read_bytes())),
             dependencies=None if rows is None else tuple(rows),
             shapes=shapes,
             notes=notes,
         )
         progress.update(1)
     return report
+
+
+def store_path(run: RunDirectory, settings: TrainSettings) -> Path:
+    """Where the articles of a run are: as its settings say, from here or from where `runs` is."""
+    path = Path(settings.articles)
+    beside = run.path.parent.parent / path
+    return beside if beside.is_dir() and not path.is_dir() else path
 
 
 def _notes(

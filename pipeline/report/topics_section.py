@@ -16,7 +16,7 @@ from evaluation import (
     topics_of_words,
     typical_documents,
 )
-from pipeline.report.article_names import ArticleNames
+from pipeline.report.article_names import names_of
 from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
 from pipeline.report.word_clouds import MOST_WORDS, word_cloud
 from pipeline.topic_shares import prevalence_of, shares_in_documents
@@ -153,13 +153,6 @@ def topics_section(
         map_share=where.share,
         clouds=_clouds(model, probability, order),
     )
-
-
-def names_of(run: RunDirectory, corpus: Corpus) -> ArticleNames:
-    """What documents of the run are called, by the shards that it learned from."""
-    articles = run.provenance().get("articles", {})
-    shards = articles.get("shards") if articles.get("settled") else None
-    return ArticleNames(articles.get("store", ""), corpus, shards)
 
 
 def _typical(

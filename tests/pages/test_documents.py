@@ -125,3 +125,36 @@ def test_the_address_keeps_the_document(
 ) -> None:
     page = open_page(html, "#run=1&topic=0&lambda=0.60&document=4").page
     assert page.locator("[data-part=document]").input_value() == "3"
+
+
+def test_words_can_be_read_topic_by_topic(
+    open_page: Callable[..., Opened], html: str, report: Report
+) -> None:
+    """By those who do not see colours, and by keyboard."""
+    page = open_page(html).page
+    assert report.runs[0].documents is not None
+    shown = report.runs[0].documents.documents[0]
+    page.get_by_text("Its words, topic by topic").click()
+    rows = page.locator("[data-part=document-words] > div")
+    topics = set(shown.word_topics)
+    assert rows.count() == len(topics)
+    counted: dict[int, int] = {}
+    for number in shown.word_topics:
+        counted[number] = counted.get(number, 0) + 1
+    found = rows.locator("dt").all_inner_texts()
+    numbers = [int(text.split()[0]) for text in found]
+    assert sorted(numbers) == sorted(topics)
+    assert [counted[k] for k in numbers] == sorted(counted.values(), reverse=True)
+    rows.nth(1).get_by_role("button").press("Enter")
+    chosen = page.get_by_role("combobox", name="Topic").locator("option:checked").inner_text()
+    assert int(chosen.split()[0]) == numbers[1]
+
+
+def test_an_address_without_a_document_is_of_the_first(
+    open_page: Callable[..., Opened], html: str
+) -> None:
+    page = open_page(html, "#run=1&topic=3&document=2").page
+    select = page.get_by_role("combobox", name="Document")
+    assert select.input_value() == "1"
+    page.evaluate("location.hash = '#run=1&topic=4'")
+    page.wait_for_function("document.querySelector('[data-part=document]').value === '0'")

@@ -94,6 +94,16 @@ def test_without_the_store_the_page_says_so(copied: Path) -> None:
     assert "without" in text
     (run,) = data_of(copied / "runs/tiny/report.html")["runs"]  # type: ignore[misc]
     assert not any(document["isText"] for document in run["documents"])  # type: ignore[has-type]
+    assert "CC BY-SA" in text
+
+
+def test_from_another_directory_the_store_is_found(copied: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    outcome = call("report", copied / "runs/tiny", *QUICK, "--page-only", cwd=elsewhere)
+    assert outcome.code == 0, outcome.err
+    (run,) = data_of(copied / "runs/tiny/report.html")["runs"]  # type: ignore[misc]
+    assert all(document["isText"] for document in run["documents"])  # type: ignore[has-type]
 
 
 @pytest.mark.parametrize(
@@ -124,9 +134,17 @@ def test_a_run_that_is_not_done(copied: Path) -> None:
     assert "has no model yet" in outcome.error
 
 
-@pytest.mark.parametrize("name", ["model.npz", "provenance.json", "metrics.jsonl"])
-def test_a_damaged_run_is_bad_data(copied: Path, name: str) -> None:
-    (copied / "runs/tiny" / name).write_bytes(b"{damaged")
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("model.npz", "{damaged"),
+        ("provenance.json", "{damaged"),
+        ("metrics.jsonl", "{damaged"),
+        ("metrics.jsonl", '{"documents": 1, "seconds": 1.0, "perplexity": NaN}'),
+    ],
+)
+def test_a_damaged_run_is_bad_data(copied: Path, name: str, damage: str) -> None:
+    (copied / "runs/tiny" / name).write_text(damage)
     outcome = call("report", "tiny", *QUICK, "--page-only", cwd=copied)
     assert outcome.code == 3
     assert name in outcome.error

@@ -47,6 +47,7 @@ function startDocuments(run, panel, explorer, moved) {
       " certain; a word clicked chooses its topic.";
     showLegend(topics, colourOf);
     showText(shown, colourOf);
+    showWords(shown);
     part(panel, "document-end").textContent = [
       shown.isCut ? "The text goes on." : "",
       shown.isText ? "" : "The article's text is not at hand; its words stand alphabetically.",
@@ -91,6 +92,27 @@ function startDocuments(run, panel, explorer, moved) {
       nodes.append(word);
     });
     box.replaceChildren(nodes);
+  }
+
+  // What colours say, for those who do not see them or have no pointer.
+  function showWords(shown) {
+    const ofTopic = new Map();
+    shown.wordTopics.forEach((topic, at) => {
+      if (!ofTopic.has(topic)) ofTopic.set(topic, new Map());
+      const word = shown.pieces[2 * at + 1];
+      ofTopic.get(topic).set(word, (ofTopic.get(topic).get(word) ?? 0) + 1);
+    });
+    const most = (words) => [...words.values()].reduce((sum, n) => sum + n, 0);
+    const rows = [...ofTopic].sort((a, b) => most(b[1]) - most(a[1]));
+    part(panel, "document-words").replaceChildren(
+      ...rows.map(([topic, words]) => {
+        const button = make("button", { type: "button", class: "link" }, explorer.nameOf(topic));
+        button.addEventListener("click", () => explorer.choose(topic));
+        const listed = [...words].sort((a, b) => b[1] - a[1]);
+        const text = listed.map(([word, n]) => (n > 1 ? `${word} (${n})` : word)).join(", ");
+        return make("div", {}, make("dt", {}, button), make("dd", { dir: "auto" }, text));
+      }),
+    );
   }
 
   function emphasise(number) {

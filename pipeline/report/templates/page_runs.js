@@ -26,8 +26,9 @@ function readAddress() {
   showRun(index);
   const { explorer, documents, run, panel } = panels[index];
   if (number("lambda") >= 0) explorer.setLambda(number("lambda"));
-  if (run.documents[number("document") - 1]) documents.choose(number("document") - 1);
-  explorer.choose(number("topic"), { quiet: true });
+  const document = place.has("document") ? number("document") - 1 : 0;
+  if (run.documents[document]) documents.choose(document);
+  if (place.get("topic")) explorer.choose(number("topic"), { quiet: true });
   find(".explorer", panel).scrollIntoView({ block: "start" });
   return true;
 }
