@@ -159,7 +159,7 @@ def nats_of_words(share: float) -> float:
     A token is of the scored words with that probability, so that log p of a document has the log of
     it for each of its tokens: all of the cost if the share is the same for every topic, else about.
     """
-    return -math.log(share) if share > 0 else math.inf
+    return max(0.0, -math.log(share)) if share > 0 else math.inf  # a share may be rounded up
 
 
 def restricted(named: Named, words: Sequence[str]) -> Named | None:

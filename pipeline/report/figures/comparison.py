@@ -24,9 +24,9 @@ def comparison(section: ComparisonSection) -> Figure | None:
         if row.difference is not None
     )
     description = (
-        f"Nats a word of {len(rows)} runs above the best on the same {section.documents:,} "
-        f"documents of {section.articles:,} articles, by {section.method}. The best is "
-        f"{label(rows[0].model, 60)} with {rows[0].nats_per_word:.3f} nats a word"
+        f"Nats a word of {len(rows)} runs above {_first(section)} on the same "
+        f"{section.documents:,} documents of {section.articles:,} articles, by {section.method}. "
+        f"{label(rows[0].model, 60)} has the fewest, {rows[0].nats_per_word:.3f}"
         + (f"; {others}." if others else ".")
     )
     return Figure(
@@ -35,6 +35,11 @@ def comparison(section: ComparisonSection) -> Figure | None:
         description,
         lambda figure: _draw(figure, section),
     )
+
+
+def _first(section: ComparisonSection) -> str:
+    """What the run is called that all are measured from."""
+    return "the best" if section.is_comparable else "the first"
 
 
 def _interval(row: ComparisonRow) -> str:
@@ -89,11 +94,15 @@ def _draw(figure: Any, section: ComparisonSection) -> None:
         fontsize=9,
         annotation_clip=False,
     )
-    names = [label(row.model, 36) + (" (best)" if row.difference is None else "") for row in rows]
+    best = " (best)" if section.is_comparable else ""
+    names = [label(row.model, 36) + (best if row.difference is None else "") for row in rows]
     axes.set_yticks(range(len(rows)), names, parse_math=False)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.margins(x=0.08)
     axes.xaxis.set_major_locator(MaxNLocator(7))
     axes.tick_params(axis="y", length=0)
     axes.spines.left.set_visible(False)
-    axes.set_xlabel("nats a word above the best, with 95 % intervals paired by article")
+    axes.set_xlabel(
+        f"nats a word above {_first(section)}, with 95 % intervals paired by article"
+        + ("" if section.is_comparable else "; vocabularies differ")
+    )
