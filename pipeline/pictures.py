@@ -41,6 +41,9 @@ class Figure:
     `topic-3`."""
     marks: Mapping[str, str] = field(default_factory=dict)
     """What each of these marks is, by its gid."""
+    draw_page: Callable[[Any], None] | None = None
+    """Draws what a page shows, where that is another drawing than the files': smaller, or without
+    what a page says elsewhere."""
 
 
 def write_pictures(pictures: Mapping[str, Callable[[Any], None]], directory: Path) -> list[Path]:
@@ -84,7 +87,7 @@ def page_svg(figure: Figure, prefix: str) -> str:
 
     svg = io.BytesIO()
     with _styled({"svg.fonttype": "none"}):
-        drawn = _drawn(figure.draw)
+        drawn = _drawn(figure.draw_page or figure.draw)
         drawn.patch.set_visible(False)
         canvas: Any = FigureCanvasAgg(drawn)
         _take_off_halos(drawn)

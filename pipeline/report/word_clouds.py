@@ -27,10 +27,13 @@ LONGEST: Final = 40
 SCALE: Final = 2
 """Of the cloud to the grid that it is laid out on: a quarter of the time for sizes that are even.
 One of 40 words takes some 25 ms."""
-LARGEST: Final = 28
-SMALLEST: Final = 4
-"""Font heights on the grid."""
-PROPORTIONAL: Final = 0.4
+LARGEST: Final = 24
+SMALLEST: Final = 5
+"""Font heights on the grid. Letters of the smallest are some 8 high in the cloud."""
+MARGIN: Final = 3
+"""On the grid, between words, and half of it at the edges: the page's font may have taller
+letters, and other gaps above and below them, than the font that is measured."""
+PROPORTIONAL: Final = 0.3
 """How far sizes go with probabilities, from 0, by rank alone, to 1, in proportion."""
 
 
@@ -68,7 +71,7 @@ def word_cloud(
     cloud = WordCloud(
         width=WIDTH // SCALE,
         height=HEIGHT // SCALE,
-        margin=1,
+        margin=MARGIN,
         max_words=MOST_WORDS,
         max_font_size=LARGEST,
         min_font_size=SMALLEST,
@@ -106,9 +109,14 @@ def _ink(text: str, size: int) -> tuple[int, int]:
     return int(right - left), int(top)
 
 
+def font_path() -> str:
+    """The font that clouds are laid out with, which the library brings."""
+    return str(WordCloud().font_path)
+
+
 @cache
 def _font(size: int) -> ImageFont.FreeTypeFont:
-    return ImageFont.truetype(WordCloud().font_path, size)
+    return ImageFont.truetype(font_path(), size)
 
 
 def _no_colour(*_: object, **__: object) -> str:

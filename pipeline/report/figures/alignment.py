@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.picture_style import BLUE, INK, MUTED, PAPER, SPACE, label
+from pipeline.picture_style import BLUE, INK, MUTED, PAPER, label
 from pipeline.pictures import Figure
+from pipeline.report.figures.text_width import text_width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,9 @@ ROW = 0.27
 """Inches."""
 NEAR, FAR = 0.2, 0.9
 """Distances that have the strongest and the faintest lines."""
+FONT_SIZE = 9.0
+BESIDE, GAP = 8.0, 7.0
+"""Points from a line to what stands beside it, and from a topic's number to its label."""
 
 
 def alignment(
@@ -89,40 +93,54 @@ def _draw(
             fontweight="bold",
             parse_math=False,
         )
+    shown = [topic for pair in pairs for topic in (pair.first, pair.second) if topic is not None]
+    widest = max((text_width(f"{topic}", FONT_SIZE) for topic in shown), default=0.0)
     for y, pair in enumerate(pairs):
-        _draw_pair(axes, y, pair, labels)
+        for at_left, topic in ((True, pair.first), (False, pair.second)):
+            _draw_topic(axes, y, topic, labels[0 if at_left else 1], widest, at_left=at_left)
+        _draw_line(axes, y, pair)
     note = "Jensen-Shannon distance, from 0 (equal) to 1 (no word in common)"
     if left_out:
         note += f"; {left_out:,} more are not drawn"
     figure.text(0.5, 0.12 / height, note, ha="center", va="center", fontsize=9, color=MUTED)
 
 
-def _draw_pair(
+def _draw_topic(
     axes: Any,
     y: int,
-    pair: AlignedTopics,
-    labels: tuple[Mapping[int, str], Mapping[int, str]],
+    topic: int | None,
+    names: Mapping[int, str],
+    widest: float,
+    *,
+    at_left: bool,
 ) -> None:
-    sides = ((LEFT, pair.first, labels[0], "right"), (RIGHT, pair.second, labels[1], "left"))
-    for x, topic, names, side in sides:
-        if topic is None:
-            text = "no partner"
-        elif topic in names:
-            parts = [label(names[topic], LETTERS), f"{topic}"]
-            text = SPACE.join(parts if side == "right" else parts[::-1])
-        else:
-            text = f"topic {topic}"
+    """Number and label beside the line; labels begin, or end, below each other.
+
+    `widest` is the width of the longest number.
+    """
+    x, outwards, side = (LEFT, -1, "right") if at_left else (RIGHT, 1, "left")
+    said = [("no partner" if topic is None else f"topic {topic}", BESIDE, side)]
+    if topic is not None and topic in names:
+        to_number = BESIDE if at_left else BESIDE + widest
+        said = [
+            (f"{topic}", to_number, "right"),
+            (label(names[topic], LETTERS), BESIDE + widest + GAP, side),
+        ]
+    for text, away, aligned in said:
         axes.annotate(
             text,
             (x, y),
-            (-8 if side == "right" else 8, 0),
+            (outwards * away, 0),
             textcoords="offset points",
-            ha=side,
+            ha=aligned,
             va="center",
-            fontsize=9,
+            fontsize=FONT_SIZE,
             color=MUTED if topic is None else INK,
             parse_math=False,
         )
+
+
+def _draw_line(axes: Any, y: int, pair: AlignedTopics) -> None:
     if pair.distance is None:
         axes.plot([LEFT, RIGHT], [y, y], color=MUTED, linestyle=":", linewidth=0.8, marker="")
         return

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pipeline.dependency_picture import MOST_PANELS, dependency_picture
-from pipeline.picture_style import label
+from pipeline.picture_style import MUTED, label
 from pipeline.pictures import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from models import SavedModel
+
+LEGEND = (
+    "Φ, of lines: how strongly two words depend on each other   "
+    "exp θ, of circles: how often a word is expected by itself, without the others"
+)
 
 
 def dependencies(model: SavedModel, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
@@ -33,9 +38,11 @@ def dependencies(model: SavedModel, rows: Sequence[Mapping[str, Any]]) -> Figure
         f"is in topic {topic}: {first} and {second} are {together} more often than by chance, "
         f"Φ = {strongest['weight']:.2g}."
     )
-    return Figure(
-        "dependencies",
-        "Words that depend on each other",
-        description,
-        dependency_picture(model, rows),
-    )
+    draw_graphs = dependency_picture(model, rows)
+
+    def draw(figure: Any) -> None:
+        draw_graphs(figure)
+        height = 72 * figure.get_size_inches()[1]
+        figure.text(0.01, 4 / height, LEGEND, fontsize=7, color=MUTED, va="bottom")
+
+    return Figure("dependencies", "Words that depend on each other", description, draw)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from pipeline.picture_style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, label
+from pipeline.picture_style import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PAPER,
+    PURPLE,
+    SKY,
+    VERMILION,
+    label,
+)
 from pipeline.pictures import Figure
 
 if TYPE_CHECKING:
@@ -24,6 +34,11 @@ LOOKS: dict[Direction, tuple[str, str, str]] = {
 }
 """Colour, mark and meaning of each direction. A triangle points to where the truth is."""
 OTHER = (SKY, "*", "")
+UNSURE = 0.5
+"""Share of documents: estimates with more that are hardly sampled are hollow."""
+HOLLOW = "hollow: hardly sampled, most likely too far right"
+UNTRUE = {"unbiased": "unbiased, but of too few samples"}
+"""What is said instead of directions all estimates of which are hollow."""
 ROW = 0.42
 """Inches of an estimator."""
 
@@ -39,7 +54,8 @@ def likelihoods(section: LikelihoodSection) -> Figure | None:
             if row.nats_per_word_standard_error is None
             else f" ± {row.nats_per_word_standard_error:.3f}"
         )
-        + f" ({row.direction}; perplexity {row.perplexity:,.0f})"
+        + f" ({row.direction}; perplexity {row.perplexity:,.0f}"
+        + ("; hardly sampled)" if _is_unsure(row, section) else ")")
         for row in section.rows
     )
     description = (
@@ -55,6 +71,15 @@ def likelihoods(section: LikelihoodSection) -> Figure | None:
     )
 
 
+def _is_unsure(row: LikelihoodRow, section: LikelihoodSection) -> bool:
+    """Whether too many documents are hardly sampled for an estimate to be taken for the truth.
+
+    What is biased upwards is off to the other side whatever its samples, which its mark says.
+    """
+    is_rare = row.unsure_documents > UNSURE * section.documents
+    return is_rare and row.direction != "upward biased"
+
+
 def _groups(section: LikelihoodSection) -> dict[str, list[LikelihoodRow]]:
     """Rows by what they score; what most of them score comes first."""
     groups: dict[str, list[LikelihoodRow]] = {}
@@ -66,20 +91,24 @@ def _groups(section: LikelihoodSection) -> dict[str, list[LikelihoodRow]]:
 def _draw(figure: Any, section: LikelihoodSection) -> None:
     groups = _groups(section)
     directions = list(dict.fromkeys(row.direction for row in section.rows))
-    n_keys = len(directions) + 1 + any(row.monte_carlo_standard_error for row in section.rows)
+    keys = _keys(section, directions)
     heights = [0.8 + ROW * len(rows) for rows in groups.values()]
-    figure.set_size_inches(10, sum(heights) + 0.35 + 0.21 * -(-n_keys // 2))
-    panels = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights)[:, 0]
+    figure.set_size_inches(10, sum(heights) + 0.35 + 0.21 * -(-len(keys) // 2))
+    # On one axis, so that what lies further left is less likely nowhere, whatever is scored.
+    panels = figure.subplots(
+        len(groups), 1, sharex=True, squeeze=False, height_ratios=heights, gridspec_kw={"hspace": 0}
+    )[:, 0]
     for axes, (scored, rows) in zip(panels, groups.items(), strict=True):
-        _draw_rows(axes, rows)
+        _draw_rows(axes, rows, section)
         axes.set_title(label(scored, 90), loc="left", fontsize=10, parse_math=False)
+    for axes in panels[:-1]:
+        axes.spines.bottom.set_visible(False)
+        axes.tick_params(axis="x", length=0)
     panels[-1].set_xlabel("nats a word, −log p: fewer are better")
-    figure.legend(
-        handles=_keys(section, directions), loc="outside lower left", ncols=2, frameon=False
-    )
+    figure.legend(handles=keys, loc="outside lower left", ncols=2, frameon=False)
 
 
-def _draw_rows(axes: Any, rows: list[LikelihoodRow]) -> None:
+def _draw_rows(axes: Any, rows: list[LikelihoodRow], section: LikelihoodSection) -> None:
     for y, row in enumerate(rows):
         colour, marker, _ = LOOKS.get(row.direction, OTHER)
         over_articles, monte_carlo = (
@@ -99,6 +128,8 @@ def _draw_rows(axes: Any, rows: list[LikelihoodRow]) -> None:
             marker=marker,
             markersize=7,
             markeredgecolor=colour,
+            markerfacecolor=PAPER if _is_unsure(row, section) else colour,
+            markeredgewidth=1.4,
             elinewidth=1.2,
             ecolor=INK,
             capsize=3,
@@ -139,6 +170,11 @@ def _keys(section: LikelihoodSection, directions: list[Direction]) -> list[Line2
     keys = []
     for direction in directions:
         colour, marker, meaning = LOOKS.get(direction, OTHER)
+        hollow = {_is_unsure(row, section) for row in section.rows if row.direction == direction}
+        if hollow == {True}:
+            meaning = UNTRUE.get(direction, meaning)
+        elif True in hollow:
+            meaning = meaning.replace(":", ", filled:", 1)
         keys.append(
             Line2D(
                 [],
@@ -146,10 +182,15 @@ def _keys(section: LikelihoodSection, directions: list[Direction]) -> list[Line2
                 color=colour,
                 marker=marker,
                 markersize=7,
+                markeredgewidth=1.4,
+                markerfacecolor=PAPER if hollow == {True} else colour,
                 linestyle="",
                 label=meaning or direction,
             )
         )
+    if any(_is_unsure(row, section) for row in section.rows):
+        of_any: dict[str, Any] = {"markerfacecolor": PAPER, "markeredgewidth": 1.4, "marker": "o"}
+        keys.append(Line2D([], [], color=INK, linestyle="", markersize=7, label=HOLLOW, **of_any))
     wide: dict[str, Any] = {"color": INK, "alpha": 0.4, "linewidth": 5, "solid_capstyle": "butt"}
     keys.append(Line2D([], [], label="± 2 standard errors over articles", **wide))
     if any(row.monte_carlo_standard_error for row in section.rows):

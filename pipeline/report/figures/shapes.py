@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from pipeline.picture_style import BLUE, INK, MUTED
 from pipeline.pictures import Figure
@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 ACTIVE = 0.99
 """Of Σ r: the topics that make it up together are called active."""
 MOST_NUMBERED = 60
+LEAST_TICKS, MOST_TICKS = 3, 8
+STEPS = (1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)
+"""Multiples of powers of ten that are labelled: the first of these that are enough."""
 
 
 def shapes(section: TopicsSection, values: Sequence[float]) -> Figure | None:
     """The shapes r_k in descending order, on a logarithmic axis.
 
-    A topic's rate in a document is Gamma(r_k, ·): the smaller r_k, the fewer documents have the
-    topic at all, and topics that the model does without have an r_k near 0 (Zhou & Carin 2015).
+    A topic's weight in a document is Gamma(shape r_k, scale p_k / (1 − p_k)), so that r_k alone
+    does not say how much of the topic to expect, which is r_k p_k / (1 − p_k). The smaller r_k, the
+    fewer documents have the topic at all, and topics that the model does without have an r_k near
+    0 (Zhou & Carin 2015; Capdevila et al. 2018, eqs. 1 and 3).
 
     Parameters
     ----------
@@ -41,6 +46,9 @@ def shapes(section: TopicsSection, values: Sequence[float]) -> Figure | None:
     n_active = min(n_active, len(sizes)) if total > 0 else 0
     numbers = [section.topics[k].number for k in order]
     description = (
+        "r is the shape of the gamma distribution of a topic's weight in a document: where it is "
+        "small, the topic is absent from most documents. The expected weight is r p/(1−p), with a "
+        "p of each topic. "
         f"The shapes r of {len(sizes):,} topics in descending order, from {sizes[0]:.3g} of topic "
         f"{numbers[0]} to {sizes[-1]:.3g} of topic {numbers[-1]}. {n_active:,} "
         f"{'topic makes' if n_active == 1 else 'topics make'} up {ACTIVE:.0%} of their sum, "
@@ -61,7 +69,8 @@ def _draw(figure: Any, sizes: Any, numbers: list[int], n_active: int) -> None:
     seen = np.maximum(sizes, max(float(sizes[0]) * 1e-12, 1e-300))
     floor = float(seen.min()) / 2
     axes.set_yscale("log")
-    axes.set_ylim(floor, 2 * float(seen.max()))
+    ceiling = 2 * float(seen.max())
+    axes.set_ylim(floor, ceiling)
     mark = 6 if len(sizes) <= MOST_NUMBERED else 3
     for part, colour, marker, face, name in (
         (slice(0, n_active), BLUE, "o", BLUE, f"active: {ACTIVE:.0%} of the sum of r"),
@@ -69,12 +78,6 @@ def _draw(figure: Any, sizes: Any, numbers: list[int], n_active: int) -> None:
     ):
         if not len(ranks[part]):
             continue
-        # One line for all stems, which is broken between them: a path each would be large.
-        gap = np.full(len(ranks[part]), np.nan)
-        ends = np.column_stack([np.full_like(gap, floor), seen[part], gap])
-        axes.plot(
-            np.repeat(ranks[part], 3), ends.ravel(), color=colour, linewidth=1, alpha=0.5, marker=""
-        )
         axes.plot(
             ranks[part],
             seen[part],
@@ -85,8 +88,9 @@ def _draw(figure: Any, sizes: Any, numbers: list[int], n_active: int) -> None:
             linestyle="",
             label=f"{name} ({len(ranks[part]):,})",
         )
-    axes.yaxis.set_major_formatter(FuncFormatter(_power))
     axes.minorticks_off()
+    axes.yaxis.set_major_locator(FixedLocator(_ticks(floor, ceiling)))
+    axes.yaxis.set_major_formatter(FuncFormatter(_power))
     if len(sizes) <= MOST_NUMBERED:
         turned = 90 if len(sizes) > 40 else 0
         axes.set_xticks(ranks, [str(number) for number in numbers], fontsize=8, rotation=turned)
@@ -96,8 +100,21 @@ def _draw(figure: Any, sizes: Any, numbers: list[int], n_active: int) -> None:
         axes.set_xlabel("topics, the largest shape first")
     axes.set_xlim(0.3, len(sizes) + 0.7)
     axes.grid(visible=False, axis="x")
-    axes.set_ylabel("shape r of the topic", color=INK)
+    axes.set_ylabel(
+        "r, shape of the topic's weight\n(small: absent from most documents)", color=INK
+    )
     axes.legend(loc="upper right")
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers from `low` to `high`, at least a factor of 4 apart: three to eight of them."""
+    exponents = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for steps in STEPS:
+        ticks = [step * 10.0**e for e in exponents for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= LEAST_TICKS:
+            break
+    return ticks[:: -(-len(ticks) // MOST_TICKS)]
 
 
 def _power(value: float, _: int = 0) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,27 +11,46 @@ from matplotlib.text import Text
 
 from pipeline.picture_style import GRID, INK, MUTED, label
 from pipeline.pictures import Figure
-from pipeline.report.figures.text_width import text_width
+from pipeline.report.figures.map_labels import MapLabels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from pipeline.report.sections import TopicsSection
+    from pipeline.report.sections import TopicRow, TopicsSection
 
-WIDTH, HEIGHT = 720.0, 450.0
-"""Points."""
-LEGEND = 116.0
-"""Width of the legend, at the right."""
 MARGIN = 14.0
-LARGEST = 46.0
-"""Radius of the largest circle if there are few."""
+"""Points."""
+LARGEST = 0.064
+"""Radius of the largest circle if there are few, in widths of the figure."""
 COVERED = 0.22
 """Share of the map that all circles together may cover, overlaps counted twice."""
 SMALLEST = 2.5
-NUMBERS = 6.0, 11.0
-"""The smallest and the largest font of numbers."""
+ROUND = (1, 2, 5)
+"""Shares of the legend are these times powers of ten."""
+MOST_NAMES = 25
+LETTERS = 26
+"""Of a name: as many words of the label as fit."""
+
+
+@dataclass(frozen=True)
+class _Paper:
+    """What is drawn on; lengths are in points."""
+
+    width: float
+    height: float
+    legend: float
+    """Width of the legend, at the right."""
+    text: float
+    """Font of the legend and of the note below."""
+    numbers: tuple[float, float]
+    """The smallest and the largest font of numbers."""
+    names: float
+    """Font of the names of topics; 0 for none."""
+
+
+FILE = _Paper(720, 450, 116, 9, (6, 11), 7.5)
+PAGE = _Paper(500, 350, 84, 10.5, (7.5, 11), 0)
+"""The page shows it some 550 pixels wide, and says names to whoever points at a circle."""
 
 
 def topic_map(section: TopicsSection) -> Figure | None:
@@ -52,7 +72,12 @@ def topic_map(section: TopicsSection) -> Figure | None:
         for row in topics
     }
     return Figure(
-        "topic-map", "Map of the topics", description, lambda figure: _draw(figure, section), names
+        "topic-map",
+        "Map of the topics",
+        description,
+        lambda figure: _draw(figure, section, FILE),
+        names,
+        lambda figure: _draw(figure, section, PAGE),
     )
 
 
@@ -60,41 +85,84 @@ def _counted(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
-def _draw(figure: Any, section: TopicsSection) -> None:
+def _draw(figure: Any, section: TopicsSection, paper: _Paper) -> None:
     figure.set_layout_engine("none")
-    figure.set_size_inches(WIDTH / 72, HEIGHT / 72)
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(0, HEIGHT), aspect="equal")
-    axes.set_axis_off()  # a unit is a point
-    left, right, bottom, top = MARGIN, WIDTH - LEGEND - MARGIN, MARGIN + 16, HEIGHT - MARGIN
-    shares = np.array([row.prevalence for row in section.topics])
-    radius = _radii(shares, (right - left) * (top - bottom))
-    where = _placed(
-        np.array([row.place for row in section.topics], dtype=np.float64),
-        radius,
-        (left, right, bottom, top),
+    figure.set_size_inches(paper.width / 72, paper.height / 72)
+    axes = figure.add_axes(
+        (0, 0, 1, 1), xlim=(0, paper.width), ylim=(0, paper.height), aspect="equal"
     )
-    _draw_cross(axes, where, (left, right, bottom, top))
-    numbers = _Numbers(where, radius, (left, right, bottom, top))
-    for k in np.argsort(-radius, kind="stable"):  # small ones lie on large ones
-        text = numbers.text(int(k), str(section.topics[k].number))
-        axes.add_artist(_Mark(axes, where[k], radius[k], f"topic-{section.topics[k].number}", text))
-    _draw_legend(axes, float(shares.max()), float(radius.max()), right + MARGIN, top)
+    axes.set_axis_off()  # a unit is a point
+    left, right = MARGIN, paper.width - paper.legend - MARGIN
+    room = left, right, MARGIN + 16, paper.height - MARGIN
+    shares = np.array([row.prevalence for row in section.topics])
+    radius = _radii(shares, (right - left) * (room[3] - room[2]), LARGEST * paper.width)
+    places = np.array([row.place for row in section.topics], dtype=np.float64)
+    where = _placed(places, radius, room)
+    _draw_cross(axes, where, room)
+    _draw_topics(axes, section, MapLabels(where, radius, room, paper.numbers), where, radius, paper)
+    _draw_legend(axes, float(shares.max()), float(radius.max()), right + MARGIN, paper)
     axes.text(
         left,
         MARGIN,
         f"Distances between topics, as far as a plane shows them: {section.map_share:.0%} of their "
         "squares",
-        fontsize=9,
+        fontsize=paper.text,
         color=MUTED,
         va="center",
     )
 
 
-def _radii(shares: NDArray[np.float64], area: float) -> NDArray[np.float64]:
+def _draw_topics(
+    axes: Any,
+    section: TopicsSection,
+    labels: MapLabels,
+    where: NDArray[np.float64],
+    radius: NDArray[np.float64],
+    paper: _Paper,
+) -> None:
+    """Circles, numbers and names, the largest circles first, so that small ones lie on them."""
+    topics = section.topics
+    order = [int(k) for k in np.argsort(-radius, kind="stable")]
+    named = order[:MOST_NAMES] if paper.names else []
+    numbers = {k: labels.inside(k, str(topics[k].number)) for k in order}
+    names = {k: labels.named(k, _name(topics[k]), paper.names) for k in named}
+    for k in order:
+        number, name = numbers[k], names.get(k)
+        if number is None and name is None:
+            number = labels.beside(k, str(topics[k].number))
+        text = None
+        if number is not None:
+            text = Text(number.x, number.y, number.text, fontsize=number.size, color=INK)
+            text.set(ha="center", va="center_baseline")
+        axes.add_artist(_Mark(axes, where[k], radius[k], f"topic-{topics[k].number}", text))
+        if name is None:
+            continue
+        if name.line is not None:
+            ends = zip(*name.line, strict=True)
+            axes.plot(*ends, color=MUTED, linewidth=0.5, marker="", zorder=2.5)
+        axes.text(
+            *(name.x, name.y, name.text),
+            fontsize=name.size,
+            ha="center",
+            va="center_baseline",
+            zorder=3,
+            parse_math=False,
+        )
+
+
+def _name(row: TopicRow) -> str:
+    """Number and label: by the number it is known which circle is meant."""
+    words = row.label.split(", ")
+    fitting = [", ".join(words[:n]) for n in range(len(words), 0, -1)]
+    text = next((each for each in fitting if len(each) <= LETTERS), fitting[-1])
+    return f"{row.number} {label(text, LETTERS)}"
+
+
+def _radii(shares: NDArray[np.float64], area: float, largest: float) -> NDArray[np.float64]:
     """Circles with areas as `shares`, none too large, and not all of the map covered."""
     roots = np.sqrt(np.maximum(shares, 0) / max(float(shares.max()), 1e-12))
     most = float(np.sqrt(COVERED * area / (np.pi * max(float((roots**2).sum()), 1e-12))))
-    return np.maximum(min(LARGEST, most) * roots, SMALLEST)
+    return np.maximum(min(largest, most) * roots, SMALLEST)
 
 
 def _placed(
@@ -151,79 +219,30 @@ def _faded(colour: str) -> tuple[str, float]:
     return colour, 0.22
 
 
-class _Numbers:
-    """Which circles have a number, where and how large: none lies on another."""
-
-    def __init__(
-        self,
-        where: NDArray[np.float64],
-        radius: NDArray[np.float64],
-        room: tuple[float, float, float, float],
-    ) -> None:
-        self._where, self._radius, self._room = where, radius, room
-        self._taken: list[tuple[float, float, float, float]] = []
-
-    def text(self, k: int, number: str) -> Text | None:
-        """The number in the middle of its circle if it fits, else beside it if there is room."""
-        smallest, largest = NUMBERS
-        wide = text_width(number, 1.0)
-        radius = float(self._radius[k])
-        fitting = 1.7 * radius / float(np.hypot(wide, 0.8))
-        inside = fitting >= smallest
-        size = min(fitting, largest) if inside else smallest + 1.5
-        half = np.array([wide * size, 0.85 * size]) / 2
-        middles = [self._where[k]] if inside else self._beside(k, half)
-        for x, y in middles:
-            box = (x - half[0] - 0.5, x + half[0] + 0.5, y - half[1] - 0.5, y + half[1] + 0.5)
-            if not any(_overlap(box, other) for other in self._taken) and (
-                inside or self._is_free(k, box)
-            ):
-                self._taken.append(box)
-                return Text(
-                    x, y, number, fontsize=size, color=INK, ha="center", va="center_baseline"
-                )
-        return None
-
-    def _beside(self, k: int, half: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        away = float(self._radius[k]) + 2 + half
-        steps: Sequence[tuple[float, float]] = ((1, 0), (-1, 0), (0, 1), (0, -1))
-        return [self._where[k] + np.array(step) * away for step in steps]
-
-    def _is_free(self, k: int, box: tuple[float, float, float, float]) -> bool:
-        """Whether a box is on the map and on no other circle."""
-        left, right, bottom, top = self._room
-        if box[0] < left or box[1] > right or box[2] < bottom or box[3] > top:
-            return False
-        nearest = np.clip(self._where, [box[0], box[2]], [box[1], box[3]])
-        apart = np.hypot(*(self._where - nearest).T) - self._radius
-        apart[k] = 1.0
-        return bool((apart > 0).all())
+def _draw_legend(axes: Any, most: float, radius: float, left: float, paper: _Paper) -> None:
+    """Circles of round shares, one below the other; `radius` is that of the share `most`."""
+    y = paper.height - MARGIN
+    axes.text(left, y, "share of\nthe tokens", fontsize=paper.text, color=MUTED, va="top")
+    y -= 3.3 * paper.text
+    sizes = {share: radius * float(np.sqrt(share / most)) for share in _round_shares(most)}
+    sizes = {share: size for share, size in sizes.items() if size >= SMALLEST}
+    widest = max(sizes.values(), default=0.0)
+    for share, size in sizes.items():
+        y -= max(size, 0.6 * paper.text) + 6
+        circle = Circle((left + widest, y), size, facecolor=_faded(MUTED), edgecolor=MUTED)
+        circle.set_linewidth(0.9)
+        axes.add_artist(circle)
+        text = f"{100 * share:.1g}%" if share < 0.1 else f"{share:.0%}"
+        x = left + 2 * widest + 6
+        axes.text(x, y, text, fontsize=paper.text, va="center_baseline")
+        y -= max(size, 0.6 * paper.text)
 
 
-def _overlap(
-    one: tuple[float, float, float, float], other: tuple[float, float, float, float]
-) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
-
-
-def _draw_legend(axes: Any, most: float, radius: float, left: float, top: float) -> None:
-    """Circles of round shares, one below the other."""
-    axes.text(left, top, "share of\nthe tokens", fontsize=9, color=MUTED, va="top")
-    y = top - 30
-    shown = []
-    for part in (0.5, 0.2, 0.05):
-        share = float(f"{most * part:.1g}")
-        if share not in shown and share > 0:
-            shown.append(share)
-    widest = radius * np.sqrt(max(shown, default=most) / most) if most > 0 else radius
-    for share in shown:
-        size = max(radius * float(np.sqrt(share / most)), SMALLEST)
-        y -= size + 6
-        axes.add_artist(
-            Circle(
-                (left + widest, y), size, facecolor=_faded(MUTED), edgecolor=MUTED, linewidth=0.9
-            )
-        )
-        text = f"{share:.0%}" if share >= 0.0095 else f"{100 * share:.1g}%"
-        axes.text(left + 2 * widest + 6, y, text, fontsize=9, va="center_baseline")
-        y -= size
+def _round_shares(most: float) -> list[float]:
+    """1, 2 or 5 times a power of ten: the largest up to `most`, then each second smaller one."""
+    if most <= 0:
+        return []
+    exponent = int(np.floor(np.log10(most)))
+    ladder = [n * 10.0**e for e in range(exponent - 3, exponent + 1) for n in ROUND]
+    upwards = [share for share in ladder if share <= most * (1 + 1e-9)]
+    return upwards[::-2][:3]

@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from pipeline.picture_style import BLUE, INK, VERMILION, label
 from pipeline.pictures import Figure
+from pipeline.report.figures.text_width import text_width
 
 if TYPE_CHECKING:
     from pipeline.report.sections import Look, TrainingSection
@@ -20,6 +21,12 @@ MOST_LOOKS = 100
 """Of more looks some are drawn: no eye tells more apart."""
 MOST_MARKS = 25
 """Of more looks only some are marked on their line."""
+WIDE = 10.0
+"""Inches of the figure."""
+KEY = 45.0
+"""Points of a legend's entry beside its text: the sample of the line, and gaps."""
+BESIDE = 0.05
+"""Of the range of the looks, that is left free on both sides."""
 
 
 def training_curve(section: TrainingSection) -> Figure | None:
@@ -53,7 +60,7 @@ def _with_error(look: Look) -> str:
 
 
 def _draw(figure: Any, section: TrainingSection) -> None:
-    figure.set_size_inches(10, 4.4)
+    figure.set_size_inches(WIDE, 4.4)
     left, right = figure.subplots(1, 2, sharey=True)
     section = _thinned(section)
     looks = section.looks
@@ -75,7 +82,14 @@ def _draw(figure: Any, section: TrainingSection) -> None:
     left.set_xlabel("documents seen, those of every pass")
     right.set_xlabel("seconds of training")
     handles, names = left.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper left", ncols=len(handles), frameon=False)
+    columns = _columns(names)
+    figure.legend(handles, names, loc="outside upper left", ncols=columns, frameon=False)
+
+
+def _columns(names: list[str]) -> int:
+    """How many entries of a legend stand beside each other: all, or two if they are too long."""
+    points = sum(text_width(name, 9) + KEY for name in names)
+    return len(names) if points <= 0.9 * 72 * WIDE else 2  # the page's font may be wider
 
 
 def _draw_curves(axes: Any, section: TrainingSection, x: Any) -> None:
@@ -113,7 +127,9 @@ def _draw_curves(axes: Any, section: TrainingSection, x: Any) -> None:
     if len(looks) == 1:
         axes.set_xlim(0, 2 * max(float(x[0]), 1e-9))
     else:
-        axes.set_xlim(0, 1.04 * float(x.max()))
+        low, high = float(x.min()), float(x.max())
+        beside = BESIDE * max(high - low, 1e-9)
+        axes.set_xlim(max(low - beside, 0.0), high + beside)
 
 
 def _thinned(section: TrainingSection) -> TrainingSection:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from matplotlib.font_manager import FontProperties
+from matplotlib.ft2font import FT2Font
+from matplotlib.textpath import TextToPath
 
 from pipeline.picture_style import GRID, INK, MUTED, label
 from pipeline.pictures import Figure
-from pipeline.report.figures.text_width import text_width
+from pipeline.report.figures.text_width import SIZE, text_width
+from pipeline.report.word_clouds import font_path
 
 if TYPE_CHECKING:
     from pipeline.report.sections import CloudWord, TopicRow, TopicsSection
@@ -19,10 +25,10 @@ PANEL = 224.0
 """Width of a cloud in the figure, points."""
 GAP, TITLE = 12.0, 20.0
 LETTERS = 40
-SNUG = 0.95
-"""Of the height that a word has room for: the letters of plots are larger than those measured."""
-MIDDLE = 0.346
-"""From the baseline to the middle between ascent and descent, in heights of the font."""
+SNUG = 0.94
+"""Of the height that a word has room for, so that its neighbours are seen to be apart."""
+MIDDLE = 0.3465
+"""From the baseline to the middle between ascent and descent, in heights of either font."""
 STRONG = 0.5
 """Of the largest font: smaller words are paler."""
 
@@ -83,15 +89,21 @@ def _draw(figure: Any, shown: list[tuple[TopicRow, tuple[CloudWord, ...]]]) -> N
 def _draw_word(axes: Any, each: CloudWord, scale: float, largest: float) -> None:
     word = label(each.word, LETTERS)
     size = SNUG * scale * each.size
-    width = text_width(word, size)
-    if width > scale * each.width > 0:
-        size *= scale * each.width / width
+    font: dict[str, Any] = {}
+    if _is_written_by_measured(word):
+        font = {"fontproperties": _measured_font()}
+        width = _measured_width(word) * size
+    else:
+        width = text_width(word, size)
+    if width > SNUG * scale * each.width > 0:
+        size *= SNUG * scale * each.width / width
     below = MIDDLE * size / scale
     colour = INK if each.size >= STRONG * largest else MUTED
     axes.text(
         each.x + (below if each.is_upright else 0),
         each.y + (0 if each.is_upright else below),
         word,
+        **font,
         fontsize=size,
         color=colour,
         ha="center",
@@ -100,3 +112,24 @@ def _draw_word(axes: Any, each: CloudWord, scale: float, largest: float) -> None
         rotation_mode="anchor",
         parse_math=False,
     )
+
+
+def _measured_font() -> FontProperties:
+    """The font of the layout, so that what lies apart there lies apart on paper."""
+    return FontProperties(fname=font_path(), size=SIZE)
+
+
+@cache
+def _letters() -> frozenset[int]:
+    return frozenset(FT2Font(font_path()).get_charmap())
+
+
+def _is_written_by_measured(word: str) -> bool:
+    """Whether the font has all letters of it; others are written by those of plots."""
+    return _letters().issuperset(map(ord, word))
+
+
+def _measured_width(word: str) -> float:
+    """In heights of the font."""
+    width, _, _ = TextToPath().get_text_width_height_descent(word, _measured_font(), ismath=False)
+    return float(width) / SIZE

@@ -272,7 +272,9 @@ def test_words_of_clouds_fit_where_they_are_placed() -> None:
             box = text.get_window_extent(renderer).transformed(axes.transData.inverted())
             assert text.get_rotation() == (90 if each.is_upright else 0)
             plain = text.get_text().replace("$", "S")  # as wide, and no formula
-            length = TextPath((0, 0), plain, size=text.get_fontsize()).get_extents().width
+            font = text.get_fontproperties()  # of clouds that which was measured
+            path = TextPath((0, 0), plain, size=text.get_fontsize(), prop=font)
+            length = path.get_extents().width
             assert length / scale <= each.width
             assert (box.x0 + box.x1) / 2 == pytest.approx(each.x, abs=0.25 * each.size + 1)
             assert (box.y0 + box.y1) / 2 == pytest.approx(each.y, abs=0.25 * each.size + 1)

@@ -49,11 +49,11 @@ def ink_of(cloud: tuple[CloudWord, ...]) -> NDArray[np.int64]:
 @pytest.mark.parametrize("seed", range(3))
 def test_words_are_inside_and_apart(seed: int) -> None:
     cloud = word_cloud(WORDS, falling(len(WORDS)), seed)
-    assert 35 <= len(cloud) <= MOST_WORDS
+    assert 25 <= len(cloud) <= MOST_WORDS  # words that would be too small to read are left out
     covered = ink_of(cloud)
     # Letters are rounded to the grid, which is two wide.
     on_each_other, all_ink = (covered > 1).sum(), (covered > 0).sum()
-    assert all_ink > 0.15 * WIDTH * HEIGHT
+    assert all_ink > 0.12 * WIDTH * HEIGHT
     assert on_each_other < 0.01 * all_ink
     outside = covered.copy()
     outside[98 : 102 + HEIGHT, 98 : 102 + WIDTH] = 0

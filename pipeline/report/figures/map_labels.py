@@ -1,0 +1,149 @@
+"""Where numbers and names of circles have room on a map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.report.figures.text_width import text_width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+Box = tuple[float, float, float, float]
+"""Left, right, bottom, top."""
+DIRECTIONS = tuple(range(0, 360, 15))
+"""Degrees that names are tried in, to the right first."""
+DISTANCES = (2.0, 8.0, 16.0, 28.0, 44.0, 64.0, 90.0)
+"""Points from the circle, the nearest first."""
+LED = 6.0
+"""Points: names that are further away have a line to their circle."""
+HIGH = 1.2
+"""Of a line of text, in heights of the font."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A text, and the line that leads to it."""
+
+    text: str
+    x: float
+    """Middle."""
+    y: float
+    size: float
+    """Of the font."""
+    line: tuple[tuple[float, float], tuple[float, float]] | None = None
+    """From the edge of the circle to the text; None if that is beside it."""
+
+
+class MapLabels:
+    """Which circles have a number or a name, where and how large: no text lies on another.
+
+    Lengths are in points. `room` is what texts stay in: left, right, bottom, top.
+    """
+
+    def __init__(
+        self,
+        where: NDArray[np.float64],
+        radius: NDArray[np.float64],
+        room: Box,
+        sizes: tuple[float, float],
+    ) -> None:
+        self._where, self._radius, self._room = where, radius, room
+        self._smallest, self._largest = sizes
+        self._taken: list[Box] = []
+        self._lines: list[NDArray[np.float64]] = []
+
+    def inside(self, k: int, text: str) -> Placed | None:
+        """In the middle of the circle, if it fits."""
+        fitting = 1.7 * float(self._radius[k]) / float(np.hypot(text_width(text, 1.0), 0.8))
+        if fitting < self._smallest:
+            return None
+        size = min(fitting, self._largest)
+        half = np.array([text_width(text, size), 0.85 * size]) / 2
+        x, y = (float(each) for each in self._where[k])
+        box = _box(x, y, half)
+        if any(_overlap(box, other) for other in self._taken):
+            return None
+        self._taken.append(box)
+        return Placed(text, x, y, size)
+
+    def beside(self, k: int, text: str) -> Placed | None:
+        """Right, left, above or below the circle, if there is room and no circle."""
+        size = self._smallest + 1.5
+        half = np.array([text_width(text, size), 0.85 * size]) / 2
+        away = float(self._radius[k]) + 2 + half
+        for step in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+            x, y = (float(each) for each in self._where[k] + np.array(step) * away)
+            if self._is_free(k, _box(x, y, half)):
+                self._taken.append(_box(x, y, half))
+                return Placed(text, x, y, size)
+        return None
+
+    def named(self, k: int, text: str, size: float) -> Placed | None:
+        """As near to the circle as there is room, with a line to it if that is not beside it."""
+        half = np.array([text_width(text, size) + 2, HIGH * size]) / 2
+        radius = float(self._radius[k])
+        for distance, step in _steps():
+            edge = self._where[k] + step * radius
+            end = self._where[k] + step * (radius + distance)
+            # The text begins where the line ends, or ends or stands there, as the line goes.
+            x, y = (float(each) for each in end + np.clip(1.6 * step, -1, 1) * half)
+            box = _box(x, y, half)
+            line = np.linspace(edge, end, 16) if distance > LED else None
+            if not self._is_free(k, box) or _is_on(self._lines, [box]):
+                continue
+            if line is not None:
+                if _is_on([line], self._taken):
+                    continue
+                self._lines.append(line)
+            self._taken.append(box)
+            ends = None if line is None else (_pair(edge), _pair(end))
+            return Placed(text, x, y, size, ends)
+        return None
+
+    def _is_free(self, k: int, box: Box) -> bool:
+        """Whether a box is on the map, on no text and on no other circle."""
+        left, right, bottom, top = self._room
+        if box[0] < left or box[1] > right or box[2] < bottom or box[3] > top:
+            return False
+        if any(_overlap(box, other) for other in self._taken):
+            return False
+        nearest = np.clip(self._where, [box[0], box[2]], [box[1], box[3]])
+        apart = np.hypot(*(self._where - nearest).T) - self._radius
+        apart[k] = 1.0
+        return bool((apart > 0).all())
+
+
+def _steps() -> Iterator[tuple[float, NDArray[np.float64]]]:
+    for distance in DISTANCES:
+        for degrees in sorted(DIRECTIONS, key=lambda each: min(each % 180, -each % 180)):
+            angle = np.radians(degrees)
+            yield distance, np.array([np.cos(angle), np.sin(angle)])
+
+
+def _box(x: float, y: float, half: NDArray[np.float64]) -> Box:
+    wide, high = float(half[0]) + 0.5, float(half[1]) + 0.5
+    return x - wide, x + wide, y - high, y + high
+
+
+def _pair(point: NDArray[np.float64]) -> tuple[float, float]:
+    return float(point[0]), float(point[1])
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _is_on(lines: Iterable[NDArray[np.float64]], boxes: Iterable[Box]) -> bool:
+    """Whether any line goes through any box."""
+    boxes = list(boxes)
+    return any(
+        bool(((x > left) & (x < right) & (y > bottom) & (y < top)).any())
+        for x, y in (line.T for line in lines)
+        for left, right, bottom, top in boxes
+    )
