@@ -217,6 +217,12 @@ def test_a_drawing_of_a_page() -> None:
     assert page_svg(a_figure(), "run-0-x") == svg
 
 
+def test_a_page_has_its_own_drawing_if_there_is_one() -> None:
+    figure = a_figure(draw_page=lambda figure: figure.text(0.5, 0.5, "of the page"))
+    assert "of the page" in page_svg(figure, "p")
+    assert "of the page" not in page_svg(a_figure(), "p")
+
+
 def test_many_drawings_live_in_one_page() -> None:
     page = "".join(page_svg(a_figure(), prefix) for prefix in ("a", "b"))
     elements_of(page)

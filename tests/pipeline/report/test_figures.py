@@ -18,18 +18,18 @@ from matplotlib.textpath import TextPath
 
 from models import FixedLengthPoissonMRF, SavedModel
 from models.poisson_mrf.topics import PoissonMRFMixture
-from pipeline.picture_style import style
+from pipeline.picture_style import PAPER, style
 from pipeline.pictures import page_svg
 from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.figures.alignment import MOST_PAIRS, alignment
 from pipeline.report.figures.comparison import comparison
 from pipeline.report.figures.dependencies import dependencies
-from pipeline.report.figures.likelihoods import LOOKS, likelihoods
+from pipeline.report.figures.likelihoods import HOLLOW, LOOKS, UNSURE, likelihoods
 from pipeline.report.figures.prevalence import prevalence
 from pipeline.report.figures.shapes import shapes
 from pipeline.report.figures.text_width import text_width
 from pipeline.report.figures.top_words import most_relevant, top_words
-from pipeline.report.figures.topic_map import topic_map
+from pipeline.report.figures.topic_map import FILE, MOST_NAMES, _round_shares, topic_map
 from pipeline.report.figures.training_curve import training_curve
 from pipeline.report.figures.word_clouds import PANEL, WIDTH, word_clouds
 from pipeline.report.sections import (
@@ -39,6 +39,7 @@ from pipeline.report.sections import (
     TopicsSection,
     TrainingSection,
 )
+from pipeline.report.word_clouds import word_cloud
 from pipeline.topic_table import topic_rows
 from tests.pipeline.report.figure_sections import (
     alignment_of,
@@ -217,6 +218,52 @@ def test_no_number_of_the_map_lies_on_another() -> None:
         assert middles >= 0.9 * wide or high >= 0.55 * (one.height + other.height) / 2
 
 
+@pytest.mark.parametrize("n_topics", [12, 100])
+def test_names_of_the_map_of_files_lie_on_nothing(n_topics: int) -> None:
+    section = topics_section(n_topics)
+    canvas = drawn(topic_map(section))
+    (axes,) = canvas.axes
+    names = [text for text in axes.texts if text.get_fontsize() == FILE.names]
+    assert min(n_topics, 12) // 2 <= len(names) <= MOST_NAMES
+    labels = {row.number: row.label for row in section.topics}
+    circles = {artist._group: artist for artist in axes.patches if hasattr(artist, "_group")}
+    renderer = canvas.canvas.get_renderer()
+    to_points = axes.transData.inverted()
+    boxes = [name.get_window_extent(renderer).transformed(to_points) for name in names]
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.padded(-1).overlaps(other.padded(-1))
+    for name, box in zip(names, boxes, strict=True):
+        number, _, text = name.get_text().partition(" ")
+        assert labels[int(number)].startswith(text.rstrip("…"))
+        for circle in circles.values():
+            nearest = np.clip(circle.center, [box.x0, box.y0], [box.x1, box.y1])
+            assert np.hypot(*(nearest - circle.center)) > circle.radius - 1
+
+
+def test_the_map_of_a_page_is_read_where_it_is_small() -> None:
+    root = ET.fromstring(page_svg(topic_map(topics_section(12)), "p"))  # type: ignore[arg-type]
+    width = float(root.attrib["viewBox"].split()[2])
+    groups = [group for group in root.iter("g") if group.get("data-gid")]
+    numbers = {id(text) for group in groups for text in group.iter("text")}
+    sizes = [
+        float(re.search(r"font(?:-size)?:[^;]*?([\d.]+)px", text.attrib["style"])[1])  # type: ignore[index]
+        for text in root.iter("text")
+        if id(text) not in numbers
+    ]
+    assert len(sizes) >= 4  # legend and note; names are said to those who point
+    assert min(sizes) * 550 / width >= 11
+
+
+@pytest.mark.parametrize(
+    ("most", "shares"), [(0.167, [0.1, 0.02, 0.005]), (0.0306, [0.02, 0.005, 0.001]), (1.0, [1.0])]
+)
+def test_circles_of_the_legend_are_round_shares_of_these_topics(
+    most: float, shares: list[float]
+) -> None:
+    assert _round_shares(most)[: len(shares)] == pytest.approx(shares)
+    assert _round_shares(0.0) == []
+
+
 def test_topics_at_one_place_are_drawn() -> None:
     section = topics_section(3)
     same = replace(section, topics=tuple(replace(row, place=(0.0, 0.0)) for row in section.topics))
@@ -280,6 +327,31 @@ def test_words_of_clouds_fit_where_they_are_placed() -> None:
             assert (box.y0 + box.y1) / 2 == pytest.approx(each.y, abs=0.25 * each.size + 1)
 
 
+def test_words_of_clouds_are_apart_on_paper() -> None:
+    words = ["government", "american", "establish", "independence", "force", "war", "lead"]
+    cloud = word_cloud(words, [0.1 / (n + 1) for n in range(len(words))])
+    section = replace(topics_section(1), clouds=(cloud,))
+    canvas = drawn(word_clouds(section))
+    canvas.set_dpi(200)
+    (axes,) = canvas.axes
+    axes.set_axis_off()
+    axes.set_title("", loc="left")
+
+    def ink(*shown: Any) -> Any:
+        for text in axes.texts:
+            text.set_visible(text in shown)
+        canvas.canvas.draw()
+        return np.asarray(canvas.canvas.buffer_rgba())[..., 0] < 128
+
+    each = [ink(text) for text in axes.texts]
+    assert sum(each).max() == 1  # type: ignore[attr-defined]
+    for text, one in zip(axes.texts, each, strict=True):
+        text.set_clip_on(True)
+        assert (ink(text) == one).all()  # nothing of it is outside
+    axes.texts[0].set_position(axes.texts[1].get_position())
+    assert sum([ink(axes.texts[0]), each[1]]).max() == 2  # type: ignore[attr-defined]
+
+
 def test_text_width() -> None:
     assert text_width("", 10) == 0
     assert text_width("mm", 10) == pytest.approx(2 * text_width("m", 10), rel=0.05)
@@ -299,7 +371,22 @@ def test_active_topics() -> None:
     assert [text.get_text() for text in axes.get_xticklabels()] == [
         str(numbers[k]) for k in (1, 3, 0, 2)
     ]
+    assert {line.get_linestyle() for line in axes.lines} == {"None"}  # dots alone
     assert shapes(section, ()) is None
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0), (0.7, 0.9), (3.0, 0.4), (5.0, 1e-9), (2.0, 0.0)])
+def test_shapes_have_labelled_ticks(values: tuple[float, ...]) -> None:
+    canvas = drawn(shapes(topics_section(2), values), laid_out=True)
+    (axes,) = canvas.axes
+    low, high = axes.get_ylim()
+    seen = [
+        tick.label1.get_text()
+        for tick in axes.yaxis.get_major_ticks()
+        if low <= tick.get_loc() <= high
+    ]
+    assert 3 <= len(set(seen)) == len(seen) <= 8
+    assert all(seen)
 
 
 # --- training -------------------------------------------------------------------------------------
@@ -320,6 +407,20 @@ def test_the_training_curve() -> None:
         assert list(kept.get_ydata()) == [min(perplexity)]
         assert len(axes.collections) == 1  # the band
     assert left.get_yscale() == "linear"
+
+
+def test_the_training_curve_begins_at_the_first_look() -> None:
+    section = training_section(6, bound=True)
+    looks = tuple(
+        replace(look, seconds=29.6 + 0.12 * n, documents=9000 + 100 * n)
+        for n, look in enumerate(section.looks)
+    )
+    long = "completion of half of each document, given the other half of it, at length (a) (b)"
+    canvas = drawn(training_curve(replace(section, looks=looks, measure=long)), laid_out=True)
+    left, right = canvas.axes
+    assert left.get_xlim() == pytest.approx((9000 - 25, 9500 + 25))
+    assert right.get_xlim() == pytest.approx((29.6 - 0.03, 30.2 + 0.03))
+    assert_all_is_on_paper(canvas)  # the legend, too
 
 
 @pytest.mark.parametrize(("factor", "scale"), [(2.0, "linear"), (8.0, "log")])
@@ -388,6 +489,40 @@ def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err
     texts = [text.get_text() for text in legend.get_texts()]
     assert "lower bound of log p: the truth is further left" in texts
     assert not any(text.startswith("exact") for text in texts)  # nothing is
+    assert HOLLOW not in texts
+    assert len({axes.get_xlim() for axes in canvas.axes}) == 1
+
+
+@pytest.mark.parametrize("n_hollow", [1, 2])
+def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow: int) -> None:
+    section = likelihood_section()
+    most = int(UNSURE * section.documents)
+    rows = tuple(
+        replace(row, unsure_documents=most + (n < n_hollow)) for n, row in enumerate(section.rows)
+    )
+    canvas = drawn(likelihoods(replace(section, rows=rows)))
+    hollow = {
+        name.get_text(): container.lines[0].get_markerfacecolor() == PAPER
+        for axes in canvas.axes
+        for name, container in zip(axes.get_yticklabels(), axes.containers, strict=True)
+    }
+    assert {name for name, is_it in hollow.items() if is_it} == {
+        row.method for row in rows[:n_hollow]
+    }
+    texts = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert HOLLOW in texts
+    (unbiased,) = (text for text in texts if text.startswith("unbiased"))
+    if n_hollow == 2:  # all that are unbiased
+        assert "truth" not in unbiased
+    else:
+        assert unbiased.startswith("unbiased, filled: the truth")
+
+
+def test_harmonic_means_are_too_far_left_however_few_the_samples() -> None:
+    section = likelihood_section()
+    rows = tuple(replace(row, unsure_documents=section.documents) for row in section.rows[3:4])
+    texts = drawn(likelihoods(replace(section, rows=rows))).legends[0].get_texts()
+    assert HOLLOW not in [text.get_text() for text in texts]
 
 
 def test_differences_have_their_intervals() -> None:
@@ -409,6 +544,11 @@ def test_many_pairs_are_not_all_drawn() -> None:
     assert len(axes.lines) == MOST_PAIRS
     widths = [line.get_linewidth() for line in axes.lines]
     assert widths == sorted(widths, reverse=True)
+    labels = {n: f"word {n}" for n in range(30)}
+    for side in ((labels, {}), ({}, labels)):
+        texts = drawn(alignment(alignment_of(30, 1), 0, *side)).axes[0].texts
+        begins = {text.xyann[0] for text in texts if text.get_text().startswith("word ")}
+        assert len(begins) == 1  # however many digits the numbers have
     few = drawn(alignment(alignment_of(3, 1))).axes[0]
     assert "no partner" in [text.get_text() for text in few.texts]
 
@@ -432,6 +572,7 @@ def test_dependencies() -> None:
     )
     svg = page_svg(figure, "p")
     assert set(words) <= set(elements_of(svg).text)
+    assert any("how strongly two words depend" in text for text in elements_of(svg).text)
     assert svg.count("paint-order:stroke") == 4
     names = [each.name for each in all_figures(run_of(dependencies=rows))]
     assert "dependencies" not in names  # without the model

@@ -30,8 +30,11 @@ def falling(n: int, power: float = 1.0) -> list[float]:
     return [0.1 / (i + 1) ** power for i in range(n)]
 
 
-def ink_of(cloud: tuple[CloudWord, ...]) -> NDArray[np.int64]:
-    """How many words cover each place, drawn where the cloud says, as a page does it."""
+def ink_of(cloud: tuple[CloudWord, ...], *, narrow: bool = False) -> NDArray[np.int64]:
+    """How many words cover each place, drawn where the cloud says, as a page does it.
+
+    Words that are `narrow` are pressed together to the width that they have in the cloud.
+    """
     covered = np.zeros((HEIGHT + 200, WIDTH + 200), dtype=np.int64)
     for word in cloud:
         font = ImageFont.truetype(WordCloud().font_path, int(word.size))
@@ -39,6 +42,14 @@ def ink_of(cloud: tuple[CloudWord, ...]) -> NDArray[np.int64]:
         # Around the middle of the image, to be turned there: "mm" is the middle of the line.
         middle = (image.width // 2, image.height // 2)
         ImageDraw.Draw(image).text(middle, word.word, fill=255, font=font, anchor="mm")
+        if narrow:
+            left, _, right, _ = font.getbbox(word.word)
+            shrunk = image.width * word.width / (right - left)
+            across = middle[0] * (1 - shrunk / image.width)
+            factor = image.width / shrunk
+            image = image.transform(
+                image.size, Image.Transform.AFFINE, (factor, 0, -across * factor, 0, 1, 0)
+            )
         if word.is_upright:
             image = image.rotate(90, center=middle)
         by = (round(word.y) + 100 - middle[1], round(word.x) + 100 - middle[0])
@@ -50,14 +61,18 @@ def ink_of(cloud: tuple[CloudWord, ...]) -> NDArray[np.int64]:
 def test_words_are_inside_and_apart(seed: int) -> None:
     cloud = word_cloud(WORDS, falling(len(WORDS)), seed)
     assert 25 <= len(cloud) <= MOST_WORDS  # words that would be too small to read are left out
+    assert min(word.size for word in cloud) >= 10  # letters of 8 and more
     covered = ink_of(cloud)
     # Letters are rounded to the grid, which is two wide.
     on_each_other, all_ink = (covered > 1).sum(), (covered > 0).sum()
     assert all_ink > 0.12 * WIDTH * HEIGHT
-    assert on_each_other < 0.01 * all_ink
+    assert on_each_other < 0.002 * all_ink
     outside = covered.copy()
-    outside[98 : 102 + HEIGHT, 98 : 102 + WIDTH] = 0
+    outside[100 : 100 + HEIGHT, 100 : 100 + WIDTH] = 0
     assert not outside.any()
+    # Nor do they if the letters are higher by a tenth, as those of the page's font may be.
+    taller = ink_of(tuple(replace(word, size=1.1 * word.size) for word in cloud), narrow=True)
+    assert (taller > 1).sum() < 0.002 * all_ink
     # Words of the cloud turned upside down lie on those of the cloud.
     turned = (replace(word, x=WIDTH - word.x, y=HEIGHT - word.y) for word in cloud[::2])
     assert (ink_of((*turned, *cloud[1::2])) > 1).sum() > 0.02 * all_ink
