@@ -228,7 +228,8 @@ def test_a_best_look_that_is_not_there(tmp_path: Path, best: Any) -> None:
     ],
 )
 def test_damaged_lines(tmp_path: Path, damage: Any) -> None:
-    with pytest.raises(CorpusFormatError, match=r"metrics.jsonl:2: not a look at validation"):
+    what = ":2: not a look at validation|: not JSON lines: Infinity is no number of JSON"
+    with pytest.raises(CorpusFormatError, match=rf"metrics.jsonl({what})"):
         section_of(tmp_path, [line_of(-1.0, 1.0), json.loads(json.dumps(damage))])
 
 
