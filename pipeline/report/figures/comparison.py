@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 
 from pipeline.picture_style import BLUE, INK, MUTED, label
 from pipeline.pictures import Figure
+from pipeline.report.figures.perplexities import write_perplexities
 
 if TYPE_CHECKING:
     from pipeline.report.sections import ComparisonRow, ComparisonSection
@@ -70,30 +71,7 @@ def _draw(figure: Any, section: ComparisonSection) -> None:
             capsize=4,
             capthick=2,
         )
-        axes.annotate(
-            f"{row.perplexity:,.0f}"
-            + (
-                ""
-                if row.perplexity_standard_error is None
-                else f" ± {row.perplexity_standard_error:,.0f}"
-            ),
-            (1, y),
-            (8, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-            annotation_clip=False,
-        )
-    axes.annotate(
-        "perplexity",
-        (1, 1),
-        (8, 2),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=9,
-        annotation_clip=False,
-    )
+    write_perplexities(axes, rows, 2)
     best = " (best)" if section.is_comparable else ""
     names = [label(row.model, 36) + (best if row.difference is None else "") for row in rows]
     axes.set_yticks(range(len(rows)), names, parse_math=False)

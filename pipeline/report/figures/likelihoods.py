@@ -19,6 +19,7 @@ from pipeline.picture_style import (
     label,
 )
 from pipeline.pictures import Figure
+from pipeline.report.figures.perplexities import write_perplexities
 
 if TYPE_CHECKING:
     from evaluation.estimate import Direction
@@ -134,30 +135,7 @@ def _draw_rows(axes: Any, rows: list[LikelihoodRow], section: LikelihoodSection)
             ecolor=INK,
             capsize=3,
         )
-        axes.annotate(
-            f"{row.perplexity:,.0f}"
-            + (
-                ""
-                if row.perplexity_standard_error is None
-                else f" ± {row.perplexity_standard_error:,.0f}"
-            ),
-            (1, y),
-            (8, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-            annotation_clip=False,
-        )
-    axes.annotate(
-        "perplexity",
-        (1, 1),
-        (8, 6),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=9,
-        annotation_clip=False,
-    )
+    write_perplexities(axes, rows, 6)
     axes.set_yticks(range(len(rows)), [label(row.method, 32) for row in rows], parse_math=False)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.margins(x=0.08)
