@@ -19,7 +19,7 @@ from pipeline.reproduction.claims import (
     verdict_of,
 )
 from pipeline.reproduction.papers import PAPERS
-from pipeline.reproduction.presented import PRESENTED, data_of
+from pipeline.reproduction.presented import PRESENTED, data_of, is_of_sample_alone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,7 +119,7 @@ def _result(result: dict[str, Any], place: Path) -> ResultView:
     return ResultView(
         name,
         result,
-        verdict_of(claims),
+        NOT_COMPARED if is_of_sample_alone(result) else verdict_of(claims),
         data_of(result),
         tuple(claims),
         presented.headline(result),

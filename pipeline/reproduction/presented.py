@@ -145,6 +145,15 @@ def data_of(result: dict[str, Any]) -> str:
     return f"Of {', '.join(names)}; in the paper of {theirs}." if names else ""
 
 
+def is_of_sample_alone(result: dict[str, Any]) -> bool:
+    """Whether perplexities of the paper's corpus stand beside those of another, which is ours.
+
+    Then the experiment shows that it runs, and no claim on that corpus is checked by it.
+    """
+    is_perplexity = result["experiment"] in ("lpmrf-classic3", "lpmrf-wikipedia")
+    return is_perplexity and _THEIRS[result["experiment"]][1](result) == ["sample"]
+
+
 def _of_classic3(result: dict[str, Any]) -> list[str]:
     corpus = result["corpus"]
     return [] if corpus["is_classic3"] else [corpus["name"]]

@@ -358,3 +358,12 @@ def test_pictures_on_the_page(
     assert len(elements.all("svg")) == len(elements.all("figure")) == 2
     ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", ["lpmrf-classic3", "lpmrf-wikipedia"])
+def test_perplexities_of_another_corpus_are_not_compared(
+    stored: dict[str, dict[str, Any]], tmp_path: Path, name: str
+) -> None:
+    (view,) = [each for each in page_of(stored, tmp_path)[1] if each.shown.name == name]
+    assert all("built-in sample" in result.data for result in view.results)
+    assert view.verdict == "not compared"
