@@ -11,14 +11,13 @@ They are fetched and read one after the other, so that the disk holds one of the
 from __future__ import annotations
 
 import hashlib
-import html
 import logging
 import re
 import shutil
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from corpora.articles.article import Article
 from corpora.articles.cirrus_json import (
@@ -32,7 +31,7 @@ from corpora.articles.json_lines import string
 from corpora.articles.page import UNKNOWN_LANGUAGE, Site
 from corpora.errors import CorpusFormatError
 from corpora.worker_pool import ordered_map
-from downloader.errors import RefusedError, UnusableAnswerError
+from downloader.cirrus_listing import folder_of, remote_shards, shard_name
 from downloader.live import Batch
 
 if TYPE_CHECKING:
@@ -40,19 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from corpora.articles.cirrus_json import CirrusRecord, TextField
-    from downloader.http_client import Answer, PoliteClient
+    from downloader.http_client import PoliteClient
 
 logger = logging.getLogger(__name__)
 
 MAX_SHARD_BYTES = 8 << 30
 """A larger shard is not fetched, unless that is asked for. Those of today have 0.6 GB; the one file
 that English Wikipedia's articles were in until 2025 had some 40 GB."""
-MAX_LISTING_BYTES = 1 << 23
-"""A folder of all wikis' indices has half a megabyte."""
-MAX_LINKS = 50_000
-"""In a listing. That of all wikis' indices has two thousand."""
-MAX_LINK = 2000
-"""Characters of a link; longer ones are passed over."""
 BATCH_ARTICLES = 200
 BATCH_CHARACTERS = 1 << 24
 BATCH_RECORDS = 5000
@@ -61,16 +54,9 @@ nothing be heard for minutes."""
 MAX_MALFORMED = 100
 """If so many documents cannot be read and none before could, it is not for the documents."""
 
-SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.json\.(?:bz2|gz)")
 WIKI_OF_NAME = re.compile(
     r"(?:index_name=)?([a-z][a-z_]*?)(?:_(?:content|general)(?![a-z])|-[0-9]{8}-)"
 )
-LINK = re.compile(r"<a(?=[\s/])[^<>]*+", re.IGNORECASE | re.ASCII)
-HREF = re.compile(
-    r"""[\s"'/]href\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'][^\s"']*+))""",
-    re.IGNORECASE | re.ASCII,
-)
-MAX_LISTED = 12
 
 
 def read_cirrus(
@@ -162,109 +148,6 @@ def progress_from(
     if progress_bytes is None:
         return None
     return lambda n_bytes: progress_bytes(start + n_bytes)
-
-
-def remote_shards(client: PoliteClient, url: str) -> list[str]:
-    """The addresses of the shards in a folder of a server, in the order of their names.
-
-    Only files directly in that folder are taken, and only such as have a plain name; whatever else
-    the listing links to is passed over. The address of a shard itself is a list of one.
-
-    Raises
-    ------
-    RefusedError
-        If there are no shards, for instance because the address is that of a folder above, or if
-        there are those of several wikis; the message says which folders or files to choose from.
-    DownloadError
-        If the server does not answer, or refuses.
-    """
-    name = shard_name(url)
-    if name:
-        return [url]
-    answer = client.get(folder_of(url), None, lambda answer: answer)
-    listing, links = folder_of(answer.url), links_of(answer)
-    names = sorted({name for link in links if (name := name_below(listing, link))})
-    shards = [name for name in names if SHARD_NAME.fullmatch(name)]
-    if not shards:
-        refuse_folder(listing, names)
-    kinds = {re.sub(r"\d{5,}", "", shard): shard for shard in shards}
-    if len(kinds) > 1:
-        raise RefusedError(
-            f"{listing} has the files of {len(kinds)} indices: give the address of one of them,"
-            f" such as {listing}{next(iter(kinds.values()))}; found {some(sorted(kinds.values()))}"
-        )
-    if "_SUCCESS" not in names and re.search(r"-\d{5}\.json\.\w+$", shards[0]):
-        logger.warning("%s has no _SUCCESS: the dump may not be complete yet", listing)
-    return [listing + quote(shard) for shard in shards]
-
-
-def shard_name(url: str) -> str:
-    """The file name of a shard's address; empty if it is not the address of a shard."""
-    name = unquote(urlsplit(url).path).rpartition("/")[2]
-    return name if SHARD_NAME.fullmatch(name) else ""
-
-
-def folder_of(url: str) -> str:
-    """The address of a folder, with the slash at its end that links in its listing build on."""
-    parts = urlsplit(url)
-    return parts._replace(path=parts.path.rstrip("/") + "/", query="", fragment="").geturl()
-
-
-def links_of(answer: Answer) -> list[str]:
-    """The links of a listing, those in comments too.
-
-    Takes linear time on any input, which no parser that follows the HTML standard does.
-    """
-    if len(answer.body) > MAX_LISTING_BYTES:
-        raise UnusableAnswerError(f"{answer.url} is longer than the listing of any folder")
-    links: list[str] = []
-    for tag in LINK.finditer(answer.body.decode(errors="replace")):
-        match = HREF.search(tag[0])
-        if match is None or len(link := match[match.lastindex or 0]) > MAX_LINK:
-            continue
-        if len(links) == MAX_LINKS:
-            raise UnusableAnswerError(f"{answer.url} has more links than the listing of any folder")
-        links.append(html.unescape(link))
-    return links
-
-
-def name_below(listing: str, link: str) -> str:
-    """The name of what a link leads to, if that is directly in the folder of the listing.
-
-    Folders keep the slash at their end. Empty for whatever leads elsewhere.
-    """
-    try:
-        target = urlsplit(urljoin(listing, link))
-        here = urlsplit(listing)
-    except ValueError:
-        return ""
-    folder, path = unquote(here.path), unquote(target.path)
-    if (target.scheme, target.netloc) != (here.scheme, here.netloc) or target.query:
-        return ""
-    name = path.removeprefix(folder)
-    inside = path.startswith(folder) and name.rstrip("/") not in ("", ".", "..")
-    return name if inside and re.fullmatch(r"[\w.=-]{1,200}/?", name, re.ASCII) else ""
-
-
-def refuse_folder(listing: str, names: list[str]) -> NoReturn:
-    """Say what there is in a folder without shards."""
-    folders = [name for name in names if name.endswith("/")]
-    folders = [name for name in folders if "_general" not in name] or folders
-    if not folders:
-        raise RefusedError(
-            f"{listing} has no .json.bz2 or .json.gz files: give the address of a folder such as"
-            " https://dumps.wikimedia.org/other/cirrus_search_index/DATE/index_name=enwiki_content/"
-        )
-    raise RefusedError(
-        f"{listing} has no .json.bz2 or .json.gz files, but folders: give the address of one of"
-        f" them, such as {listing}{folders[-1]}; found {some(folders)}"
-    )
-
-
-def some(names: list[str]) -> str:
-    """The first of the names, and how many there are beside them."""
-    more = len(names) - MAX_LISTED
-    return " ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 class CirrusShards:

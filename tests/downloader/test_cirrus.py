@@ -19,8 +19,9 @@ from urllib.parse import unquote
 import pytest
 
 from corpora import ArticleStore, CorpusFormatError
-from downloader import cirrus, file_download
-from downloader.cirrus import CirrusShards, read_cirrus, remote_shards, site_of_file
+from downloader import cirrus, cirrus_listing, file_download
+from downloader.cirrus import CirrusShards, read_cirrus, site_of_file
+from downloader.cirrus_listing import remote_shards
 from downloader.errors import DownloadError, RefusedError, UnusableAnswerError
 from downloader.http_client import PoliteClient
 from downloader.pace import Pace
@@ -293,7 +294,7 @@ def test_links_in_whatever_form(site, base, client, tag):
     ],
 )
 def test_a_listing_as_large_as_may_be_takes_seconds(site, base, client, piece):
-    site.pages[FOLDER] = piece.encode() * (cirrus.MAX_LISTING_BYTES // len(piece))
+    site.pages[FOLDER] = piece.encode() * (cirrus_listing.MAX_LISTING_BYTES // len(piece))
     began = time.monotonic()
     with pytest.raises((RefusedError, UnusableAnswerError)):
         remote_shards(client, base + FOLDER)
