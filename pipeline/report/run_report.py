@@ -85,14 +85,12 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
         its files: titles then come from the corpus, and a note says so.
     """
     run, trained, model, corpus = opened.run, opened.settings, opened.model, opened.corpus
+    about = run, model, corpus, trained
     store = ArticleStore(store_path(run, trained))
     names = names_of(run, corpus, store.path)
     with Progress(f"report {name}", N_SECTIONS, "sections") as progress:
         topics = topics_section(
-            run,
-            model,
-            corpus,
-            trained,
+            *about,
             names,
             n_words=settings.words,
             n_typical=settings.typical,
@@ -102,10 +100,7 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
         documents = None
         if settings.documents:
             documents = documents_section(
-                run,
-                model,
-                corpus,
-                trained,
+                *about,
                 store if store.exists else None,
                 n_documents=settings.documents,
                 n_threads=n_threads,
@@ -114,10 +109,7 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
         likelihood = None
         if settings.scored:
             likelihood = likelihood_section(
-                run,
-                model,
-                corpus,
-                trained,
+                *about,
                 most_documents=settings.scored,
                 n_samples=settings.samples,
                 seed=settings.seed,
