@@ -63,7 +63,8 @@ def working_clock() -> float:
 class _CompileAnnouncer(event.Listener):
     """Says once for each package, the first time a kernel of it is compiled, why there is a wait.
 
-    What one command has compiled the next finds in the cache, unless it needs other kernels.
+    What one command has compiled the next finds in the cache, unless it needs other kernels. What
+    numba compiles of its own on the way is part of that.
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class _CompileAnnouncer(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         package = event.data["dispatcher"].py_func.__module__.rpartition(".")[0]
-        if package not in self.announced:
+        if package not in self.announced and package.partition(".")[0] != "numba":
             self.announced.add(package)
             logger.info(
                 "compiling kernels of %s (the first time a command needs them, some seconds)",

@@ -85,7 +85,7 @@ def test_a_package_is_announced_once(caplog: pytest.LogCaptureFixture) -> None:
         def __init__(self, module: str) -> None:
             self.py_func = type("f", (), {"__module__": module})
 
-    modules = ("made.up.first", "made.up.second", "made.other.first")
+    modules = ("made.up.first", "numba.np.random", "made.up.second", "made.other.first")
     with caplog.at_level(logging.INFO, "models.kernel"):
         for module in modules:
             with event.trigger_event("numba:compile", data={"dispatcher": Fake(module)}):  # type: ignore[no-untyped-call]
