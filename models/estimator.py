@@ -9,6 +9,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from corpora.row_blocks import is_canonical, smallest
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -74,6 +76,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
         """`X` (D, V) as CSR with sorted, single entries; the caller's arrays are left as they are.
 
+        Mapped counts of whole numbers stay on disk: they are read once, some at a time.
+
         Raises
         ------
         ValueError
@@ -87,12 +91,12 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
         )
         counts = sparse.csr_array(counts)
-        if counts.nnz and counts.data.min() < 0:
+        if smallest(counts) < 0:
             raise ValueError(
                 f"Negative values in data passed to {type(self).__name__}: counts are how often a "
                 "word occurs"
             )
-        if not counts.has_canonical_format:
+        if not is_canonical(counts):
             counts = counts.copy()
             counts.sum_duplicates()
         return counts

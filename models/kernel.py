@@ -31,7 +31,19 @@ def kernel(function: F) -> F:
     A cached kernel is compiled anew when its own file changes, but not when another file does whose
     kernels it calls: after such a change, `make clean` takes the cache away.
     """
-    options: Any = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy"}
+    return _compiled(function, FAST_MATH)
+
+
+def exact_kernel(function: F) -> F:
+    """As `kernel`, but sums are made in the order in which they stand, and products are rounded.
+
+    For results that parts of the work are to add up to, to the bit, however it is parted.
+    """
+    return _compiled(function, set())
+
+
+def _compiled(function: F, fast_math: set[str]) -> F:
+    options: Any = {"nogil": True, "fastmath": fast_math, "error_model": "numpy"}
     options |= {"no_cfunc_wrapper": True}  # nobody calls them from C
     try:
         return cast("F", numba.njit(cache=True, **options)(function))

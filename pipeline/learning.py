@@ -79,6 +79,7 @@ def online_lda_of(settings: TrainSettings, n_threads: int) -> OnlineLDA:
         learning_offset=settings.learning_offset,
         n_passes=settings.max_passes,
         word_budget=settings.word_budget,
+        staleness=settings.staleness,
         random_state=settings.seed,
         n_jobs=n_threads,
     )

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 FORMAT = "wikitopics run"
 VERSION = 1
 
-NOT_IDENTITY = ("run", "runs", "threads")
+NOT_IDENTITY = ("run", "runs", "threads", "cluster")
 """Settings that do not change what comes out."""
 
 SAMPLE_STORE = "articles-sample"

@@ -109,6 +109,12 @@ class TrainSettings:
     topics: int = setting(25, "number of topics", metavar="K")
     seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
     threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
+    cluster: str = setting(
+        "",
+        "Dask cluster to work on: tcp://HOST:PORT, tls://HOST:PORT, or local:N for N processes on "
+        "this machine",
+        metavar="ADDRESS",
+    )
     follow: bool = setting(
         False, "learn while a download fills the store, until it has ended", of=("online",)
     )
@@ -183,6 +189,13 @@ class TrainSettings:
     e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X", of=("online",))
     learning_decay: float = setting(0.7, "kappa of the step size", metavar="X", of=("online",))
     learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X", of=("online",))
+    staleness: int = setting(
+        0,
+        "batches that the topics which a batch is inferred by may be behind; 0: none. More keep more "
+        "workers of a cluster busy",
+        metavar="N",
+        of=("online",),
+    )
     sampler: str = setting(
         "auto",
         "how topics are drawn; auto: by topics and tokens",
@@ -310,6 +323,12 @@ class EvaluateSettings:
     )
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
     threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
+    cluster: str = setting(
+        "",
+        "Dask cluster to work on: tcp://HOST:PORT, tls://HOST:PORT, or local:N for N processes on "
+        "this machine",
+        metavar="ADDRESS",
+    )
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,15 @@ perfect while the topics are still crude, and the most frequent words may do wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from models.estimator import TopicEstimator
-from models.kernel import read_only
 from models.lda.bound import document_bound, topic_bound
 from models.lda.dirichlet_prior import (
     check_priors,
@@ -24,50 +22,38 @@ from models.lda.dirichlet_prior import (
     prior_vector,
     symmetric_newton_step,
 )
+from models.lda.e_step import WORD_BLOCK, EStep, expected_counts, words_of
 from models.lda.frozen_words import frozen_words
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
-from models.lda.variational import (
-    DOCUMENT_BLOCK,
-    Occurrences,
-    add_expected_counts,
-    documents_of,
-    infer_doc_topic,
-    infer_documents,
-    noisy_start,
-    weigh_words,
-)
+from models.lda.variational import add_expected_counts, infer_doc_topic, weigh_words
 from models.parallel import effective_n_jobs, for_blocks
 from models.seed import seed_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import ArrayLike
+    from scipy import sparse
 
+    from models.lda.e_step import BatchStatistics, ExpectCounts
     from models.lda.topics import LDATopics
 
 Floats = NDArray[np.float64]
 
-WORD_BLOCK = 512
-"""Words a task in the M-step."""
-
+_BETWEEN_STANDSTILLS = 16
+"""Times one more than the staleness: batches after which no batch is under way for a moment."""
 _SMALLEST_SCALE = 1e-50
 _FAINT = 1e-30
 _LEAST_ELOG = -600.0
 
 
-@dataclass(frozen=True)
-class _Expected:
-    """What the E-step of a batch leaves for the M-step."""
+class _Begun(NamedTuple):
+    """A batch whose E-step is under way."""
 
-    words: NDArray[np.int32]
-    """(n,), the words of the batch."""
+    number: int
     weight: Floats
-    """(n, K), their exp E[log φ], up to a factor a word."""
-    occurrences: Occurrences
-    exp_elog_doc_topic: Floats
-    """(S, K)."""
-    iterations: int
+    """(n, K) of its words."""
+    result: Callable[[], BatchStatistics]
 
 
 class OnlineLDA(TopicEstimator):
@@ -103,6 +89,11 @@ class OnlineLDA(TopicEstimator):
     word_budget : int, optional
         Words with parameters. All others, the most frequent of the first data seen, are frozen:
         they keep λ = eta after every step, while data and likelihood stay as they are.
+    staleness : int
+        How many batches, at most, the topics that a batch is inferred by are behind, in `fit`. With
+        0 each batch knows of all before it. With more the E-steps of so many batches and one can be
+        made at the same time (see `iterate`); it always is as many, but where training begins and
+        where no batch is under way, so that the result depends on nothing else.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
@@ -136,6 +127,7 @@ class OnlineLDA(TopicEstimator):
         n_passes: int = 5,
         total_documents: int | None = None,
         word_budget: int | None = None,
+        staleness: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -150,6 +142,7 @@ class OnlineLDA(TopicEstimator):
         self.n_passes = n_passes
         self.total_documents = total_documents
         self.word_budget = word_budget
+        self.staleness = staleness
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -166,13 +159,28 @@ class OnlineLDA(TopicEstimator):
         return self
 
     def iterate(
-        self, X: Any, y: object = None, state: OnlineLDAState | None = None
+        self,
+        X: Any,
+        y: object = None,
+        state: OnlineLDAState | None = None,
+        expect: ExpectCounts | None = None,
     ) -> Iterator[OnlineLDAStep]:
         """Train as `fit` does, yielding after each batch; `topics_` and `state_` are then current.
 
-        `state`, of an earlier run on the same data with the same settings, is where training goes
-        on, to the same bits as if it had not been interrupted. It is trained further in place.
-        After `partial_fit` on a stream it may be the stream's: `n_passes` over `X` then follow.
+        With a `staleness` it yields when no batch is under way: after 16 times as many, and at the
+        end of a pass.
+
+        Parameters
+        ----------
+        X
+            Counts (D, V).
+        state
+            Of an earlier run on the same data with the same settings: where training goes on, to
+            the same bits as if it had not been interrupted. It is trained further in place. After
+            `partial_fit` on a stream it may be the stream's: `n_passes` over `X` then follow.
+        expect
+            Begins the E-step of a batch elsewhere, and returns what waits for its result; see
+            `models.lda.e_step`. By default E-steps are made here.
         """
         del y
         self.check_settings()
@@ -184,21 +192,47 @@ class OnlineLDA(TopicEstimator):
         self._start(counts, state)
         order, order_pass = np.arange(0), -1
         n_streamed = self.state_.n_streamed
+        together = _BETWEEN_STANDSTILLS * (self.staleness + 1) if self.staleness else 1
         while (done := self.state_.n_batches - n_streamed) < self.n_passes * batches_per_pass:
             n_passes, batch = divmod(done, batches_per_pass)
             if n_passes != order_pass:
                 order = np.random.default_rng([self.state_.seed, 1, n_passes]).permutation(n_docs)
                 order_pass = n_passes
-            rows = order[first[batch] : first[batch + 1]]
+            # Windows begin where they would without an interruption.
+            end = min(batch - batch % together + together, batches_per_pass)
             # Sorted, so that a memory-mapped corpus is read forward.
-            iterations, step_size = self._update(counts[np.sort(rows)], n_docs)
+            batches = (counts[np.sort(order[first[b] : first[b + 1]])] for b in range(batch, end))
+            iterations, step_size = self._window(batches, n_docs, expect or self._expect_here)
             yield OnlineLDAStep(
                 n_batches=self.state_.n_batches,
                 n_documents=self.state_.n_documents,
-                n_passes=n_passes + float(first[batch + 1] / n_docs),
-                mean_iterations=iterations / len(rows),
+                n_passes=n_passes + float(first[end] / n_docs),
+                mean_iterations=iterations / int(first[end] - first[batch]),
                 step_size=step_size,
             )
+
+    def _window(
+        self, batches: Iterable[sparse.csr_array], total_documents: int, expect: ExpectCounts
+    ) -> tuple[int, float]:
+        """Train on batches; returns iterations of their E-steps and the last ρ.
+
+        At any time `staleness` E-steps are under way besides the one that is waited for, and
+        M-steps are made in the order of the batches: so what a batch is inferred by is always as
+        old, wherever E-steps are made and however long each takes.
+        """
+        under_way: deque[_Begun] = deque()
+        iterations, step_size = 0, 0.0
+        number = self.state_.n_batches
+        for counts in batches:
+            under_way.append(self._begin(counts, number, expect))
+            number += 1
+            if len(under_way) > self.staleness:
+                statistics, step_size = self._end(under_way.popleft(), total_documents)
+                iterations += statistics.iterations
+        while under_way:
+            statistics, step_size = self._end(under_way.popleft(), total_documents)
+            iterations += statistics.iterations
+        return iterations, step_size
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
         """Take the next documents of a stream, in batches of `batch_size`, once and in order.
@@ -220,7 +254,8 @@ class OnlineLDA(TopicEstimator):
         for start in range(0, counts.shape[0], batch_size):
             batch = counts[start : start + batch_size]
             seen = self.state_.n_documents + batch.shape[0]
-            self._update(batch, self.total_documents or seen)
+            begun = self._begin(batch, self.state_.n_batches, self._expect_here)
+            self._end(begun, self.total_documents or seen)
             self.state_.n_streamed += 1
         return self
 
@@ -279,8 +314,11 @@ class OnlineLDA(TopicEstimator):
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         optional = ("batch_size", "total_documents", "word_budget")
+        at_least_zero = ("word_budget", "staleness")
         at_least_one = ("n_topics", "max_e_iterations", "n_passes", "batch_size", "total_documents")
-        self._check_integers(dict.fromkeys(at_least_one, 1) | {"word_budget": 0}, optional)
+        self._check_integers(
+            dict.fromkeys(at_least_one, 1) | dict.fromkeys(at_least_zero, 0), optional
+        )
         for name in ("e_tolerance", "learning_decay", "learning_offset"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(
@@ -322,26 +360,36 @@ class OnlineLDA(TopicEstimator):
                 f"words, the model has n_topics = {self.n_topics} and the data {n_words} words"
             )
 
-    def _update(self, counts: sparse.csr_array, total_documents: int) -> tuple[int, float]:
-        """E-step and M-step of one batch (S, V); returns its E-step iterations and ρ."""
-        state, n_docs = self.state_, counts.shape[0]
-        rng = np.random.default_rng([state.seed, 2, state.n_batches])
-        doc_topic_dirichlet = noisy_start(counts, state.alpha, rng)
-        expected = self._e_step(counts, doc_topic_dirichlet)
-        step_size = float((self.learning_offset + 1.0 + state.n_batches) ** -self.learning_decay)
-        self._m_step(expected, step_size, total_documents / n_docs)
-        if isinstance(self.alpha, str) and self.alpha == "learned":
-            self._learn_alpha(doc_topic_dirichlet, step_size)
-        if isinstance(self.eta, str) and self.eta == "learned":
+    def _begin(self, counts: sparse.csr_array, number: int, expect: ExpectCounts) -> _Begun:
+        """Begin the E-step of a batch (S, V) under the present λ."""
+        step = self._e_step(words_of(counts), number)
+        return _Begun(number, step.weight, expect(counts, step))
+
+    def _end(self, begun: _Begun, total_documents: int) -> tuple[BatchStatistics, float]:
+        """Wait for the E-step of a batch and make its M-step; returns what came of it, and ρ."""
+        state, statistics = self.state_, begun.result()
+        step_size = float((self.learning_offset + 1.0 + begun.number) ** -self.learning_decay)
+        self._m_step(statistics, begun.weight, step_size, total_documents)
+        if self._learns("alpha"):
+            self._learn_alpha(statistics, step_size)
+        if self._learns("eta"):
             self._learn_eta(step_size)
         state.n_batches += 1
-        state.n_documents += n_docs
-        return expected.iterations, step_size
+        state.n_documents += statistics.n_documents
+        return statistics, step_size
 
-    def _e_step(self, counts: sparse.csr_array, doc_topic_dirichlet: Floats) -> _Expected:
-        """Fit q(θ) of a batch (S, V) under the present λ; mutates γ, the (S, K) array."""
+    def _expect_here(self, counts: sparse.csr_array, step: EStep) -> Callable[[], BatchStatistics]:
+        """The E-step in this process: what is returned has the result already."""
+        statistics = expected_counts(counts, step, self.n_jobs)
+        return lambda: statistics
+
+    def _learns(self, name: str) -> bool:
+        prior = getattr(self, name)
+        return isinstance(prior, str) and prior == "learned"
+
+    def _e_step(self, words: NDArray[np.int32], number: int) -> EStep:
+        """The E-step under the present λ of the batch with this number, whose words these are."""
         state, n_threads = self.state_, effective_n_jobs(self.n_jobs)
-        words, word_of = _number_words(counts)
         elog_norm = psi(state.eta.sum() + state.scale * state.excess_sum)
         norm = np.exp(np.maximum(elog_norm, _LEAST_ELOG))
         weight = np.empty((len(words), self.n_topics))
@@ -359,52 +407,31 @@ class OnlineLDA(TopicEstimator):
             row = words[faint]
             elog = psi(state.eta[row, None] + state.scale * state.excess[row]) - elog_norm
             weight[faint] = np.exp(elog - elog.max(axis=1, keepdims=True))
-        documents = documents_of(counts)._replace(word_of=read_only(word_of))
-        weight, alpha = read_only(weight), read_only(state.alpha)
-        exp_elog_doc_topic = np.empty_like(doc_topic_dirichlet)
-        ratio = np.empty(counts.nnz)
-        iterations = np.zeros(-(-counts.shape[0] // DOCUMENT_BLOCK), dtype=np.int64)
-
-        def infer(first: int, last: int) -> None:
-            iterations[first // DOCUMENT_BLOCK] = infer_documents(
-                documents,
-                first,
-                last,
-                weight,
-                alpha,
-                self.max_e_iterations,
-                self.e_tolerance,
-                doc_topic_dirichlet,
-                exp_elog_doc_topic,
-                ratio,
-            )
-
-        for_blocks(infer, counts.shape[0], DOCUMENT_BLOCK, n_threads)
-        by_word = sparse.csr_array(
-            (ratio, documents.word_of, documents.start), shape=(counts.shape[0], len(words))
-        ).tocsc()
-        return _Expected(
+        return EStep(
             words=words,
             weight=weight,
-            occurrences=Occurrences(by_word.indptr, by_word.indices, by_word.data),
-            exp_elog_doc_topic=exp_elog_doc_topic,
-            iterations=int(iterations.sum()),
+            alpha=state.alpha,
+            max_iterations=self.max_e_iterations,
+            tolerance=self.e_tolerance,
+            seed=(state.seed, 2, number),
+            learns_alpha=self._learns("alpha"),
         )
 
-    def _m_step(self, expected: _Expected, step_size: float, documents_a_document: float) -> None:
+    def _m_step(
+        self, statistics: BatchStatistics, weight: Floats, step_size: float, total_documents: int
+    ) -> None:
         """λ ← (1-ρ) λ + ρ (eta + D/S · expected counts), then λ = eta for the frozen words."""
-        state, n_words = self.state_, len(expected.words)
+        state, n_words = self.state_, len(statistics.words)
         self._decay(1.0 - step_size)
-        factor = step_size * documents_a_document / state.scale
+        factor = step_size * (total_documents / statistics.n_documents) / state.scale
         added = np.zeros((-(-n_words // WORD_BLOCK), self.n_topics))
         for_blocks(
             lambda first, last: add_expected_counts(
-                expected.words,
+                statistics.words,
                 first,
                 last,
-                expected.occurrences,
-                expected.exp_elog_doc_topic,
-                expected.weight,
+                statistics.sums,
+                weight,
                 factor,
                 state.excess,
                 added[first // WORD_BLOCK],
@@ -427,9 +454,9 @@ class OnlineLDA(TopicEstimator):
             state.excess_sum = state.excess.sum(axis=0)
             state.scale = 1.0
 
-    def _learn_alpha(self, doc_topic_dirichlet: Floats, step_size: float) -> None:
-        elog = psi(doc_topic_dirichlet) - psi(doc_topic_dirichlet.sum(axis=1, keepdims=True))
-        step = newton_step(self.state_.alpha, elog.mean(axis=0), len(elog))
+    def _learn_alpha(self, statistics: BatchStatistics, step_size: float) -> None:
+        n_docs = statistics.n_documents
+        step = newton_step(self.state_.alpha, statistics.elog_doc_topic / n_docs, n_docs)
         # Newton from far above would go below zero: at most, an entry is halved.
         alpha = self.state_.alpha
         self.state_.alpha = np.maximum(alpha + step_size * step, alpha / 2)
@@ -440,16 +467,3 @@ class OnlineLDA(TopicEstimator):
         eta = float(self.state_.eta[0])
         step = symmetric_newton_step(eta, mean_log, len(self.state_.eta))
         self.state_.eta = np.full_like(self.state_.eta, max(eta + step_size * step, eta / 2))
-
-
-def _number_words(counts: sparse.csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The words (n,) of a batch in order, and which of them each entry (nnz,) is.
-
-    Equivalent to `np.unique(counts.indices, return_inverse=True)`, without sorting the entries.
-    """
-    present = np.zeros(counts.shape[1], dtype=np.bool_)
-    present[counts.indices] = True
-    words = np.flatnonzero(present).astype(np.int32)
-    number = np.empty(counts.shape[1], dtype=np.int32)
-    number[words] = np.arange(len(words), dtype=np.int32)
-    return words, number[counts.indices]

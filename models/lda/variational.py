@@ -166,8 +166,7 @@ def add_expected_counts(
     words: Ints,
     first: int,
     last: int,
-    occurrences: Occurrences,
-    exp_elog_doc_topic: Floats,
+    sums: Floats,
     word_topic_weight: Floats,
     factor: float,
     excess: Floats,
@@ -176,20 +175,14 @@ def add_expected_counts(
     """Add `factor` times the expected counts Σ_d n_dw φ_dwk to the rows `words[first:last]`.
 
     Mutates those rows of `excess` (V, K), and adds what they gained in all to `added` (K,).
-    `occurrences` and `word_topic_weight` (n, K) are indexed like `words` (n,).
+    Expected counts are the product of `sums` (n, K), from `models.lda.e_step`, and
+    `word_topic_weight` (n, K), which are indexed like `words` (n,).
     """
     n_topics = excess.shape[1]
-    total = np.empty(n_topics)
     for i in range(first, last):
         w = words[i]
-        total[:] = 0.0
-        for j in range(occurrences.start[i], occurrences.start[i + 1]):
-            theta = exp_elog_doc_topic[occurrences.doc_of[j]]
-            share = occurrences.ratio[j]
-            for k in range(n_topics):
-                total[k] += share * theta[k]
         for k in range(n_topics):
-            gain = factor * total[k] * word_topic_weight[i, k]
+            gain = factor * sums[i, k] * word_topic_weight[i, k]
             excess[w, k] += gain
             added[k] += gain
 

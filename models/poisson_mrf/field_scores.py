@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import gammaln
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
     from models.poisson_mrf.topics import PoissonMRFTopics
 
 Floats = NDArray[np.float64]
@@ -35,16 +34,17 @@ def field_scores(topics: PoissonMRFTopics, counts: sparse.csr_array) -> Floats:
         for first in range(0, len(length), DOCUMENTS_AT_ONCE):
             block = slice(first, first + DOCUMENTS_AT_ONCE)
             some = documents[block]
-            pairs = np.asarray((some @ field.interactions).multiply(some).sum(axis=1)).ravel()
+            product = some @ field.interactions
+            product.sort_indices()  # or sums are in another order where all rows happen to be in it
+            pairs = np.asarray(product.multiply(some).sum(axis=1)).ravel()
             scores[block, k] += field.weight(length[block]) * pairs
     return scores
 
 
 def log_arrangements(counts: sparse.csr_array) -> Floats:
     """(D,), log(L! / ∏ x_s!): how many orders the tokens of documents (D, V) have."""
-    data = counts.data.astype(np.float64)
-    total = np.concatenate([[0.0], np.cumsum(gammaln(data + 1.0))])
-    length = np.concatenate([[0.0], np.cumsum(data)])
-    start, end = counts.indptr[:-1], counts.indptr[1:]
-    found: Floats = gammaln(length[end] - length[start] + 1.0) - (total[end] - total[start])
+    length = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    arrays = (gammaln(counts.data + 1.0), counts.indices, counts.indptr)
+    of_words: Floats = np.asarray(sparse.csr_array(arrays, shape=counts.shape).sum(axis=1)).ravel()
+    found: Floats = gammaln(length + 1.0) - of_words  # of each by itself, whatever is before it
     return found

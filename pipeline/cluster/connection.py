@@ -1,0 +1,127 @@
+"""From an address to a cluster: processes of this machine, or a scheduler that is there."""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import MissingExtraError
+from pipeline.cluster.errors import ClusterError
+from pipeline.cluster.workers import Cluster
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from distributed import Client
+
+logger = logging.getLogger(__name__)
+
+ADDRESS = re.compile(r"(tcp|tls)://[^\s/:]+:\d+|(tcp|tls)://\[[0-9a-fA-F:]+\]:\d+")
+INSTALL = "pip install 'wikitopics[cluster]'"
+CONNECT_SECONDS = 30.0
+
+
+@contextmanager
+def cluster_of(address: str) -> Iterator[Cluster | None]:
+    """The cluster at `address`, or None without one.
+
+    Parameters
+    ----------
+    address
+        `tcp://HOST:PORT` or `tls://HOST:PORT` of a scheduler; `local:N` for N worker processes on
+        this machine, which end with the block; or empty.
+
+    Raises
+    ------
+    MissingExtraError
+        If Dask is not installed.
+    UsageError
+        If it is no such address.
+    ClusterError
+        If nobody answers there, it has no workers, or their software is not this one's.
+    """
+    if not address:
+        yield None
+        return
+    n_processes = _check_address(address)
+    try:
+        import distributed  # noqa: PLC0415, F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"--cluster needs Dask, which is not installed: {INSTALL}"
+        ) from error
+    with ExitStack() as stack:
+        client = _connected(address, n_processes, stack)
+        cluster = Cluster(client, address)
+        cluster.check_environment()
+        logger.info(
+            "cluster %s: %d workers with %d threads", address, cluster.n_workers, cluster.n_threads
+        )
+        yield cluster
+
+
+def _check_address(address: str) -> int:
+    """How many processes to start here, or 0 for a cluster that is there."""
+    kind, _, number = address.partition(":")
+    if kind == "local":
+        if not (number.isascii() and number.isdecimal() and int(number) > 0):
+            raise UsageError(f"--cluster local:N needs a number of processes, found {address!r}")
+        return int(number)
+    if not ADDRESS.fullmatch(address):
+        raise UsageError(
+            "--cluster must be tcp://HOST:PORT or tls://HOST:PORT of a Dask scheduler, or local:N "
+            f"for N processes on this machine, found {address!r}"
+        )
+    return 0
+
+
+def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
+    """A client of the cluster; it, and processes that were started, end with `stack`."""
+    import dask  # noqa: PLC0415
+    from distributed import Client, LocalCluster  # noqa: PLC0415
+
+    for name in ("distributed", "distributed.client", "distributed.nanny", "distributed.core"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Large values go between client and workers, not by the scheduler.
+    settings: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "1 GiB"}
+    stack.enter_context(dask.config.set(settings))
+    target: Any = address
+    if n_processes:
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="wikitopics-", ignore_cleanup_errors=True)
+        )
+        target = LocalCluster(
+            n_workers=n_processes,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            local_directory=folder,
+            silence_logs=logging.CRITICAL,
+        )
+        stack.callback(target.close, timeout=10)
+    try:
+        client = Client(
+            target, timeout=CONNECT_SECONDS, direct_to_workers=True, set_as_default=False
+        )
+    except (OSError, TimeoutError) as error:
+        raise ClusterError(
+            f"no Dask scheduler answers at {address}: start one with `dask scheduler`, and workers "
+            f"with `dask worker {address}`"
+        ) from error
+    stack.callback(_close, client)
+    try:
+        client.wait_for_workers(max(1, n_processes), timeout=CONNECT_SECONDS)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"the scheduler at {address} has no workers: start some with `dask worker {address}`"
+        ) from error
+    return client
+
+
+def _close(client: Client) -> None:
+    with suppress(OSError, TimeoutError):  # of a cluster that is gone
+        client.close(timeout=5)

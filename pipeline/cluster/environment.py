@@ -1,0 +1,61 @@
+"""What runs on workers, and whether their software gives the same bits as the client's."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pipeline.version import software_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Result = TypeVar("Result")
+
+PACKAGES = ("numba", "numpy", "scipy", "spacy")
+
+
+@cache
+def describe_environment() -> dict[str, str]:
+    """Versions of all that results depend on, and the processor that kernels are compiled for."""
+    from llvmlite import binding  # noqa: PLC0415 - brings LLVM along
+
+    about = {name: metadata.version(name) for name in PACKAGES}
+    python = ".".join(platform.python_version_tuple()[:2])
+    about |= {"wikitopics": software_version(), "python": python}
+    return about | {"processor": str(binding.get_host_cpu_name())}
+
+
+def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
+    """What is another version there, as words; empty if nothing is.
+
+    Processors do not count: kernels run on all, if not to the same bits.
+    """
+    return ", ".join(
+        f"{name} {theirs.get(name, 'none')} in place of {version}"
+        for name, version in ours.items()
+        if name != "processor" and theirs.get(name) != version
+    )
+
+
+def called(
+    function: Callable[..., Result], environment: Mapping[str, str], *arguments: Any
+) -> Result:
+    """What a worker runs: the function, if its software is the client's.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not: a worker that came later than the client's own check.
+    """
+    from pipeline.cluster.errors import ClusterError  # noqa: PLC0415
+
+    if different := differences(environment, describe_environment()):
+        from distributed import get_worker  # noqa: PLC0415
+
+        raise ClusterError(
+            f"worker {get_worker().address} has {different}: install the same versions"
+        )
+    return function(*arguments)

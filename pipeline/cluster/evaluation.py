@@ -1,0 +1,38 @@
+"""Held-out scores by the workers of a cluster: each block of documents under each model is a task.
+
+Documents go with the tasks, models once to each worker, so that workers need see no file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from evaluation import LikelihoodEstimate
+    from evaluation.document_blocks import DocumentBlock
+    from pipeline.block_scores import Scorer
+    from pipeline.cluster.workers import Cluster
+
+
+def score_item(item: tuple[int, DocumentBlock], *scorers: Scorer) -> LikelihoodEstimate:
+    """What a worker does: a block scored by the scorer of that number, on one thread."""
+    number, block = item
+    return scorers[number].score(block, 1)
+
+
+def scored_on(
+    cluster: Cluster, scorers: Sequence[Scorer], blocks: Iterable[DocumentBlock]
+) -> Iterator[tuple[int, LikelihoodEstimate]]:
+    """The pairs of `pipeline.block_scores.scored_here`, to the bit, in the order in which they come.
+
+    Blocks are made as they are needed. Leaving the generator cancels what is under way.
+
+    Raises
+    ------
+    ClusterLostError
+        If the scheduler goes away.
+    """
+    items = ((number, block) for block in blocks for number in range(len(scorers)))
+    yield from cluster.map(score_item, items, *(cluster.share(each) for each in scorers))

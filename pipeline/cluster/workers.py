@@ -1,0 +1,203 @@
+"""The workers of a Dask cluster, and what they are given.
+
+All that is given to them is a function of a module and values, without state of its own on them, so
+that lost work can be done again by any other worker. Dask does that by itself as long as it has all
+that the work needs; what it cannot bring back is sent anew from here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from pipeline.cluster.environment import called, describe_environment, differences
+from pipeline.cluster.errors import ClusterError, ClusterLostError
+from pipeline.cluster.flow import Flow
+from pipeline.cluster.work import LOOK_SECONDS, MOST_KILLS, Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from distributed import Client, Future
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+PATIENCE_SECONDS = 600.0
+"""Without a worker, after which a command gives up; what it did is kept."""
+
+
+class Cluster:
+    """Workers, and what they are given.
+
+    Parameters
+    ----------
+    client
+        Connected.
+    address
+        As it was given, for people.
+    """
+
+    def __init__(self, client: Client, address: str) -> None:
+        self.client, self.address = client, address
+        self._environment = describe_environment()
+        self._threads: dict[str, int] = {}
+        self._looked, self._alone_since = -1e9, 0.0
+        self._look_at_workers()
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of all workers, a moment ago."""
+        return sum(self._threads.values())
+
+    @property
+    def n_workers(self) -> int:
+        """Workers, a moment ago."""
+        return len(self._threads)
+
+    def share(self, value: T, *, broadcast: bool = True) -> Shared[T]:
+        """A value that many tasks need, to be sent to workers when the first of these is begun.
+
+        Parameters
+        ----------
+        broadcast
+            Send it to all workers at once, rather than to one, from which others get it if they
+            need it.
+        """
+        return Shared(self, value, broadcast=broadcast)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Let a worker call a module's function; arguments may be futures."""
+        return self.client.submit(
+            called, function, self._environment, *arguments, pure=False, priority=0
+        )
+
+    def map(
+        self,
+        function: Callable[..., Result],
+        items: Iterable[Item],
+        *shared: Shared[Any],
+        ahead: int = 2,
+        most_kills: int = MOST_KILLS,
+    ) -> Iterator[tuple[int, Result]]:
+        """(index, `function(item, *values of shared)`) of every item, as they come.
+
+        Items are taken as workers get free, at most about `ahead` a thread in advance. Those of a
+        worker that is lost go to others. Leaving the generator cancels what is under way.
+
+        Raises
+        ------
+        TaskKilledError
+            If workers die at an item again and again; `index` is its number.
+        Exception
+            What `function` raised, and as `Work.result`. A task with an OSError is tried anew.
+        """
+        flow: Flow[Item, Result] = Flow(self, function, shared, ahead, most_kills)
+        return flow.results(items)
+
+    def ordered_map(
+        self,
+        function: Callable[..., Result],
+        items: Iterable[Item],
+        *shared: Shared[Any],
+        ahead: int = 2,
+        most_kills: int = MOST_KILLS,
+    ) -> Iterator[Result]:
+        """The results of `map` in the order of the items.
+
+        While one takes long, at most about 4 `ahead` results a thread behind it are made and wait.
+        """
+        flow: Flow[Item, Result] = Flow(self, function, shared, ahead, most_kills)
+        waiting: dict[int, Result] = {}
+        given = 0
+        flow.may_begin = lambda index: index <= given + 4 * ahead * max(1, self.n_threads)
+        for index, result in flow.results(items):
+            waiting[index] = result
+            while given in waiting:
+                yield waiting.pop(given)
+                given += 1
+
+    def scatter(self, value: object, *, broadcast: bool) -> Future[Any]:
+        """Send a value to all workers, or to one of them."""
+        # In a list, as a list itself would be taken for several values.
+        (future,) = self.client.scatter([value], broadcast=broadcast, hash=False)
+        return cast("Future[Any]", future)
+
+    def holders(self, future: Future[Any]) -> tuple[str, ...]:
+        """Workers that hold a value."""
+        return tuple(self.client.who_has([future]).get(future.key, ()))
+
+    def check(self) -> None:
+        """See that there still is a cluster; without workers, wait.
+
+        Raises
+        ------
+        ClusterLostError
+            If the scheduler is gone, or no worker came back for `PATIENCE_SECONDS`.
+        """
+        if time.monotonic() - self._looked > LOOK_SECONDS:
+            self._look_at_workers()
+
+    def wait_for_workers(self) -> None:
+        """Wait until there is a worker; raises as `check`."""
+        self._look_at_workers()
+        while not self._threads:
+            time.sleep(LOOK_SECONDS / 5)
+            self._look_at_workers()
+
+    def check_environment(self) -> None:
+        """See that the workers' software is this one's.
+
+        Raises
+        ------
+        ClusterError
+            If it is not, naming a worker.
+        """
+        try:
+            found = self.client.run(describe_environment, on_error="return")
+        except (OSError, TimeoutError) as error:
+            raise ClusterError(f"{self.address}: workers do not answer: {error}") from error
+        processors = set()
+        for worker, theirs in found.items():
+            if isinstance(theirs, Exception):
+                raise ClusterError(
+                    f"worker {worker} cannot load this software ({theirs}): install the same "
+                    "wikitopics there"
+                )
+            if different := differences(self._environment, theirs):
+                raise ClusterError(f"worker {worker} has {different}: install the same versions")
+            processors.add(theirs["processor"])
+        if processors - {self._environment["processor"]}:
+            logger.warning(
+                "workers have other processors than this machine (%s, %s): results may differ from "
+                "those made here in their last digits",
+                ", ".join(sorted(processors)),
+                self._environment["processor"],
+            )
+
+    def _look_at_workers(self) -> None:
+        now = time.monotonic()
+        try:
+            self._threads = dict(self.client.nthreads())
+        except Exception as error:
+            if self.client.status not in ("running", "connecting"):
+                raise ClusterLostError(
+                    f"the scheduler at {self.address} is gone; what was done is kept: give the "
+                    "same command again, with a cluster, to go on"
+                ) from error
+            self._threads = {}
+        self._looked = time.monotonic()
+        if self._threads:
+            self._alone_since = 0.0
+        elif not self._alone_since:
+            self._alone_since = now
+            logger.warning("cluster %s has no workers at the moment: waiting", self.address)
+        elif now - self._alone_since > PATIENCE_SECONDS:
+            raise ClusterLostError(
+                f"cluster {self.address} has had no workers for {PATIENCE_SECONDS / 60:.0f} "
+                "minutes; what was done is kept: give the same command again to go on"
+            )
