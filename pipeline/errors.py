@@ -19,6 +19,14 @@ class Interrupted(KeyboardInterrupt):
         self.exit_code = 128 + signal_number
 
 
+class SliceEnded(Exception):  # noqa: N818 - nothing went wrong
+    """The part of training that was asked for is done; its checkpoint is kept."""
+
+    def __init__(self, n_passes: float) -> None:
+        super().__init__(f"stopped after {n_passes:.1f} passes")
+        self.n_passes = n_passes
+
+
 class BackgroundError(RuntimeError):
     """The process that was to download ended at once; the message and the exit code are its own."""
 
@@ -55,11 +63,13 @@ def exit_code_of(error: Exception) -> int | None:
     from evaluation import MarginalCostError, ZeroProbabilityError  # noqa: PLC0415
     from evaluation.lda.exact import ExactCostError  # noqa: PLC0415
     from models import ModelFormatError, TableMemoryError, UnreachableCellError  # noqa: PLC0415
+    from pipeline.cluster.errors import ClusterError, ClusterLostError  # noqa: PLC0415
 
     codes: dict[tuple[type[Exception], ...], int] = {
         (ContactError, SourceError, ExactCostError): USAGE,
         (MarginalCostError, TableMemoryError): USAGE,
-        (TryLaterError,): TRY_AGAIN,
+        (TryLaterError, ClusterLostError): TRY_AGAIN,
+        (ClusterError,): FAILED,
         (DownloadError, MissingExtraError): FAILED,
         (MissingModelError, UnsuitableModelError, WorkerDiedError): FAILED,
         (CorpusFormatError, ModelFormatError, EmptyVocabularyError): BAD_DATA,

@@ -164,7 +164,7 @@ def nodes(n_documents: int, at_least: int) -> list[tuple[int, int]]:
     """
     n_leaves = -(-n_documents // LEAF)
     size = 1
-    while -(-n_leaves // (2 * size)) >= at_least:
+    while size < n_leaves and -(-n_leaves // (2 * size)) >= at_least:
         size *= 2
     step = size * LEAF
     return [(first, min(first + step, n_documents)) for first in range(0, n_documents, step)]

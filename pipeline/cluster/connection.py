@@ -98,7 +98,7 @@ def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
             n_workers=n_processes,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             local_directory=folder,
             silence_logs=logging.CRITICAL,
         )

@@ -16,17 +16,18 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy import sparse
+
 from models.kernel import seconds_compiling
-from models.lda.e_step import LEAF, BatchStatistics, combined, expected_counts, nodes
+from models.lda.e_step import LEAF, BatchStatistics, EStep, combined, expected_counts, nodes
 from pipeline.cluster.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from distributed import Future
-    from scipy import sparse
 
-    from models.lda.e_step import EStep
     from pipeline.cluster.workers import Cluster
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class ClusterEStep:
         self, cluster: Cluster, n_threads: int, staleness: int, place: str = "faster"
     ) -> None:
         self._cluster, self._n_threads, self._staleness = cluster, n_threads, staleness
-        self._places = _Places(place)
+        self._places = _Places(place, _Warming(cluster) if place == "faster" else None)
 
     def __call__(self, counts: sparse.csr_array, step: EStep) -> Callable[[], BatchStatistics]:
         """Begin the E-step of a batch (S, V)."""
@@ -105,35 +106,54 @@ def expected_of_part(counts: sparse.csr_array, first_leaf: int, step: EStep) -> 
     return expected_counts(counts, step, first_leaf=first_leaf)
 
 
+def load_kernels() -> None:
+    """Make a small E-step, so that the next one need not wait for software and kernels."""
+    counts = sparse.csr_array(np.ones((2, 3), dtype=np.int32))
+    step = EStep(np.arange(3, dtype=np.int32), np.ones((3, 2)), np.ones(2), 2, 0.1, (0,), False)
+    combined(expected_counts(counts, step), expected_counts(counts, step))
+
+
+class _Warming:
+    """Lets each worker load what E-steps take, while batches go on here."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._futures = [cluster.submit_to(worker, load_kernels) for worker in cluster.addresses]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no worker is at it any more."""
+        return all(future.status != "pending" for future in self._futures)
+
+
 class _Places:
     """Where the next E-step is to be made."""
 
-    def __init__(self, place: str) -> None:
-        self._fixed = "" if place == "faster" else place
+    def __init__(self, place: str, warming: _Warming | None) -> None:
+        self._fixed, self._warming = "" if place == "faster" else place, warming
         self._seconds: dict[str, float] = {}
-        # Each twice, as the first time is for loading kernels and software.
-        self._to_try = ["workers", "workers", "here", "here"]
         self._n, self._said = 0, ""
 
     def next(self) -> str:
+        """The place: `here` or `workers`."""
         if self._fixed:
             return self._fixed
-        if self._to_try:
-            return self._to_try.pop()
-        best = min(self._seconds, key=lambda place: self._seconds[place])
+        if self._warming is not None:
+            if self._seconds.get("here", 0.0) == 0.0 or not self._warming.is_done:
+                return "here"
+            self._warming = None
+        if "workers" not in self._seconds:
+            return "workers"
+        best, other = sorted(self._seconds, key=lambda place: self._seconds[place])
+        self._n += 1
         if best != self._said:
             self._said = best
             logger.info(
-                "E-steps are made %s: a batch takes %.0f ms, and %s %.0f ms",
-                "by the workers" if best == "workers" else "here",
-                1000 * self._seconds[best],
-                "here" if best == "workers" else "by the workers",
-                1000 * max(self._seconds.values()),
+                "E-steps are made %s: %.0f ms a batch, %s %.0f ms",
+                *("by the workers" if best == "workers" else "here", 1000 * self._seconds[best]),
+                *("here" if other == "here" else "by the workers", 1000 * self._seconds[other]),
             )
-        self._n += 1
-        if self._n % TRY_EVERY == 0:
-            return "here" if best == "workers" else "workers"
-        return best
+        return other if self._n % TRY_EVERY == 0 else best
 
     def took(self, place: str, seconds: float) -> None:
+        """Note how long a batch took."""
         self._seconds[place] = seconds

@@ -59,6 +59,11 @@ class Cluster:
         """Workers, a moment ago."""
         return len(self._threads)
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Of the workers, a moment ago."""
+        return tuple(self._threads)
+
     def share(self, value: T, *, broadcast: bool = True) -> Shared[T]:
         """A value that many tasks need, to be sent to workers when the first of these is begun.
 
@@ -72,8 +77,12 @@ class Cluster:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Let a worker call a module's function; arguments may be futures."""
+        return self.client.submit(called, function, self._environment, *arguments, pure=False)
+
+    def submit_to(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """As `submit`, for the worker at this address alone."""
         return self.client.submit(
-            called, function, self._environment, *arguments, pure=False, priority=0
+            called, function, self._environment, *arguments, pure=False, workers=[worker]
         )
 
     def map(

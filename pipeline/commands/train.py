@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
-from dataclasses import fields, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore, Corpus, Pruning, find_model, split, writer_lock
+from corpora import ArticleStore, Corpus, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from models import SavedModel, load_model, save_model, seed_from
 from models.kernel import seconds_compiling, working_clock
 from models.parallel import effective_n_jobs
 from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
+from pipeline.cluster.connection import cluster_of
+from pipeline.cluster.e_step import ClusterEStep
+from pipeline.cluster.errors import ClusterLostError
 from pipeline.commands.download import download
 from pipeline.commands.follow import follow
 from pipeline.documents import (
     decide_documents,
-    learn_bigrams,
     make_corpus,
     record_passed_over,
     refuse_empty,
     text_settings,
     tokens_of,
 )
-from pipeline.errors import Interrupted, UsageError
+from pipeline.errors import Interrupted, SliceEnded, UsageError
 from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.learning import (
     LOOK_EVERY_SECONDS,
@@ -39,9 +41,10 @@ from pipeline.learning import (
 from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
 from pipeline.setting_sources import as_table
-from pipeline.settings import SAMPLED, DownloadSettings, TrainSettings
+from pipeline.settings import DownloadSettings, TrainSettings
 from pipeline.topic_shares import prevalence_of, shares_in_documents
 from pipeline.topic_table import format_topics, topic_rows
+from pipeline.train_checks import check_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,17 +54,32 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from corpora import Split
+    from pipeline.cluster.workers import Cluster
     from pipeline.learning import Trainer
 
 logger = logging.getLogger(__name__)
 
 TOP_WORDS = 10
+NOT_OF_MODEL = ("threads", "cluster")
+"""Settings that a model's file does not have: they say where it was made."""
+
+
+@dataclass(frozen=True)
+class _By:
+    """What trains, and how long."""
+
+    cluster: Cluster | None
+    clock: Callable[[], float]
+    stop_after: float | None
 
 
 def train(
     settings: TrainSettings,
     given: dict[str, Any],
     clock: Callable[[], float] = working_clock,
+    *,
+    cluster: Cluster | None = None,
+    stop_after: float | None = None,
 ) -> dict[str, Any]:
     """Learn topics; a run that was interrupted goes on, one that is done is only reported.
 
@@ -74,10 +92,14 @@ def train(
     clock : callable
         Seconds from any moment on, by which training is timed, and stopped if that is asked for. By
         default it stands still while kernels are compiled, which `seconds` of the provenance has.
+    cluster
+        Where to work; by default one is opened if the settings name it.
+    stop_after
+        Seconds of training after which a checkpoint is kept and `SliceEnded` raised.
     """
     compiled_before = seconds_compiling()
     run, settings = open_run(settings, given)
-    _check(settings)
+    check_settings(settings)
     if settings.articles and not settings.follow and not run.exists:
         refuse_empty(settings.articles, len(ArticleStore(settings.articles)))
     run.path.mkdir(parents=True, exist_ok=True)
@@ -89,35 +111,8 @@ def train(
             if run.articles_changed():
                 logger.warning("its articles have changed since: choose another --run to use them")
             return _report(run)
-        n_threads = effective_n_jobs(settings.threads)
-        if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
-            corpus = Corpus.load(run.corpus_path)
-        elif settings.follow:
-            settings, corpus = follow(run, settings, n_threads, clock)
-        else:
-            settings = _begin(run, settings)
-            corpus = _count(run, settings, n_threads)
-        parts = split(corpus, settings.validation, settings.test)
-        _check_documents(settings, parts)
-        logger.info(
-            "%s documents to train on, %s to validate, %s to test; %s words, %s tokens",
-            *(f"{n:,}" for n in (parts.train.n_docs, parts.validation.n_docs, parts.test.n_docs)),
-            f"{corpus.n_words:,}",
-            f"{corpus.n_tokens:,}",
-        )
-        run.update_provenance(
-            {
-                "corpus": {
-                    "documents": corpus.n_docs,
-                    "words": corpus.n_words,
-                    "tokens": corpus.n_tokens,
-                    "hash": corpus.content_hash,
-                }
-            }
-        )
-        estimator, checkpoint = _learn(run, settings, corpus, parts, n_threads, clock)
-        compiling = seconds_compiling() - compiled_before
-        _finish(run, settings, estimator, checkpoint, corpus, parts, compiling)
+        with nullcontext(cluster) if cluster else cluster_of(settings.cluster) as workers:
+            _train(run, settings, _By(workers, clock, stop_after), compiled_before)
     return _report(run)
 
 
@@ -136,82 +131,37 @@ def print_training(result: dict[str, Any]) -> None:
     print(f"{path}: held-out perplexity by `python -m pipeline evaluate {name}`")
 
 
-def _check(settings: TrainSettings) -> None:
-    """Find what cannot work before anything slow begins."""
-    if settings.max_passes < 1:
-        raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
-    _check_model(settings)
-    try:
-        estimator_of(settings, 1).check_settings()
-        Pruning(settings.no_below, settings.no_above, settings.keep_n)
-        learn_bigrams((), bool, settings)
-        seed_from(settings.seed)
-    except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from error
-    if not (settings.validation >= 0 and settings.test >= 0):
-        raise UsageError("--validation and --test are shares and must not be negative")
-    if settings.validation + settings.test >= 1:
-        raise UsageError("--validation and --test leave nothing to train on: lower one of them")
-    if settings.follow and not settings.articles:
-        raise UsageError("--follow needs the store that is being filled: --articles DIR")
-    if settings.follow_after < 1:
-        raise UsageError(f"--follow-after must be at least 1, found {settings.follow_after}")
-    if settings.stopping_patience < 1:
-        raise UsageError(
-            f"--stopping-patience must be at least 1, found {settings.stopping_patience}"
-        )
-    if not 0 <= settings.stopping_tolerance < 1:
-        raise UsageError(
-            f"--stopping-tolerance must be from 0 to below 1, found {settings.stopping_tolerance}"
-        )
-    decided = settings.documents != "auto"
-    text_settings(settings if decided else replace(settings, documents="article"))
-    if settings.spacy_model or not settings.articles:  # else it is told by the articles' language
-        find_model(settings.spacy_model)
-
-
-def _check_model(settings: TrainSettings) -> None:
-    """Find settings of the other model."""
-    for each in fields(settings):
-        models, value = each.metadata["of"], getattr(settings, each.name)
-        if models and settings.model not in models and value != each.default:
-            raise UsageError(
-                f"--{each.name.replace('_', '-')} is for --model {' or '.join(models)}, not "
-                f"{settings.model}: leave it out"
-            )
-    if settings.model == "gamma-poisson":
-        _check_trainer(settings)
-    for name in ("penalty", "length_scale"):
-        if not 0 < getattr(settings, name) < math.inf:
-            raise UsageError(
-                f"--{name.replace('_', '-')} must be positive and finite, found "
-                f"{getattr(settings, name)}"
-            )
-    if settings.model not in SAMPLED:
-        return
-    for name in ("alpha", "eta"):
-        if settings.model == "gibbs" and getattr(settings, name) == "learned":
-            raise UsageError(
-                f"--{name} learned is for --model online: with gibbs, --{name} is a number to "
-                "start from, and --learn-priors says what is learned"
-            )
-    if settings.burn_in >= settings.max_passes >= 1:
-        raise UsageError(
-            f"--burn-in must be less than the {settings.max_passes} of --max-passes, which leaves "
-            f"topics to average, found {settings.burn_in}"
-        )
-
-
-def _check_trainer(settings: TrainSettings) -> None:
-    """Find settings of another trainer of Gamma-Poisson models."""
-    of_sampling = ("sampler", "start", "burn_in", "eta")
-    foreign = {"gap": of_sampling, "kl-nmf": (*of_sampling, "shape")}.get(settings.trainer, ())
-    for name in foreign:
-        if getattr(settings, name) != getattr(TrainSettings, name):
-            raise UsageError(
-                f"--{name.replace('_', '-')} has no meaning for --trainer {settings.trainer}: "
-                "leave it out"
-            )
+def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before: float) -> None:
+    """All of it, as far as it is not done yet."""
+    n_threads = effective_n_jobs(settings.threads)
+    if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
+        corpus = Corpus.load(run.corpus_path)
+    elif settings.follow:
+        settings, corpus = follow(run, settings, n_threads, by.clock)
+    else:
+        settings = _begin(run, settings)
+        corpus = _count(run, settings, n_threads)
+    parts = split(corpus, settings.validation, settings.test)
+    _check_documents(settings, parts)
+    logger.info(
+        "%s documents to train on, %s to validate, %s to test; %s words, %s tokens",
+        *(f"{n:,}" for n in (parts.train.n_docs, parts.validation.n_docs, parts.test.n_docs)),
+        f"{corpus.n_words:,}",
+        f"{corpus.n_tokens:,}",
+    )
+    run.update_provenance(
+        {
+            "corpus": {
+                "documents": corpus.n_docs,
+                "words": corpus.n_words,
+                "tokens": corpus.n_tokens,
+                "hash": corpus.content_hash,
+            }
+        }
+    )
+    estimator, checkpoint = _learn(run, settings, corpus, parts, n_threads, by)
+    compiling = seconds_compiling() - compiled_before
+    _finish(run, settings, estimator, checkpoint, corpus, parts, compiling)
 
 
 def _check_documents(settings: TrainSettings, parts: Split) -> None:
@@ -258,7 +208,7 @@ def _learn(
     corpus: Corpus,
     parts: Split,
     n_threads: int,
-    clock: Callable[[], float],
+    by: _By,
 ) -> tuple[Trainer, Checkpoint]:
     """Train until validation stops improving, keeping checkpoints and metrics."""
     estimator = estimator_of(settings, n_threads)
@@ -271,34 +221,31 @@ def _learn(
     n_docs, validation = parts.train.n_docs, to_look_at(parts.validation.counts)
     every = look_every(settings.model, n_docs)
     looks = Looks(run, checkpoint, settings, every, LOOK_EVERY_SECONDS, n_threads, of_stream=False)
-    deferred, saved = Deferred(), time.monotonic()
+    keeping = _Keeping(checkpoint, run.checkpoint_path, by.stop_after)
     reached = state.n_documents if state else 0
     with (
-        signals_handled_by(deferred),
+        signals_handled_by(keeping.deferred),
         Progress("training", most_passes(settings) * n_docs, "documents", reached) as progress,
     ):
         if checkpoint.stopped and state is not None:
             estimator.resume(parts.train.counts, state)
             return estimator, checkpoint
-        started, n_passes = clock(), float(settings.max_passes)
-        for n_documents, n_passes in _steps(estimator, settings, parts.train.counts, state):
-            checkpoint.seconds += clock() - started
+        started, n_passes = by.clock(), float(settings.max_passes)
+        steps = _steps(
+            estimator, settings, parts.train.counts, state, _expect(settings, by.cluster, n_threads)
+        )
+        for n_documents, n_passes in keeping.if_lost(steps, settings):
+            checkpoint.seconds += by.clock() - started
             checkpoint.stopped = looks.look_if_due(
                 estimator, validation, n_documents, passes=n_passes
             )
             progress.update(n_documents - reached, _note(checkpoint, n_passes))
             reached = n_documents
             checkpoint.state = estimator.state_
-            if deferred.signal_number is not None:
-                checkpoint.save(run.checkpoint_path)
-                logger.info("checkpoint at %s documents", f"{n_documents:,}")
-                raise Interrupted(deferred.signal_number)
+            keeping.after_step(n_documents, n_passes)
             if checkpoint.stopped:
                 break
-            if time.monotonic() - saved > CHECKPOINT_SECONDS:
-                checkpoint.save(run.checkpoint_path)
-                saved = time.monotonic()
-            started = clock()
+            started = by.clock()
         if not checkpoint.stopped:
             looks.look_if_due(estimator, validation, reached, is_end=True, passes=n_passes)
             if (
@@ -309,9 +256,58 @@ def _learn(
                 logger.info("validation was still improving: more --max-passes may be worth while")
         checkpoint.stopped = True
         checkpoint.save(run.checkpoint_path)
-    if deferred.signal_number is not None:
-        raise Interrupted(deferred.signal_number)
+    if keeping.deferred.signal_number is not None:
+        raise Interrupted(keeping.deferred.signal_number)
     return estimator, checkpoint
+
+
+class _Keeping:
+    """Keeps checkpoints, now and then and when training is to end before its end."""
+
+    def __init__(self, checkpoint: Checkpoint, path: Path, stop_after: float | None) -> None:
+        self.deferred = Deferred()
+        self._checkpoint, self._path, self._stop_after = checkpoint, path, stop_after
+        self._begun = self._saved = time.monotonic()
+
+    def after_step(self, n_documents: int, n_passes: float) -> None:
+        """Save if it is time to; raises if training is to end here."""
+        now = time.monotonic()
+        if self.deferred.signal_number is not None:
+            self._checkpoint.save(self._path)
+            logger.info("checkpoint at %s documents", f"{n_documents:,}")
+            raise Interrupted(self.deferred.signal_number)
+        if self._checkpoint.stopped:
+            return
+        if self._stop_after is not None and now - self._begun >= self._stop_after:
+            self._checkpoint.save(self._path)
+            raise SliceEnded(n_passes)
+        if now - self._saved > CHECKPOINT_SECONDS:
+            self._checkpoint.save(self._path)
+            self._saved = now
+
+    def if_lost(
+        self, steps: Iterator[tuple[int, float]], settings: TrainSettings
+    ) -> Iterator[tuple[int, float]]:
+        """The steps; if the cluster is lost in one of them, what came before it is saved."""
+        try:
+            yield from steps
+        except ClusterLostError:
+            # With a staleness, other batches have changed the topics since the last step.
+            if self._checkpoint.state is not None and not settings.staleness:
+                self._checkpoint.save(self._path)
+            raise
+
+
+def _expect(settings: TrainSettings, cluster: Cluster | None, n_threads: int) -> dict[str, Any]:
+    """What `iterate` takes so that workers of the cluster help, if it can be helped."""
+    if cluster is None:
+        return {}
+    if settings.model != "online":
+        logger.info(
+            "--model %s is trained on this machine; the cluster has no part in it", settings.model
+        )
+        return {}
+    return {"expect": ClusterEStep(cluster, n_threads, settings.staleness)}
 
 
 def _note(checkpoint: Checkpoint, n_passes: float) -> str:
@@ -327,6 +323,7 @@ def _steps(
     settings: TrainSettings,
     counts: sparse.csr_array,
     state: Any,
+    expect: dict[str, Any],
 ) -> Iterator[tuple[int, float]]:
     """Documents seen and passes made, after each step of the training that is left to do.
 
@@ -341,7 +338,7 @@ def _steps(
         if settings.max_passes == n_streamed:
             return
         estimator.set_params(n_passes=settings.max_passes - n_streamed)
-    for step in estimator.iterate(counts, state=state):
+    for step in estimator.iterate(counts, state=state, **expect):
         yield step.n_documents, n_streamed + step.n_passes
 
 
@@ -365,7 +362,9 @@ def _finish(
         topics=topics,
         vocabulary=corpus.vocabulary,
         header={
-            "settings": {n: v for n, v in as_table(settings).items() if n != "threads"},
+            "settings": {
+                n: v for n, v in as_table(settings).items() if n not in ("threads", "cluster")
+            },
             "seed": settings.seed,
             "versions": versions(),
             "training_corpus_hash": parts.train.content_hash,

@@ -9,6 +9,6 @@ from models.lda.variational import starting_dirichlet
 def even_start(monkeypatch):
     """Documents start without noise, as the oracles' do."""
     monkeypatch.setattr(
-        "models.lda.online_lda.noisy_start",
+        "models.lda.e_step.noisy_start",
         lambda counts, alpha, _: starting_dirichlet(counts, alpha),
     )

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from models import OnlineLDA
-from models.lda.online_lda import _number_words
+from models.lda import e_step
+from models.lda.e_step import _numbered
 from models.lda.variational import noisy_start, starting_dirichlet
 from tests.models.lda.counts import elog_of, fitted_lambda, random_counts, state_of
 from tests.oracles import online_vb
@@ -93,9 +94,10 @@ def test_prior_above_the_starting_point(eta):
 @pytest.mark.parametrize("density", [0.0, 0.05, 1.0])
 def test_words_of_a_batch_are_numbered_as_by_unique(density):
     counts = sparse.csr_array(np.random.default_rng(0).random((9, 50)) < density)
-    words, word_of = _number_words(counts)
     expected, expected_of = np.unique(counts.indices, return_inverse=True)
-    assert words.tolist() == expected.tolist()
+    known = np.arange(0, 50, dtype=np.int32)
+    words, place, word_of = _numbered(counts, known)
+    assert words.tolist() == place.tolist() == expected.tolist()
     assert word_of.tolist() == expected_of.tolist()
 
 
@@ -278,8 +280,8 @@ def test_every_pass_has_an_order_of_its_own():
     counts = random_counts(n_docs=40)
     seen = []
     model = OnlineLDA(2, batch_size=20, n_passes=3, random_state=0)
-    update = model._update
-    model._update = lambda batch, total: (seen.append(batch.toarray()), update(batch, total))[1]
+    begin = model._begin
+    model._begin = lambda batch, *rest: (seen.append(batch.toarray()), begin(batch, *rest))[1]
     model.fit(counts)
     rows = sorted(map(tuple, counts.toarray()))
     for n in range(3):
@@ -350,7 +352,7 @@ def test_not_fitted(call):
         _ = OnlineLDA().topic_word_dirichlet_
 
 
-def test_noise_of_the_start_is_new_in_each_batch_and_even_on_average():
+def test_noise_of_the_start_is_new_in_each_batch_and_even_on_average(monkeypatch):
     counts = sparse.csr_array(np.array([[3, 0, 5], [0, 0, 0]]))
     alpha = np.array([0.1, 0.4])
     starts = [noisy_start(counts, alpha, np.random.default_rng(n)) for n in range(4000)]
@@ -361,8 +363,9 @@ def test_noise_of_the_start_is_new_in_each_batch_and_even_on_average():
 
     seen = []
     model = OnlineLDA(2, alpha=alpha, n_passes=3, random_state=0)
-    kept = model._e_step
-    model._e_step = lambda batch, start: seen.append(start.copy()) or kept(batch, start)
+    monkeypatch.setattr(
+        e_step, "noisy_start", lambda *given: seen.append(noisy_start(*given)) or seen[-1]
+    )
     model.fit(counts)
     assert len(seen) == 3
     assert not np.isclose(seen[0], seen[1]).any()

@@ -60,14 +60,20 @@ def test_passes_after_a_stream_are_resumed_to_the_same_bits():
 def test_each_pass_after_a_stream_visits_every_document_once():
     counts = random_counts(n_docs=33)
     model = OnlineLDA(3, batch_size=7, n_passes=2, random_state=0).partial_fit(counts[:20])
-    visited, update = [], OnlineLDA._update
+    visited, begin, end = [], OnlineLDA._begin, OnlineLDA._end
 
-    def noted(self, batch, total_documents):
+    def noted(self, batch, *rest):
         visited.append(batch.toarray())
-        assert total_documents == 33
-        return update(self, batch, total_documents)
+        return begin(self, batch, *rest)
 
-    with mock.patch.object(OnlineLDA, "_update", noted):
+    def checked(self, begun, total_documents):
+        assert total_documents == 33
+        return end(self, begun, total_documents)
+
+    with (
+        mock.patch.object(OnlineLDA, "_begin", noted),
+        mock.patch.object(OnlineLDA, "_end", checked),
+    ):
         list(model.iterate(counts, state=model.state_))
     rows = np.concatenate(visited)
     assert len(rows) == 66

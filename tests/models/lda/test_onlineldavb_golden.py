@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.special import psi
 
 from models import OnlineLDA, OnlineLDAState
+from models.lda import e_step
 from models.lda.bound import document_bound, topic_bound
 
 K, V, D = 2, 6, 100
@@ -191,8 +192,15 @@ BUDGET_4_LAMBDA = [
 
 def one_step(cap, monkeypatch, frozen=()):
     """λ and γ after the step, from both starting points of the original."""
-    gamma = GAMMA0.copy()  # mutated by the E-step
-    monkeypatch.setattr("models.lda.online_lda.noisy_start", lambda *_: gamma)
+    gamma, infer = np.empty_like(GAMMA0), e_step.infer_documents
+
+    def noting_gamma(*arguments):
+        iterations = infer(*arguments)
+        gamma[:] = arguments[7]
+        return iterations
+
+    monkeypatch.setattr(e_step, "noisy_start", lambda *_: GAMMA0)
+    monkeypatch.setattr(e_step, "infer_documents", noting_gamma)
     excess = np.ascontiguousarray(LAMBDA0.T) - ETA
     state = OnlineLDAState(
         excess=excess,

@@ -1,0 +1,104 @@
+"""Settings of `train` that cannot work, found before anything slow begins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+
+from corpora import Pruning, find_model
+from models import seed_from
+from pipeline.documents import learn_bigrams, text_settings
+from pipeline.errors import UsageError
+from pipeline.learning import estimator_of
+from pipeline.settings import SAMPLED, TrainSettings
+
+
+def check_settings(settings: TrainSettings) -> None:
+    """Refuse what makes no sense.
+
+    Raises
+    ------
+    UsageError
+        Naming the setting, and what to do.
+    """
+    if settings.max_passes < 1:
+        raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
+    _check_model(settings)
+    try:
+        estimator_of(settings, 1).check_settings()
+        Pruning(settings.no_below, settings.no_above, settings.keep_n)
+        learn_bigrams((), bool, settings)
+        seed_from(settings.seed)
+    except (ValueError, TypeError) as error:
+        raise UsageError(str(error)) from error
+    if not (settings.validation >= 0 and settings.test >= 0):
+        raise UsageError("--validation and --test are shares and must not be negative")
+    if settings.validation + settings.test >= 1:
+        raise UsageError("--validation and --test leave nothing to train on: lower one of them")
+    _check_following(settings)
+    if settings.stopping_patience < 1:
+        raise UsageError(
+            f"--stopping-patience must be at least 1, found {settings.stopping_patience}"
+        )
+    if not 0 <= settings.stopping_tolerance < 1:
+        raise UsageError(
+            f"--stopping-tolerance must be from 0 to below 1, found {settings.stopping_tolerance}"
+        )
+    decided = settings.documents != "auto"
+    text_settings(settings if decided else replace(settings, documents="article"))
+    if settings.spacy_model or not settings.articles:  # else it is told by the articles' language
+        find_model(settings.spacy_model)
+
+
+def _check_model(settings: TrainSettings) -> None:
+    """Find settings of the other model."""
+    for each in fields(settings):
+        models, value = each.metadata["of"], getattr(settings, each.name)
+        if models and settings.model not in models and value != each.default:
+            raise UsageError(
+                f"--{each.name.replace('_', '-')} is for --model {' or '.join(models)}, not "
+                f"{settings.model}: leave it out"
+            )
+    if settings.model == "gamma-poisson":
+        _check_trainer(settings)
+    for name in ("penalty", "length_scale"):
+        if not 0 < getattr(settings, name) < math.inf:
+            raise UsageError(
+                f"--{name.replace('_', '-')} must be positive and finite, found "
+                f"{getattr(settings, name)}"
+            )
+    if settings.model not in SAMPLED:
+        return
+    for name in ("alpha", "eta"):
+        if settings.model == "gibbs" and getattr(settings, name) == "learned":
+            raise UsageError(
+                f"--{name} learned is for --model online: with gibbs, --{name} is a number to "
+                "start from, and --learn-priors says what is learned"
+            )
+    if settings.burn_in >= settings.max_passes >= 1:
+        raise UsageError(
+            f"--burn-in must be less than the {settings.max_passes} of --max-passes, which leaves "
+            f"topics to average, found {settings.burn_in}"
+        )
+
+
+def _check_trainer(settings: TrainSettings) -> None:
+    """Find settings of another trainer of Gamma-Poisson models."""
+    of_sampling = ("sampler", "start", "burn_in", "eta")
+    foreign = {"gap": of_sampling, "kl-nmf": (*of_sampling, "shape")}.get(settings.trainer, ())
+    for name in foreign:
+        if getattr(settings, name) != getattr(TrainSettings, name):
+            raise UsageError(
+                f"--{name.replace('_', '-')} has no meaning for --trainer {settings.trainer}: "
+                "leave it out"
+            )
+
+
+def _check_following(settings: TrainSettings) -> None:
+    """Find settings that do not go with learning from a store that fills."""
+    if settings.follow and not settings.articles:
+        raise UsageError("--follow needs the store that is being filled: --articles DIR")
+    if settings.follow and settings.cluster:
+        raise UsageError("--follow learns on this machine: leave --cluster out")
+    if settings.follow_after < 1:
+        raise UsageError(f"--follow-after must be at least 1, found {settings.follow_after}")
