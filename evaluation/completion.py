@@ -15,10 +15,12 @@ half the length are other distributions, of which the model says nothing: they a
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
 
+from evaluation.document_blocks import n_tokens_before
 from evaluation.estimate import LikelihoodEstimate
 from models import GammaPoissonTopics, LDATopics
 from models.lda.word_probability import log_word_probability
@@ -35,6 +37,9 @@ NO_HALVES = (
 )
 """Why models of Poisson MRFs complete nothing."""
 
+_halves: WeakKeyDictionary[Topics, tuple[Topics, NDArray[np.float64]]] = WeakKeyDictionary()
+"""What `of_half` made of Gamma-Poisson models, for the next block of documents."""
+
 
 def completion(
     topics: Topics,
@@ -47,7 +52,8 @@ def completion(
     """Log-probability of the second half of each document given the first, mean of random splits.
 
     Of a document's n tokens ⌊n/2⌋ are seen and the others scored. `n_samples` is the number of
-    random splits, 4 by default; the standard error is over them (NaN for one split).
+    random splits, 4 by default; the standard error is over them (NaN for one split). Of a
+    `DocumentBlock` the splits are those of its documents among all.
 
     Raises
     ------
@@ -55,21 +61,23 @@ def completion(
         If the model is one of Poisson MRFs.
     """
     n_splits = n_samples or DEFAULT_SPLITS
-    n_docs = counts.shape[0]
+    n_docs, n_before = counts.shape[0], n_tokens_before(counts)
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     half, word_topic = of_half(topics)
     log_likelihood = np.empty((n_splits, n_docs))
     for split in range(n_splits):
-        seen, scored = split_tokens(counts, np.random.default_rng([seed, split]))
+        seen, scored = split_tokens(counts, split_rng(seed, split, n_before))
         proportions = half.proportions(seen, n_jobs=n_jobs)
         log_likelihood[split] = log_word_probability(scored, proportions, word_topic, n_jobs)
-    spread = np.full(n_docs, np.nan)
-    if n_splits > 1:
-        with np.errstate(invalid="ignore"):  # of an impossible document: NaN
-            spread = log_likelihood.std(axis=0, ddof=1) / np.sqrt(n_splits)
+    with np.errstate(invalid="ignore"):  # of an impossible document: NaN
+        mean = _sum_of_rows(log_likelihood) / n_splits
+        spread = np.full(n_docs, np.nan)
+        if n_splits > 1:
+            variance = _sum_of_rows((log_likelihood - mean) ** 2) / (n_splits - 1)
+            spread = np.sqrt(variance) / np.sqrt(n_splits)
     spread[n_tokens == 0] = 0.0
     return LikelihoodEstimate(
-        log_likelihood=log_likelihood.mean(axis=0),
+        log_likelihood=mean,
         standard_error=spread,
         n_tokens=n_tokens - n_tokens // 2,
         method="completion",
@@ -78,14 +86,34 @@ def completion(
     )
 
 
+def _sum_of_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Equivalent to rows.sum(axis=0), in the order of rows: also of one column, which NumPy would
+    add up in another.
+    """
+    total = np.zeros(rows.shape[1])
+    for row in rows:
+        total += row
+    return total
+
+
+def split_rng(seed: int, split: int, n_tokens_before: int = 0) -> np.random.Generator:
+    """The numbers that `split_tokens` takes, one a token, after those of the tokens before."""
+    bits = np.random.PCG64([seed, split])
+    return np.random.Generator(bits.advance(n_tokens_before) if n_tokens_before else bits)
+
+
 def of_half(topics: Topics) -> tuple[Topics, NDArray[np.float64]]:
     """The model of half of a document's tokens, and how probable words are in each topic (V, K)."""
     if isinstance(topics, LDATopics):
         return topics, topics.word_topic
     if not isinstance(topics, GammaPoissonTopics):
         raise TypeError(f"no completion by a {type(topics).__name__}: {NO_HALVES}")
-    expected = topics.topic_word.sum(axis=1)  # a topic without words has no tokens either
-    return topics.thinned(0.5), topics.word_topic / np.where(expected > 0, expected, 1.0)
+    known = _halves.get(topics)
+    if known is None:
+        expected = topics.topic_word.sum(axis=1)  # a topic without words has no tokens either
+        per_token = topics.word_topic / np.where(expected > 0, expected, 1.0)
+        known = _halves[topics] = (topics.thinned(0.5), per_token)
+    return known
 
 
 def split_tokens(

@@ -9,90 +9,26 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evaluation.checked_counts import check_possible, checked_counts
-from evaluation.completion import NO_HALVES, completion
-from evaluation.convention import CONVENTIONS, in_convention
+from evaluation.completion import NO_HALVES
+from evaluation.convention import CONVENTIONS
 from evaluation.estimate import UNSURE_BELOW
-from evaluation.gamma_poisson.by_lda import BY_LDA, by_lda
-from evaluation.gamma_poisson.direct_sampling import direct_sampling
-from evaluation.gamma_poisson.harmonic_mean import harmonic_mean as gamma_poisson_harmonic_mean
-from evaluation.gamma_poisson.left_to_right import left_to_right, left_to_right_exact
-from evaluation.lda.annealed_likelihood import annealed
-from evaluation.lda.exact import exact
-from evaluation.lda.harmonic_mean import harmonic_mean
-from evaluation.lda.left_to_right import left_to_right_particle
-from evaluation.lda.left_to_right_sequential import left_to_right_sequential
-from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
-from evaluation.lda.variational_bound import variational_bound
-from evaluation.poisson_mrf.annealed import annealed as poisson_mrf_annealed
-from evaluation.poisson_mrf.best_split import best_split
-from evaluation.poisson_mrf.exact_likelihood import exact as poisson_mrf_exact
-from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
-from evaluation.target_error import reach_standard_error
-from models import (
-    FixedLengthPoissonMRF,
-    GammaPoissonTopics,
-    LDATopics,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
-    seed_from,
+from evaluation.methods import (
+    DEFAULT_METHODS,
+    METHODS,
+    NOT_SAMPLED,
+    UNBIASED,
+    kind_of,
+    score_block,
 )
+from evaluation.target_error import MISSED, has_missed
+from models import PoissonMRFMixture, PoissonMRFTopicModel, seed_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from evaluation.estimate import Convention, LikelihoodEstimate
 
+__all__ = ["DEFAULT_METHODS", "METHODS", "NOT_SAMPLED", "UNBIASED", "log_likelihood", "warn_of"]
+
 logger = logging.getLogger(__name__)
-
-UNBIASED = {
-    "annealed-importance-sampling",
-    "direct-sampling",
-    "left-to-right-sequential",
-    "mean-field-is-1",
-    "mean-field-is-2",
-}
-"""Methods that more samples bring to the truth, with a standard error that says how far."""
-NOT_SAMPLED = {"best-split", "exact", "variational-bound"}
-
-METHODS: dict[type, dict[str, Callable[..., LikelihoodEstimate]]] = {
-    LDATopics: {
-        "annealed-importance-sampling": annealed,
-        "completion": completion,
-        "exact": exact,
-        "harmonic-mean": harmonic_mean,
-        "left-to-right-particle": left_to_right_particle,
-        "left-to-right-sequential": left_to_right_sequential,
-        "mean-field-is-1": mean_field_is_1,
-        "mean-field-is-2": mean_field_is_2,
-        "variational-bound": variational_bound,
-    },
-    GammaPoissonTopics: {
-        **BY_LDA,
-        "annealed-importance-sampling": by_lda(annealed),
-        "completion": completion,
-        "direct-sampling": direct_sampling,
-        "harmonic-mean": gamma_poisson_harmonic_mean,
-        "left-to-right": left_to_right,
-        "left-to-right-exact": left_to_right_exact,
-    },
-    PoissonMRFTopicModel: {
-        "annealed-importance-sampling": poisson_mrf_annealed,
-        "best-split": best_split,
-        "exact": poisson_mrf_exact,
-    },
-    PoissonMRFMixture: {
-        "best-split": best_split,
-        "exact": mixture_exact,
-    },
-}
-"""For each kind of model its estimators: function(model, counts, n_samples, seed, n_jobs)."""
-DEFAULT_METHODS: dict[type, str] = {
-    LDATopics: "completion",
-    GammaPoissonTopics: "completion",
-    PoissonMRFTopicModel: "annealed-importance-sampling",
-    PoissonMRFMixture: "exact",
-}
-"""What each kind is scored by if nothing else is asked for."""
 
 
 def log_likelihood(
@@ -168,7 +104,7 @@ def log_likelihood(
     if hasattr(model, "fit"):
         check_is_fitted(model)
     topics: Any = getattr(model, "topics_", model)
-    kind = _kind_of(topics, model)
+    kind = kind_of(topics, model)
     methods = METHODS[kind]
     if method is None:
         method = DEFAULT_METHODS[kind]
@@ -189,44 +125,32 @@ def log_likelihood(
     documents = checked_counts(counts, topics.n_words)
     topics = topics.smoothed(smoothing) if smoothing else topics
     check_possible(topics, documents)
-    settings: dict[str, Any] = {
-        "n_samples": n_samples,
-        "seed": seed_from(random_state),
-        "n_jobs": n_jobs,
-    }
-    if method == "exact" and max_memory is not None:
-        settings["max_memory"] = max_memory
-    if target_standard_error is None or method in NOT_SAMPLED:
-        estimate = methods[method](topics, documents, **settings)
-    else:
-        estimate = reach_standard_error(
-            methods[method], topics, documents, target_standard_error, **settings
-        )
-    if convention is not None:
-        estimate = in_convention(estimate, topics, documents, convention)
-    _warn_if_unsure(estimate)
+    estimate = score_block(
+        topics,
+        documents,
+        method,
+        n_samples=n_samples,
+        target_standard_error=target_standard_error,
+        convention=convention,
+        max_memory=max_memory,
+        seed=seed_from(random_state),
+        n_jobs=n_jobs,
+    )
+    warn_of(estimate, target_standard_error)
     return estimate
 
 
-def _kind_of(topics: Any, model: Any) -> type:
-    """Which of `METHODS` the topics of a model are.
-
-    Raises
-    ------
-    TypeError
-        If they are none.
-    """
-    kind = next((kind for kind in METHODS if isinstance(topics, kind)), None)
-    if kind is None:
-        advice = ""
-        if isinstance(topics, FixedLengthPoissonMRF):
-            advice = (
-                ", which has no partition functions of its own: make a mixture of one, "
-                "PoissonMRFMixture.of_fields([mrf], table, [1.0]), with the table of "
-                "models.poisson_mrf.partition_table"
+def warn_of(estimate: LikelihoodEstimate, target_standard_error: float | None = None) -> None:
+    """Log what is to be known of an estimate of all documents, once."""
+    if target_standard_error is not None:
+        n_missed = int(has_missed(estimate, target_standard_error).sum())
+        if n_missed:
+            logger.warning(
+                "%s documents have a standard error above %g nats, with at most %s samples",
+                *(f"{n_missed:,}", MISSED * target_standard_error),
+                f"{estimate.n_samples.max():,}",
             )
-        raise TypeError(f"no likelihood estimator for a {type(model).__name__}{advice}")
-    return kind
+    _warn_if_unsure(estimate)
 
 
 def _check_n_samples(n_samples: Any) -> None:

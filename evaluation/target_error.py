@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from evaluation.document_blocks import only_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-
-logger = logging.getLogger(__name__)
 
 FIRST_LOOK = 50
 """Samples of the first look, for a method whose number is not given."""
@@ -29,6 +28,8 @@ MARGIN = 1.2
 """Samples beyond what a look says it takes, as it is uncertain itself."""
 UNKNOWN = 4.0
 """Times the target, what a standard error that is not known is taken for."""
+MISSED = 1.5
+"""Times the target, from where on a document is said to have missed it."""
 MOST_SAMPLES = 2**17
 
 
@@ -49,6 +50,9 @@ def reach_standard_error(
     sampling by itself, and stands whatever its error then is: so what is found never decides
     whether it is kept, and estimates are as unbiased as those of a fixed number (Stein 1945).
     Numbers are those of the first look times powers of two, so that there are few different ones.
+
+    Documents that are sampled together keep their numbers, the others being emptied: what one gets
+    depends on itself alone, not on which others take as many samples.
     """
     first = max(LEAST_LOOK, n_samples or FIRST_LOOK)
     settings = {"n_samples": first, "seed": seed, "n_jobs": n_jobs}
@@ -64,14 +68,13 @@ def reach_standard_error(
         look += 1
         result = _sampled(method, topics, counts, result, looking, size, [seed, 1, look], n_jobs)
     size[scored] = _rounded(wanted[scored], first)
-    result = _sampled(method, topics, counts, result, scored, size, [seed, 2], n_jobs)
-    n_missed = int((~(result.standard_error[scored] <= 1.5 * target)).sum())
-    if n_missed:
-        logger.warning(
-            "%s documents have a standard error above %g nats, with at most %s samples",
-            *(f"{n_missed:,}", 1.5 * target, f"{size[scored].max():,}"),
-        )
-    return result
+    return _sampled(method, topics, counts, result, scored, size, [seed, 2], n_jobs)
+
+
+def has_missed(estimate: LikelihoodEstimate, target: float) -> NDArray[np.bool_]:
+    """(D,), documents with tokens whose standard error is clearly above `target`, or unknown."""
+    missed: NDArray[np.bool_] = ~(estimate.standard_error <= MISSED * target)
+    return missed & (estimate.n_tokens > 0)
 
 
 def _rounded(n: NDArray[np.float64], first: int) -> NDArray[np.int64]:
@@ -95,12 +98,9 @@ def _sampled(
     changed = {name: getattr(result, name).copy() for name in names}
     for n in np.unique(size[documents]):
         rows = documents[size[documents] == n]
-        if n > size.min():
-            logger.info("%s documents take %s samples", f"{len(rows):,}", f"{n:,}")
         state = np.random.SeedSequence([*seeds, int(n)]).generate_state(1, np.uint64)
-        part = method(
-            topics, counts[rows], n_samples=int(n), seed=int(state[0] >> 1), n_jobs=n_jobs
-        )
+        some = only_rows(counts, rows)
+        part = method(topics, some, n_samples=int(n), seed=int(state[0] >> 1), n_jobs=n_jobs)
         for name in names:
-            changed[name][rows] = getattr(part, name)
+            changed[name][rows] = getattr(part, name)[rows]
     return replace(result, **changed)

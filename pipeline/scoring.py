@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import logging
 import math
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from corpora import CorpusFormatError
-from evaluation import ZeroProbabilityError, log_likelihood
-from evaluation.log_likelihood import DEFAULT_METHODS, METHODS
+from evaluation import ZeroProbabilityError
+from evaluation.document_blocks import joined
+from evaluation.log_likelihood import DEFAULT_METHODS, METHODS, warn_of
+from evaluation.methods import check_cost
 from models import GammaPoissonTopics, LDATopics, SavedModel
-from pipeline.common_words import common_words, counts_of, topics_of
+from pipeline.block_scores import (
+    DOCUMENTS_A_THREAD,
+    PerplexitySoFar,
+    Scorer,
+    WordBlocks,
+    scored_here,
+)
+from pipeline.cluster.evaluation import scored_on
+from pipeline.common_words import common_words, topics_of
 from pipeline.errors import UsageError
+from pipeline.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
-    from scipy import sparse
+    from numpy.typing import NDArray
 
     from evaluation import LikelihoodEstimate
     from evaluation.estimate import Convention
     from models import Topics
+    from pipeline.cluster.workers import Cluster
     from pipeline.held_out import HeldOut
     from pipeline.runs import RunDirectory
     from pipeline.settings import EvaluateSettings
@@ -96,45 +108,102 @@ def score(
     words: tuple[str, ...],
     n_threads: int,
 ) -> LikelihoodEstimate:
+    """The estimate of one model: see `score_all`."""
+    return score_all(settings, [named], documents, words, n_threads)[named.name]
+
+
+def score_all(
+    settings: EvaluateSettings,
+    models: Sequence[Named],
+    documents: HeldOut,
+    words: tuple[str, ...],
+    n_threads: int,
+    cluster: Cluster | None = None,
+) -> dict[str, LikelihoodEstimate]:
     """How probable the documents are by `settings.method`, of their tokens of `words`.
 
-    Columns of `words` come first for every model, so that random halves are the same.
+    Columns of `words` come first for every model, so that random halves are the same. Documents are
+    scored in blocks, here by `n_threads` or by the workers of a cluster, and get the same bits.
 
     Raises
     ------
     ZeroProbabilityError
-        If a document is impossible under the model, and the settings have no smoothing.
+        If a document is impossible under a model, and the settings have no smoothing.
+    ExactCostError
+        If the exact likelihood of a document would take too much memory or time.
     """
-    topics = topics_of(named.model, words, settings.convention)
-    counts = counts_of(documents.corpus, words, topics.n_words)
+    at_least = 0 if cluster is not None else DOCUMENTS_A_THREAD * n_threads
+    blocks = WordBlocks(documents.corpus, words, at_least)
+    scorers = [_scorer(settings, each, words) for each in models]
     if not settings.smoothing:
-        check_possible(named.name, topics, counts, words)
-    return log_likelihood(
-        topics,
-        counts,
-        settings.method,
+        is_used = blocks.used()
+        for each, scorer in zip(models, scorers, strict=True):
+            check_possible(each.name, scorer.topics, is_used, words)
+    for scorer in scorers:
+        _check_cost(scorer, blocks, 1 if cluster is not None else n_threads)
+    if cluster is None:
+        results = scored_here(scorers, blocks, n_threads)
+    else:
+        results = scored_on(cluster, scorers, blocks)
+    found: dict[int, LikelihoodEstimate] = {}
+    so_far = PerplexitySoFar([each.name for each in models])
+    n_models = len(models)
+    with (
+        Progress("scoring", documents.corpus.n_docs * n_models, "documents") as progress,
+        closing(cast("Generator[tuple[int, LikelihoodEstimate]]", results)) as arriving,
+    ):
+        for i, part in arriving:
+            found[i] = part
+            so_far.add(i % n_models, part)
+            progress.update(len(part.n_tokens), str(so_far))
+    estimates = {}
+    for number, each in enumerate(models):
+        of_blocks = [found.pop(i) for i in range(number, n_models * len(blocks), n_models)]
+        estimates[each.name] = joined(of_blocks)
+        with warnings_name(each.name) if n_models > 1 else nullcontext():
+            warn_of(estimates[each.name], settings.target_se)
+    return estimates
+
+
+def _scorer(settings: EvaluateSettings, named: Named, words: tuple[str, ...]) -> Scorer:
+    assert settings.method is not None
+    topics = topics_of(named.model, words, settings.convention)
+    return Scorer(
+        topics=topics.smoothed(settings.smoothing) if settings.smoothing else topics,
+        method=settings.method,
         n_samples=settings.samples,
         target_standard_error=settings.target_se,
-        smoothing=settings.smoothing,
         convention=cast("Convention", settings.convention),
         max_memory=int(settings.max_memory * 2**30),
-        random_state=settings.seed,
-        n_jobs=n_threads,
+        seed=settings.seed,
     )
 
 
+def _check_cost(scorer: Scorer, blocks: WordBlocks, n_threads: int) -> None:
+    """Refuse before anything is scored what would be refused in the middle of it.
+
+    Raises
+    ------
+    ExactCostError
+        If a document takes too much.
+    """
+    if scorer.method == "exact":
+        for block in blocks:
+            counts = scorer.widened(block)
+            check_cost(scorer.topics, counts, scorer.method, scorer.max_memory, n_threads)
+
+
 def check_possible(
-    name: str, topics: Topics, counts: sparse.csr_array, words: tuple[str, ...]
+    name: str, topics: Topics, is_used: NDArray[np.bool_], words: tuple[str, ...]
 ) -> None:
     """Here, where words have names and smoothing is an option.
 
     Raises
     ------
     ZeroProbabilityError
-        If some word of `counts` (D, V) has no topic.
+        If some word of the documents, `is_used` (words,), has no topic.
     """
-    used = np.unique(counts.indices)
-    impossible = used[topics.word_topic[used].max(axis=1) == 0]
+    impossible = np.flatnonzero(is_used & ~(topics.topic_word[:, : len(words)] > 0).any(axis=0))
     if len(impossible):
         raise ZeroProbabilityError(
             f"{name}: no topic has {_some([words[w] for w in impossible])}, of "

@@ -12,6 +12,7 @@ All terms are positive: nothing cancels. Time is the square of the longest docum
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.special import gammaln
@@ -27,6 +28,9 @@ MOST_TOKENS = 300_000
 ROUNDING = 1e-14
 LARGEST = 1e250
 """Above it numbers are scaled down."""
+
+_tables: WeakKeyDictionary[GammaPoissonTopics, NDArray[np.float64]] = WeakKeyDictionary()
+"""Log p_n / p_0 of models from n = 0 on, for the next block of documents."""
 
 
 def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray[np.float64]:
@@ -55,11 +59,28 @@ def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray
             f"proportion to its square, and the limit is {MOST_TOKENS:,}; cut the document, or "
             'score it by the convention "bag-and-length", which needs no length law'
         )
-    # By powers of Q over the largest: those of Q itself may become too small.
-    table = log_sum_of_negative_binomials(topics.shape, success / largest, int(lengths.max()))
+    table = _table_of(topics, success, int(lengths.max()))
     result: NDArray[np.float64] = topics.tilted.log_empty + table[lengths]
     result += lengths * np.log(largest)
     return result
+
+
+def _table_of(
+    topics: GammaPoissonTopics, success: NDArray[np.float64], longest: int
+) -> NDArray[np.float64]:
+    """Log p_n / p_0 up to n = `longest` at least, as no p_n depends on where a table ends.
+
+    By powers of Q (K,), `success`, over the largest: those of Q itself may become too small.
+    """
+    known = _tables.get(topics)
+    if known is None or len(known) <= longest:
+        # Twice as far as before, so that ever longer documents do not take a table each.
+        furthest = longest if known is None else min(2 * len(known), MOST_TOKENS)
+        known = log_sum_of_negative_binomials(
+            topics.shape, success / success.max(), max(longest, furthest)
+        )
+        _tables[topics] = known
+    return known
 
 
 @kernel

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evaluation.document_blocks import first_document_of
 from evaluation.estimate import LikelihoodEstimate
 from models.parallel import effective_n_jobs, for_blocks
 
@@ -29,18 +30,19 @@ def for_documents(counts: sparse.csr_array, seed: int, n_jobs: int | None, work:
     """Call `work(d, words, n, rng)` for each document d of counts (D, V) that has a token.
 
     `words` (U,) are the document's different words and `n` (U,) how often each occurs, none 0.
-    `rng` depends on `seed` and `d` alone: neither the number of threads nor the other documents
-    change what is drawn. `work` must write to what is its document's only.
+    `rng` depends on `seed` and the document's number among all alone (`d`, unless `counts` are a
+    `DocumentBlock`): neither the number of threads nor the other documents change what is drawn.
+    `work` must write to what is its document's only.
     """
+    first_document = first_document_of(counts)
 
     def block(first: int, last: int) -> None:
         for d in range(first, last):
             entries = slice(counts.indptr[d], counts.indptr[d + 1])
             words, n = counts.indices[entries], counts.data[entries]
             if len(n):
-                work(
-                    d, words.astype(np.int32), n.astype(np.int64), np.random.default_rng([seed, d])
-                )
+                rng = np.random.default_rng([seed, first_document + d])
+                work(d, words.astype(np.int32), n.astype(np.int64), rng)
 
     for_blocks(block, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(n_jobs))
 

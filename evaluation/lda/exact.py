@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import betaln
 
+from evaluation.document_blocks import first_document_of
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.by_document import for_documents
 from evaluation.lda.count_filter import SMALLEST, filter_counts
@@ -50,12 +51,18 @@ class ExactCostError(ValueError):
         n_bytes: float,
         seconds: float,
     ) -> None:
+        self._limit = limit
         super().__init__(
             f"document {document} has {n_tokens} tokens of {n_topics} topics: its exact likelihood "
             f"needs {_readable(n_bytes)} and some {seconds:.2g} seconds, and {limit}"
         )
         self.document, self.n_tokens, self.n_topics = document, n_tokens, n_topics
         self.n_bytes, self.seconds = n_bytes, seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As a pickle it is what it was made of, so that a worker can raise it."""
+        costs = (self.document, self.n_tokens, self.n_topics, self.n_bytes, self.seconds)
+        return type(self), (self._limit, *costs)
 
 
 def exact(
@@ -85,9 +92,7 @@ def exact(
     """
     del n_samples, seed
     n_docs = counts.shape[0]
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    cost = _costs(n_tokens, _topics_of(topics, counts), topics.n_topics)
-    _check_affordable(cost, max_memory)
+    cost = checked_costs(topics, counts, max_memory)
     log_likelihood = np.zeros(n_docs)
     is_large = cost.n_bytes > max_memory / effective_n_jobs(n_jobs)
 
@@ -104,7 +109,7 @@ def exact(
     return LikelihoodEstimate(
         log_likelihood=log_likelihood,
         standard_error=np.zeros(n_docs),
-        n_tokens=n_tokens,
+        n_tokens=cost.n_tokens,
         method="exact",
         convention="sequence",
         direction="exact",
@@ -222,7 +227,7 @@ def _future_bound(token_topic: Floats) -> Floats:
     return np.append(np.minimum(bound, 0.0), 0.0)
 
 
-class _Costs(NamedTuple):
+class Costs(NamedTuple):
     """Of each document (D,)."""
 
     n_tokens: NDArray[np.int64]
@@ -230,6 +235,14 @@ class _Costs(NamedTuple):
     """That have any of its words."""
     n_bytes: Floats
     seconds: Floats
+
+
+def checked_costs(topics: WeightedTopics, counts: sparse.csr_array, max_memory: int) -> Costs:
+    """What the documents of `exact` take; raises its ExactCostError."""
+    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    cost = _costs(n_tokens, _topics_of(topics, counts), topics.n_topics)
+    _check_affordable(cost, max_memory, first_document_of(counts))
+    return cost
 
 
 def _topics_of(topics: WeightedTopics, counts: sparse.csr_array) -> NDArray[np.int64]:
@@ -242,7 +255,7 @@ def _topics_of(topics: WeightedTopics, counts: sparse.csr_array) -> NDArray[np.i
     return np.array([is_possible[words].any(axis=0).sum() for words in rows], dtype=np.int64)
 
 
-def _costs(n_tokens: NDArray[np.int64], n_topics: NDArray[np.int64], all_topics: int) -> _Costs:
+def _costs(n_tokens: NDArray[np.int64], n_topics: NDArray[np.int64], all_topics: int) -> Costs:
     """What each document takes, estimated; all free under one topic."""
     L, K = n_tokens.astype(np.float64), np.maximum(n_topics, 1).astype(np.float64)
     with np.errstate(over="ignore"):
@@ -253,12 +266,12 @@ def _costs(n_tokens: NDArray[np.int64], n_topics: NDArray[np.int64], all_topics:
         n_bytes = 8 * (states + (6 * K + 10) * (L + 2))
         seconds = K * (SECONDS_AN_UPDATE * updates + SECONDS_A_STATE * states)
     is_free = (n_tokens == 0) | (all_topics == 1)
-    return _Costs(
+    return Costs(
         n_tokens, n_topics, np.where(is_free, 0.0, n_bytes), np.where(is_free, 0.0, seconds)
     )
 
 
-def _check_affordable(cost: _Costs, max_memory: int) -> None:
+def _check_affordable(cost: Costs, max_memory: int, first_document: int = 0) -> None:
     if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
         raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
     if max_memory < 1:
@@ -276,7 +289,7 @@ def _check_affordable(cost: _Costs, max_memory: int) -> None:
             d = int(values.argmax())
             raise ExactCostError(
                 limit,
-                d,
+                first_document + d,
                 int(cost.n_tokens[d]),
                 int(cost.n_topics[d]),
                 float(cost.n_bytes[d]),

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import betaln, comb, gammaln
 
+from evaluation.document_blocks import first_document_of
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.by_document import for_documents
 from evaluation.lda.exact import MAX_MEMORY, MAX_SECONDS, ExactCostError
@@ -65,14 +66,9 @@ def exact(
         If a document needs more memory than that, or an estimated time above an hour.
     """
     del n_samples, seed
-    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
-        raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
-    if max_memory < 1:
-        raise ValueError(f"max_memory must be positive, found {max_memory}")
+    edges = check_affordable(topics, counts, max_memory, n_jobs)
     n_docs = counts.shape[0]
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    edges = _any_edge(topics)
-    _check_affordable(topics, counts, edges, max_memory // effective_n_jobs(n_jobs))
     longest = int(n_tokens.max()) if n_docs else 0
     log_partition = topics.log_partition_to(max(longest, 1))
     log_likelihood = np.zeros(n_docs)
@@ -90,6 +86,19 @@ def exact(
         convention="sequence",
         direction="exact",
     )
+
+
+def check_affordable(
+    topics: PoissonMRFTopicModel, counts: sparse.csr_array, max_memory: int, n_jobs: int | None
+) -> sparse.csr_array:
+    """Raise the ExactCostError that `exact` would; else (V, V), where any topic has an edge."""
+    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
+        raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
+    if max_memory < 1:
+        raise ValueError(f"max_memory must be positive, found {max_memory}")
+    edges = _any_edge(topics)
+    _check_affordable(topics, counts, edges, max_memory // effective_n_jobs(n_jobs))
+    return edges
 
 
 def _any_edge(topics: PoissonMRFTopicModel) -> sparse.csr_array:
@@ -130,7 +139,8 @@ def _check_affordable(
         if len(values) and values.max() > most:
             d = int(values.argmax())
             n_tokens = int(counts.data[counts.indptr[d] : counts.indptr[d + 1]].sum())
-            raise ExactCostError(limit, d, n_tokens, K, float(n_bytes[d]), float(seconds[d]))
+            number = first_document_of(counts) + d
+            raise ExactCostError(limit, number, n_tokens, K, float(n_bytes[d]), float(seconds[d]))
 
 
 def _log_n_shares(n: Any, n_topics: int) -> float:

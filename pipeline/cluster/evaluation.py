@@ -25,7 +25,7 @@ def score_item(item: tuple[int, DocumentBlock], *scorers: Scorer) -> LikelihoodE
 def scored_on(
     cluster: Cluster, scorers: Sequence[Scorer], blocks: Iterable[DocumentBlock]
 ) -> Iterator[tuple[int, LikelihoodEstimate]]:
-    """The pairs of `pipeline.block_scores.scored_here`, to the bit, in the order in which they come.
+    """The pairs of `pipeline.block_scores.scored_here`, to the bit, in any order: as they come.
 
     Blocks are made as they are needed. Leaving the generator cancels what is under way.
 

@@ -6,7 +6,6 @@ import logging
 import math
 import os
 import re
-from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from models import (
 )
 from models.families import family_of
 from models.parallel import effective_n_jobs
+from pipeline.cluster.connection import cluster_of
 from pipeline.commands.topics import finished_model
 from pipeline.common_words import n_tokens_of
 from pipeline.errors import UsageError
@@ -39,9 +39,8 @@ from pipeline.scoring import (
     default_method,
     or_none,
     probability_of_words,
-    score,
+    score_all,
     scored_words,
-    warnings_name,
 )
 
 if TYPE_CHECKING:
@@ -75,14 +74,12 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     _check_families(settings, models)
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
-    documents = held_out(settings, runs, _words_to_count(models), n_threads)
-    models = _with_words(models, documents, settings)
-    words = scored_words(models, documents)
-    logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
-    estimates = {}
-    for each in models:
-        with warnings_name(each.name) if len(models) > 1 else nullcontext():
-            estimates[each.name] = score(settings, each, documents, words, n_threads)
+    with cluster_of(settings.cluster) as cluster:
+        documents = held_out(settings, runs, _words_to_count(models), n_threads)
+        models = _with_words(models, documents, settings)
+        words = scored_words(models, documents)
+        logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
+        estimates = score_all(settings, models, documents, words, n_threads, cluster)
     # Sections of an article are not independent: the article is the unit of the standard error.
     articles = documents.article_of
     by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 
 import numpy as np
@@ -10,20 +9,32 @@ import pytest
 from scipy import sparse
 
 from evaluation import LikelihoodEstimate, log_likelihood
-from evaluation.target_error import LEAST_LOOK, MARGIN, MOST_SAMPLES, reach_standard_error
+from evaluation.log_likelihood import warn_of
+from evaluation.target_error import (
+    LEAST_LOOK,
+    MARGIN,
+    MISSED,
+    MOST_SAMPLES,
+    has_missed,
+    reach_standard_error,
+)
 from models import LDATopics
 
 METHOD = "left-to-right-sequential"
 
 
 def normal_method(spread, asked):
-    """A method whose errors are known: normal with `spread` (D,) over √n, and that it says so."""
+    """A method whose errors are known: normal with `spread` (D,) over √n, and that it says so.
+
+    Documents that are emptied are not asked for.
+    """
 
     def method(topics, counts, *, n_samples, seed, n_jobs):
         own = np.asarray(counts.sum(axis=1)).ravel()  # here: the number of the document, plus one
-        error = spread[own - 1] / np.sqrt(n_samples)
+        assert (own == np.where(own > 0, np.arange(len(own)) + 1, 0)).all()
+        error = np.where(own > 0, spread / np.sqrt(n_samples), 0.0)
         noise = np.random.default_rng([seed, 7]).normal(size=len(own))
-        asked.append((own - 1, n_samples))
+        asked.append((np.flatnonzero(own), n_samples))
         return LikelihoodEstimate(
             log_likelihood=-100.0 - own + error * noise,
             standard_error=error,
@@ -31,7 +42,7 @@ def normal_method(spread, asked):
             method="normal",
             convention="sequence",
             direction="unbiased",
-            n_samples=np.full(len(own), n_samples),
+            n_samples=np.where(own > 0, n_samples, 0),
         )
 
     return method
@@ -101,11 +112,26 @@ def test_documents_of_one_size_are_scored_together():
 
 
 def test_there_is_an_end(caplog):
-    with caplog.at_level(logging.WARNING, "evaluation"):
-        found, _ = reach([1.0, 1e9], 0.1)
+    found, _ = reach([1.0, 1e9], 0.1)
+    assert not caplog.text
+    assert has_missed(found, 0.1).tolist() == [False, True]
+    with caplog.at_level("WARNING", "evaluation"):
+        warn_of(found, 0.1)
     assert "1 documents have a standard error above 0.15 nats" in caplog.text
     assert found.standard_error[0] <= 0.1
     assert MOST_SAMPLES <= found.n_samples[1] < 2 * MOST_SAMPLES
+
+
+def test_who_has_missed_the_target():
+    estimate = LikelihoodEstimate(
+        log_likelihood=np.zeros(4),
+        standard_error=np.array([MISSED * 0.1, 0.2, np.nan, np.nan]),
+        n_tokens=np.array([3, 3, 3, 0]),
+        method="normal",
+        convention="sequence",
+        direction="unbiased",
+    )
+    assert has_missed(estimate, 0.1).tolist() == [False, True, True, False]
 
 
 def test_an_unknown_error_asks_for_more():

@@ -1,0 +1,155 @@
+"""Documents scored in blocks, so that memory does not grow with their number, and in any order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from evaluation.document_blocks import DocumentBlock, block_bounds
+from evaluation.methods import score_block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from corpora import Corpus
+    from evaluation import LikelihoodEstimate
+    from evaluation.estimate import Convention
+
+DOCUMENTS_A_THREAD = 64
+"""In blocks that threads share: the last documents of a block keep only some of them busy."""
+MOST_SHOWN = 3
+"""Models whose perplexity so far is shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """How a model scores documents, in values that can be sent to a worker."""
+
+    topics: Any
+    """Smoothed, with the words that are scored first."""
+    method: str
+    n_samples: int | None
+    target_standard_error: float | None
+    convention: Convention
+    max_memory: int
+    seed: int
+
+    def score(self, block: DocumentBlock, n_jobs: int) -> LikelihoodEstimate:
+        """How probable documents are: counts (D, V) of the first V words of the topics."""
+        return score_block(
+            self.topics,
+            self.widened(block),
+            self.method,
+            n_samples=self.n_samples,
+            target_standard_error=self.target_standard_error,
+            convention=self.convention,
+            max_memory=self.max_memory,
+            seed=self.seed,
+            n_jobs=n_jobs,
+        )
+
+    def widened(self, block: DocumentBlock) -> DocumentBlock:
+        """The block with a column for each word of the topics, none of which is in a document."""
+        shape = (block.shape[0], self.topics.n_words)
+        wide = sparse.csr_array((block.data, block.indices, block.indptr), shape=shape)
+        return DocumentBlock.of(wide, block.first_document, block.n_tokens_before)
+
+
+class WordBlocks:
+    """Blocks of a corpus, of some of its words.
+
+    Parameters
+    ----------
+    corpus
+        Larger than memory if it is mapped.
+    words
+        Those to count, in the order of columns.
+    at_least
+        Documents a block, where they are not too long for that.
+    """
+
+    def __init__(self, corpus: Corpus, words: Sequence[str], at_least: int = 0) -> None:
+        self._counts, self._n_words = corpus.counts, len(words)
+        column_of = {word: j for j, word in enumerate(words)}
+        self._column = np.array(
+            [column_of.get(word, -1) for word in corpus.vocabulary], dtype=np.int64
+        )
+        self.bounds = block_bounds(corpus.counts, at_least)
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def __iter__(self) -> Iterator[DocumentBlock]:
+        """Counts (D, words) of each block, int64, sorted and without zeros."""
+        n_tokens_before = 0
+        for first, last in self.bounds:
+            counts = self._of_words(first, last)
+            yield DocumentBlock.of(counts, first, n_tokens_before)
+            n_tokens_before += int(counts.data.sum())
+
+    def used(self) -> NDArray[np.bool_]:
+        """(words,), those that some document has."""
+        is_used = np.zeros(self._n_words, dtype=bool)
+        for first, last in self.bounds:
+            start, stop = self._counts.indptr[[first, last]]
+            columns = self._column[self._counts.indices[start:stop]]
+            is_used[columns[columns >= 0]] = True
+        return is_used
+
+    def _of_words(self, first: int, last: int) -> sparse.csr_array:
+        start = np.asarray(self._counts.indptr[first : last + 1])
+        entries = slice(start[0], start[-1])
+        columns = self._column[self._counts.indices[entries]]
+        kept = columns >= 0
+        n_kept = np.concatenate(([0], np.cumsum(kept)))[start - start[0]]
+        arrays = (
+            self._counts.data[entries][kept].astype(np.int64),
+            columns[kept].astype(np.int32),
+            n_kept.astype(np.int32),
+        )
+        found = sparse.csr_array(arrays, shape=(last - first, self._n_words))
+        found.sort_indices()
+        return found
+
+
+def scored_here(
+    scorers: Sequence[Scorer], blocks: Iterable[DocumentBlock], n_threads: int
+) -> Iterator[tuple[int, LikelihoodEstimate]]:
+    """(i, estimate) of each block by each scorer, i counting them: all scorers of the first block,
+    then all of the next.
+    """
+    # A sum of very many numbers is in another order with more threads; workers have one.
+    with threadpool_limits(1):
+        items = ((scorer, block) for block in blocks for scorer in scorers)
+        for i, (scorer, block) in enumerate(items):
+            yield i, scorer.score(block, n_threads)
+
+
+class PerplexitySoFar:
+    """Perplexities of models on what is scored of the documents."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._total, self._n_tokens = np.zeros(len(names)), np.zeros(len(names))
+
+    def add(self, number: int, part: LikelihoodEstimate) -> None:
+        """More documents are scored by the model of that number."""
+        self._total[number] += part.total
+        self._n_tokens[number] += part.total_tokens
+
+    def __str__(self) -> str:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            perplexity = np.exp(-self._total / self._n_tokens)
+        known = [
+            (f"{name} " if len(self._names) > 1 else "") + f"{each:,.1f}"
+            for name, each in zip(self._names, perplexity, strict=True)
+            if math.isfinite(each)
+        ]
+        return f"perplexity {', '.join(known[:MOST_SHOWN])}" if known else ""

@@ -1,0 +1,287 @@
+"""A block of documents gets what its documents get among all, to the bit, by every estimator."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from evaluation import ExactCostError, LikelihoodEstimate, log_likelihood
+from evaluation.completion import completion
+from evaluation.convention import log_change
+from evaluation.document_blocks import (
+    LEAST_DOCUMENTS,
+    MOST_DOCUMENTS,
+    MOST_ENTRIES,
+    DocumentBlock,
+    block_bounds,
+    first_document_of,
+    joined,
+    n_tokens_before,
+    only_rows,
+)
+from evaluation.log_likelihood import METHODS, NOT_SAMPLED, UNBIASED
+from evaluation.methods import check_cost, score_block
+from models import (
+    FixedLengthPoissonMRF,
+    GammaPoissonTopics,
+    LDATopics,
+    PoissonMRFMixture,
+    PoissonMRFTopicModel,
+)
+
+ALL = [(kind, method) for kind in METHODS for method in sorted(METHODS[kind])]
+EVERY_METHOD = pytest.mark.parametrize(
+    ("kind", "method"), ALL, ids=lambda value: value if isinstance(value, str) else value.__name__
+)
+FIELDS = ("log_likelihood", "standard_error", "n_tokens", "effective_sample_size", "n_samples")
+N_SAMPLES = 9
+"""NumPy adds up eight numbers or more of one document in another order than of several."""
+
+
+def model_of(kind, n_topics, n_words):
+    rng = np.random.default_rng(5)
+    topic_word = rng.dirichlet(np.ones(n_words), n_topics)
+    prior = rng.gamma(1.0, 1.0, n_topics) + 0.1
+    if kind is LDATopics:
+        return LDATopics(topic_word, prior)
+    if kind is GammaPoissonTopics:
+        weight = topic_word * rng.uniform(1.0, 9.0, (n_topics, 1))
+        return GammaPoissonTopics(weight, prior, rng.uniform(0.2, 0.8, n_topics))
+    fields = []
+    for row in topic_word:
+        phi = np.triu(rng.normal(scale=0.1, size=(n_words, n_words)), 1)
+        phi *= rng.random(phi.shape) < 0.6
+        fields.append(FixedLengthPoissonMRF(np.log(row), phi + phi.T, 5.0))
+    return kind.of_fields(fields, rng.normal(size=(n_topics, 9)), prior)
+
+
+def documents(n_docs, n_words, seed=1, mean=1.0):
+    """Counts (D, V), some of no words, among them the first and the last."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(mean, (n_docs, n_words))
+    counts[rng.random(n_docs) < 0.2] = 0
+    counts[[0, -1]] = 0
+    return sparse.csr_array(counts.astype(np.int64))
+
+
+def blocks_of(counts, size):
+    n_before = 0
+    for first in range(0, counts.shape[0], size):
+        block = DocumentBlock.of(counts[first : first + size], first, n_before)
+        yield block
+        n_before += int(block.sum())
+
+
+def assert_same(found, expected):
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
+    assert (found.method, found.convention) == (expected.method, expected.convention)
+
+
+def assert_blocks_are_the_whole(model, counts, method, sizes, **settings):
+    whole = score_block(model, counts, method, seed=7, **settings)
+    for size in sizes:
+        parts = [score_block(model, b, method, seed=7, **settings) for b in blocks_of(counts, size)]
+        assert len(parts) == -(-counts.shape[0] // size)
+        assert_same(joined(parts), whole)
+
+
+# --- every estimator ------------------------------------------------------------------------------
+
+
+@EVERY_METHOD
+def test_joined_blocks_are_the_whole(kind, method):
+    assert_blocks_are_the_whole(
+        model_of(kind, 3, 5), documents(11, 5), method, (1, 4), n_samples=N_SAMPLES
+    )
+
+
+@pytest.mark.slow
+@EVERY_METHOD
+def test_joined_blocks_are_the_whole_of_more_topics(kind, method):
+    n_words = 4 if method == "exact" and kind is not PoissonMRFMixture else 14
+    assert_blocks_are_the_whole(
+        model_of(kind, 10, n_words), documents(40, n_words), method, (1, 2, 7, 39), n_samples=11
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "method"), [(kind, method) for kind, method in ALL if method in UNBIASED]
+)
+def test_joined_blocks_are_the_whole_with_a_target(kind, method):
+    model, counts = model_of(kind, 3, 6), documents(13, 6)
+    assert_blocks_are_the_whole(model, counts, method, (1, 5), target_standard_error=0.3)
+
+
+@pytest.mark.parametrize("convention", ["sequence", "bag"])
+def test_joined_blocks_are_the_whole_in_another_convention(convention):
+    """Lengths are a table that is as long as the longest document so far."""
+    model, counts = model_of(GammaPoissonTopics, 3, 5), documents(11, 5)
+    method = "variational-bound"
+    fresh = model_of(GammaPoissonTopics, 3, 5)
+    whole = score_block(fresh, counts, method, convention=convention)
+    parts = [
+        score_block(model, b, method, convention=convention)
+        for b in list(blocks_of(counts, 1))[::-1]
+    ]
+    assert_same(joined(parts[::-1]), whole)
+
+
+@pytest.mark.parametrize("n_topics", [1, 9])
+def test_long_tables_of_lengths_begin_as_short_ones(n_topics):
+    lengths = np.arange(3, 400)
+    counts = sparse.csr_array(lengths[:, None])
+    ascending, at_once = (model_of(GammaPoissonTopics, n_topics, 1) for _ in range(2))
+    found = [
+        log_change(ascending, counts[[d]], "bag", "bag-and-length") for d in range(len(lengths))
+    ]
+    expected = log_change(at_once, counts, "bag", "bag-and-length")
+    assert (np.concatenate(found) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"), [(kind, method) for kind, method in ALL if method not in NOT_SAMPLED]
+)
+def test_a_block_that_does_not_know_its_place_would_be_noticed(kind, method):
+    """The negative control."""
+    model, counts = model_of(kind, 3, 5), documents(11, 5)
+    whole = score_block(model, counts, method, seed=7, n_samples=N_SAMPLES)
+    part = score_block(model, counts[4:], method, seed=7, n_samples=N_SAMPLES)
+    assert (part.log_likelihood != whole.log_likelihood[4:]).any()
+
+
+def test_it_is_what_log_likelihood_gives():
+    model, counts = model_of(LDATopics, 3, 5), documents(11, 5)
+    expected = log_likelihood(model, counts, "completion", n_samples=N_SAMPLES, random_state=7)
+    parts = [
+        score_block(model, b, "completion", n_samples=N_SAMPLES, seed=7)
+        for b in blocks_of(counts, 3)
+    ]
+    assert_same(joined(parts), expected)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_small_fields_whose_sums_come_in_any_order(seed):
+    """SciPy multiplies entry by entry in another order where all rows happen to be sorted."""
+    n_topics, n_words = 60, 4
+    rng = np.random.default_rng(seed)
+    phi = np.triu(rng.normal(scale=30.0, size=(n_topics, n_words, n_words)), 1)
+    phi *= rng.random(phi.shape) < 0.8
+    fields = [FixedLengthPoissonMRF(np.zeros(n_words), each + each.T, 5.0) for each in phi]
+    model = PoissonMRFMixture.of_fields(fields, np.zeros((n_topics, 9)), np.ones(n_topics))
+    is_there = rng.random((12, n_words)) < 0.8
+    counts = sparse.csr_array(is_there * rng.integers(1, 4, is_there.shape))
+    whole = model.log_joint(counts)
+    for size in (1, 2, 5):
+        parts = [model.log_joint(block) for block in blocks_of(counts, size)]
+        assert (np.concatenate(parts) == whole).all()
+
+
+# --- samples by a target --------------------------------------------------------------------------
+
+
+def test_what_a_document_gets_by_a_target_depends_on_it_alone():
+    model, counts = model_of(LDATopics, 3, 30), documents(9, 30, mean=2.0)
+    settings = {"target_standard_error": 0.05, "seed": 3, "n_samples": 20}
+    method = "mean-field-is-1"
+    whole = score_block(model, counts, method, **settings)
+    assert len(np.unique(whole.n_samples[whole.n_tokens > 0])) > 1
+    for d in np.flatnonzero(whole.n_tokens)[:3]:
+        alone = score_block(model, only_rows(counts, np.array([d])), method, **settings)
+        for name in FIELDS:
+            assert getattr(alone, name)[d] == getattr(whole, name)[d]
+            if name == "n_samples":
+                assert (getattr(alone, name) > 0).sum() == 1
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_docs", [1, 7, 8, 9, 100, 3000, 64_000, 100_000])
+@pytest.mark.parametrize("at_least", [1, 300])
+def test_bounds_cover_all_documents_once(n_docs, at_least):
+    counts = sparse.csr_array(np.ones((n_docs, 1), dtype=np.int32))
+    bounds = block_bounds(counts, at_least)
+    assert [first for first, _ in bounds] == [0, *(last for _, last in bounds[:-1])]
+    assert bounds[-1][1] == n_docs
+    sizes = [last - first for first, last in bounds]
+    smallest = max(at_least, min(MOST_DOCUMENTS, max(LEAST_DOCUMENTS, n_docs // 64)))
+    assert all(smallest <= size <= smallest + 1 for size in sizes[:-1])
+
+
+def test_long_documents_are_in_smaller_blocks():
+    start = np.concatenate(([0], np.cumsum([5, MOST_ENTRIES // 2] + [MOST_ENTRIES + 1] * 2 + [3])))
+    nothing = np.broadcast_to(np.int8(1), start[-1:])
+    counts = sparse.csr_array((nothing, np.zeros(start[-1], dtype=np.int32), start), shape=(5, 1))
+    assert block_bounds(counts) == [(0, 2), (2, 3), (3, 4), (4, 5)]
+
+
+def test_no_documents_are_one_block():
+    counts = sparse.csr_array((0, 5), dtype=np.int64)
+    assert block_bounds(counts) == [(0, 0)]
+    found = score_block(model_of(LDATopics, 3, 5), DocumentBlock.of(counts, 0, 0), "completion")
+    assert joined([found]).n_documents == 0
+
+
+def test_a_block_keeps_its_place_in_a_pickle_and_nothing_else_has_it():
+    block = DocumentBlock.of(documents(11, 5), 40, 123)
+    again = pickle.loads(pickle.dumps(block))
+    assert (first_document_of(again), n_tokens_before(again)) == (40, 123)
+    assert (again.toarray() == block.toarray()).all()
+    for derived in (block[2:], block.astype(float), block.copy()):
+        with pytest.raises(AttributeError):
+            first_document_of(derived)
+    assert first_document_of(documents(11, 5)) == n_tokens_before(documents(11, 5)) == 0
+
+
+def test_only_rows():
+    counts = documents(11, 5)
+    rows = np.array([2, 3, 9])
+    found = only_rows(DocumentBlock.of(counts, 40, 123), rows)
+    expected = np.zeros(counts.shape, dtype=int)
+    expected[rows] = counts.toarray()[rows]
+    assert (found.toarray() == expected).all()
+    assert (first_document_of(found), n_tokens_before(found)) == (40, 123)
+
+
+def test_joined_needs_one_method():
+    def estimate(method):
+        one = np.zeros(1)
+        return LikelihoodEstimate(one, one, one.astype(int), method, "sequence", "exact")
+
+    assert joined([estimate("exact")] * 3).n_tokens.tolist() == [0, 0, 0]
+    for bad in ([], [estimate("exact"), estimate("completion")]):
+        with pytest.raises(ValueError, match="one method and convention"):
+            joined(bad)
+
+
+def test_completion_of_one_document_is_that_among_several():
+    model, counts = model_of(LDATopics, 3, 5), documents(11, 5, mean=4.0)[1:2]
+    twice = sparse.csr_array(sparse.vstack([counts, counts]))
+    one, two = (completion(model, each, n_samples=20, seed=3) for each in (counts, twice))
+    assert one.log_likelihood[0] == two.log_likelihood[0]
+    assert one.standard_error[0] == two.standard_error[0]
+
+
+# --- what exact cannot afford ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [LDATopics, GammaPoissonTopics, PoissonMRFTopicModel])
+def test_what_exact_would_refuse_is_refused_at_once_by_its_number(kind):
+    model = model_of(kind, 9, 5)
+    counts = documents(11, 5).toarray()
+    counts[6] = 300
+    block = DocumentBlock.of(sparse.csr_array(counts), 1000, 5)
+    with pytest.raises(ExactCostError, match="document 1006 has 1500 tokens") as refused:
+        check_cost(model, block, "exact", 2**20)
+    with pytest.raises(ExactCostError) as the_same:
+        score_block(model, block, "exact", max_memory=2**20)
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert str(again) == str(refused.value) == str(the_same.value)
+    assert (again.document, again.n_tokens, again.n_topics) == (1006, 1500, 9)
+    check_cost(model, block, "completion", 1)
+    check_cost(model_of(PoissonMRFMixture, 9, 5), block, "exact", 1)

@@ -1,0 +1,106 @@
+"""Documents scored in blocks, wherever they are scored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from corpora import Corpus
+from evaluation import LikelihoodEstimate, log_likelihood
+from evaluation.document_blocks import DocumentBlock, joined
+from models import LDATopics
+from pipeline.block_scores import PerplexitySoFar, Scorer, WordBlocks, scored_here
+from pipeline.common_words import counts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = ("b", "new", "a", "e")
+"""Some of those of a corpus, in another order, and one that it has not."""
+
+
+def corpus_of(n_docs: int, seed: int = 0) -> Corpus:
+    counts = np.random.default_rng(seed).poisson(0.8, (n_docs, 5))
+    counts[::7] = 0
+    return Corpus(counts, tuple("abcde"), tuple(f"{d}" for d in range(n_docs)))
+
+
+def scorer_of(topics: LDATopics, method: str = "completion") -> Scorer:
+    return Scorer(topics, method, 5, None, "sequence", 2**30, 3)
+
+
+@pytest.mark.parametrize("is_mapped", [False, True])
+@pytest.mark.parametrize("n_docs", [0, 1, 50, 700])
+def test_blocks_of_words_are_the_counts_of_words(
+    n_docs: int, is_mapped: bool, tmp_path: Path
+) -> None:
+    corpus = corpus_of(n_docs)
+    if is_mapped:
+        corpus.save(tmp_path)
+        corpus = Corpus.load(tmp_path, mmap=True)
+    blocks = WordBlocks(corpus, WORDS)
+    expected = counts_of(corpus, WORDS, len(WORDS))
+    found = list(blocks)
+    assert len(found) == len(blocks) == len(blocks.bounds)
+    assert (np.concatenate([each.toarray() for each in found]) == expected.toarray()).all()
+    assert (blocks.used() == (expected.toarray() > 0).any(axis=0)).all()
+    n_tokens_before = 0
+    for block, (first, last) in zip(found, blocks.bounds, strict=True):
+        assert block.dtype == np.int64
+        assert block.has_canonical_format
+        assert block.shape[0] == last - first
+        assert (block.first_document, block.n_tokens_before) == (first, n_tokens_before)
+        n_tokens_before += block.sum()
+    assert n_tokens_before == expected.sum()
+
+
+@pytest.mark.parametrize("method", ["completion", "left-to-right-particle"])
+@pytest.mark.parametrize("at_least", [0, 33])
+def test_scored_here_is_what_log_likelihood_gives(method: str, at_least: int) -> None:
+    """Of several models, of which one has words that no document is scored by."""
+    rng = np.random.default_rng(1)
+    models = [LDATopics(rng.dirichlet(np.ones(n), 3), np.full(3, 0.5)) for n in (4, 6)]
+    corpus = corpus_of(70)
+    blocks = WordBlocks(corpus, WORDS, at_least)
+    assert len(blocks) > 2
+    parts = dict(scored_here([scorer_of(each, method) for each in models], blocks, 1))
+    for number, model in enumerate(models):
+        counts = counts_of(corpus, WORDS, model.n_words)
+        expected = log_likelihood(model, counts, method, n_samples=5, random_state=3)
+        found = joined([parts[i] for i in range(number, len(parts), 2)])
+        assert (found.log_likelihood == expected.log_likelihood).all()
+        assert (found.n_tokens == expected.n_tokens).all()
+
+
+def test_a_block_keeps_its_place_when_it_is_widened() -> None:
+    counts = counts_of(corpus_of(9), WORDS, 4)
+    topics = LDATopics(np.full((1, 6), 1 / 6), [1.0])
+    wide = scorer_of(topics).widened(DocumentBlock.of(counts, 40, 123))
+    assert wide.shape == (9, 6)
+    assert (wide.first_document, wide.n_tokens_before) == (40, 123)
+    assert (wide.toarray()[:, :4] == counts.toarray()).all()
+    assert not wide.toarray()[:, 4:].any()
+
+
+def part(log_likelihood: float, n_tokens: int) -> LikelihoodEstimate:
+    values = (np.array([log_likelihood]), np.zeros(1), np.array([n_tokens]))
+    return LikelihoodEstimate(*values, "exact", "sequence", "exact")
+
+
+def test_perplexity_so_far() -> None:
+    one, several = PerplexitySoFar(["a"]), PerplexitySoFar(["a", "b", "c", "d"])
+    assert str(one) == str(several) == ""
+    one.add(0, part(-4 * np.log(1000.0), 4))
+    one.add(0, part(0.0, 0))
+    assert str(one) == "perplexity 1,000.0"
+    one.add(0, part(-8 * np.log(10.0), 8))
+    assert str(one) == f"perplexity {1000 ** (1 / 3) * 10 ** (2 / 3):.1f}"
+    several.add(1, part(-np.log(8.0), 1))
+    assert str(several) == "perplexity b 8.0"
+    for number in (0, 2, 3):
+        several.add(number, part(-np.log(4.0), 1))
+    assert str(several) == "perplexity a 4.0, b 8.0, c 4.0"
+    several.add(0, part(-np.inf, 1))
+    assert str(several) == "perplexity b 8.0, c 4.0, d 4.0"
