@@ -1,8 +1,12 @@
-"""A one-dimensional .npy file that grows: what does not fit in memory is appended bit by bit."""
+"""A one-dimensional .npy file that grows: what does not fit in memory is appended bit by bit.
+
+Mapped again it takes no memory but for the pages that are read; `release` gives these back.
+"""
 
 from __future__ import annotations
 
 import io
+import mmap
 import os
 import secrets
 from contextlib import suppress
@@ -101,3 +105,27 @@ class ArrayFile:
         with suppress(OSError):  # on a full disk closing fails too
             self._stream.close()
         self._path.unlink(missing_ok=True)
+
+
+def release(*arrays: NDArray[Any]) -> None:
+    """Give back the memory of mapped files that `arrays` are of; they can be read as before.
+
+    Pages that were read stay in the process until the system is short of memory, and until then a
+    process that goes through a file seems to take as much memory as that. Called now and then, this
+    bounds what it takes. Arrays that are in memory, and mapped ones that may have been written to,
+    are left alone.
+    """
+    for array in arrays:
+        mapping = mapping_of(array)
+        if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
+    """The mapped file that `array` is of; None if it is in memory, or may have been written to."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap) and base.mode != "r":
+            return None
+        base = base.base
+    return base if isinstance(base, mmap.mmap) else None

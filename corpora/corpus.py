@@ -11,7 +11,8 @@ what makes a new corpus take the place of a former one: at once or not at all. I
 format, which is still read, all strings were JSON lists.
 
 A corpus larger than memory is written by `build_corpus_on_disk`, and mapped by `Corpus.load`: what
-is taken from it, `rows` or `batches`, is read from disk, and the rest is not.
+is taken from it, `rows` or `batches`, is read from disk, and the rest is not. Its parts, where they
+are large too, are corpora of their own in the same directory, see `corpora.mapped_split`.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from corpora.content_hash import content_hash, json_array, json_bytes, of_array, of_strings
+from corpora.array_file import release
+from corpora.content_hash import Content, content_hash, json_array, json_bytes, of_strings
 from corpora.corpus_files import read_array, read_header, read_strings
-from corpora.corpus_writer import MOST, Bags, CorpusWriter, index_type
+from corpora.corpus_writer import Bags, CorpusWriter
+from corpora.count_checks import check_mapped_counts, checked_counts
 from corpora.counting import count_blocks
 from corpora.errors import CorpusFormatError
 from corpora.files import sha256_of
+from corpora.row_blocks import row_blocks
 from corpora.string_column import CHUNK, StringColumn
 from corpora.vocabulary import Pruning, learn_vocabulary
 
@@ -43,6 +47,18 @@ if TYPE_CHECKING:
     from corpora.tokens.block import TokenBlock
 
 ARRAYS = ("data", "indices", "indptr", "n_unknown")
+PIECE = 1 << 22
+"""Elements of a mapped array that are hashed at a time."""
+
+
+class MappedFrom(NamedTuple):
+    """The files of a corpus that is mapped."""
+
+    directory: Path
+    content_hash: str
+    """As the header has it; empty in version 1 of the format, which cannot be relied on for it."""
+    is_checked: bool
+    """Whether all of them were read and found to be as they were written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +81,11 @@ class Corpus:
     """The document ids if not given."""
     n_unknown: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """(n_docs,) tokens of each document that are not in the vocabulary; zeros if not given."""
+    mapped_from: MappedFrom | None = field(default=None, init=False, repr=False)
+    """None for a corpus in memory."""
 
     def __post_init__(self) -> None:
-        counts = _checked_counts(self.counts)
+        counts = checked_counts(self.counts)
         n_docs, n_words = counts.shape
         n_unknown = np.asarray(self.n_unknown if len(self.n_unknown) else np.zeros(n_docs))
         fields: dict[str, Any] = {
@@ -121,7 +139,7 @@ class Corpus:
     @property
     def n_tokens(self) -> int:
         """Words in running text, those in the vocabulary."""
-        return int(self.counts.data.sum(dtype=np.int64))
+        return sum(int(block.data.sum(dtype=np.int64)) for _, block in row_blocks(self.counts))
 
     @cached_property
     def vocabulary_hash(self) -> str:
@@ -130,43 +148,54 @@ class Corpus:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of all that the corpus holds; the same after `save` and `load`."""
+        """SHA-256 of all that the corpus holds; the same after `save` and `load`.
+
+        Of a mapped corpus that was checked the header has it; any other is read for it, bit by bit.
+        """
+        if self.mapped_from is not None and self.mapped_from.is_checked:
+            stated = self.mapped_from.content_hash
+            if stated:
+                return stated
         counts = self.counts
+        arrays: dict[str, NDArray[Any]] = {
+            "data": counts.data,
+            "indices": counts.indices,
+            "indptr": counts.indptr,
+            "n_unknown": self.n_unknown,
+            "vocabulary": json_array(self.vocabulary),
+        }
         strings = [
             of_strings(
                 name,
-                column.chunks(),
-                sum(json_bytes(c, is_first=not i) for i, c in enumerate(column.chunks())),
+                _chunks(column),
+                sum(json_bytes(c, is_first=not i) for i, c in enumerate(_chunks(column))),
             )
             for name, column in (("doc_ids", self._doc_ids), ("titles", self._titles))
         ]
-        return content_hash(
-            [
-                of_array("data", counts.data),
-                of_array("indices", counts.indices),
-                of_array("indptr", counts.indptr),
-                of_array("n_unknown", self.n_unknown),
-                of_array("vocabulary", json_array(self.vocabulary)),
-                *strings,
-            ]
-        )
+        contents = [
+            Content(name, array.dtype, len(array), _pieces(array)) for name, array in arrays.items()
+        ]
+        return content_hash([*contents, *strings])
 
     def rows(self, which: ArrayLike) -> Corpus:
         """The documents that `which`, a mask (n_docs,) or indices, names, in that order."""
         chosen = np.asarray(which)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
-        return Corpus(
+        found = Corpus(
             self.counts[chosen],
             self.vocabulary,
             self._doc_ids.take(chosen),
             self._titles.take(chosen),
             self.n_unknown[chosen],
         )
+        _give_back(self)
+        return found
 
     def batches(self, batch_size: int) -> Iterator[sparse.csr_array[np.int32]]:
         """The counts, `batch_size` documents at a time; of a mapped corpus only these are read."""
         for start in range(0, self.n_docs, batch_size):
             yield self.counts[start : start + batch_size]
+            release(self.counts.data, self.counts.indices)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the directory `path`; a corpus that is there is replaced, at once or not at all.
@@ -186,11 +215,14 @@ class Corpus:
                 )
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, mmap: bool = False) -> Corpus:
+    def load(
+        cls, path: str | os.PathLike[str], *, mmap: bool = False, checked: bool = False
+    ) -> Corpus:
         """The corpus that `save` wrote.
 
         With `mmap` all but the vocabulary stays on disk until it is used, and of the files only the
-        sizes are checked: every other check would read them. Arrays are then read-only.
+        sizes are checked: every other check reads them. With `checked` that is done too, once and
+        without keeping them in memory. Arrays are then read-only.
 
         Raises
         ------
@@ -203,11 +235,12 @@ class Corpus:
         """
         directory = Path(path)
         header = read_header(directory)
-        arrays = {name: read_array(directory, header, name, mmap=mmap) for name in ARRAYS}
+        how = {"mmap": mmap, "checked": checked}
+        arrays = {name: read_array(directory, header, name, **how) for name in ARRAYS}
         try:
             vocabulary = tuple(read_strings(directory, header, "vocabulary"))
             doc_ids, titles = (
-                read_strings(directory, header, name, mmap=mmap) for name in ("doc_ids", "titles")
+                read_strings(directory, header, name, **how) for name in ("doc_ids", "titles")
             )
             counts = sparse.csr_array(
                 (arrays["data"], arrays["indices"], arrays["indptr"]),
@@ -215,7 +248,9 @@ class Corpus:
                 copy=False,
             )
             if mmap:
-                return _unchecked(counts, vocabulary, doc_ids, titles, arrays["n_unknown"])
+                stated = header["content_hash"] if header["version"] > 1 else ""
+                source = MappedFrom(directory, stated, checked)
+                return _mapped(counts, vocabulary, doc_ids, titles, arrays["n_unknown"], source)
             if arrays["data"].dtype != np.int32 or not counts.has_canonical_format:
                 raise ValueError("counts must be int32 with sorted indices")
             return cls(counts, vocabulary, doc_ids, titles, arrays["n_unknown"])
@@ -273,45 +308,72 @@ def build_corpus_on_disk(
     OSError
         If a file cannot be written.
     """
+    return build_corpus_of_bags(path, count_blocks(blocks, vocabulary), vocabulary)
+
+
+def build_corpus_of_bags(
+    path: str | os.PathLike[str], bags: Iterable[Bags], vocabulary: Sequence[str]
+) -> Corpus:
+    """What `build_corpus_on_disk` writes, of blocks that were counted before, wherever that was.
+
+    Parameters
+    ----------
+    bags
+        What `counting.BagsOfBlock` gave of each block, in their order.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written.
+    """
     with CorpusWriter(path, vocabulary) as writer:
-        for bags in count_blocks(blocks, vocabulary):
-            writer.append(bags)
+        for each in bags:
+            writer.append(each)
     return Corpus.load(path, mmap=True)
 
 
-def _checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
-    """`counts` as they are kept in a `Corpus`; arrays that are so already are not copied."""
-    csr = sparse.csr_array(counts)
-    if csr.ndim != 2:
-        raise ValueError(f"counts must have two dimensions, not {csr.ndim}")
-    if csr.dtype.kind not in "biuf":
-        raise ValueError(f"counts must be numbers, not {csr.dtype}")
-    csr.check_format(full_check=True)
-    in_range = (csr.data >= 0) & (csr.data <= MOST)  # NaN is not
-    if not np.all(in_range) or np.any(csr.data % 1):
-        raise ValueError("counts must be whole numbers, none negative or above 2³¹ − 1")
-    if not csr.has_canonical_format or not np.all(csr.data):
-        csr = csr.copy()
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
-    kind = index_type(csr.nnz, *csr.shape)
-    csr.indices = csr.indices.astype(kind, copy=False)
-    csr.indptr = csr.indptr.astype(kind, copy=False)
-    return csr.astype(np.int32, copy=False)
-
-
-def _unchecked(
+def _mapped(
     counts: sparse.csr_array[np.int32],
     vocabulary: tuple[str, ...],
     doc_ids: StringColumn,
     titles: StringColumn,
     n_unknown: NDArray[np.int64],
+    source: MappedFrom,
 ) -> Corpus:
-    """A corpus of arrays that are not to be read yet."""
+    """A corpus of arrays that are not to be read yet, or that were checked but for what fits."""
     if counts.dtype != np.int32 or not len(doc_ids) == len(titles) == len(n_unknown):
         raise ValueError("its files do not fit together")
     corpus = object.__new__(Corpus)
     fields = {"counts": counts, "vocabulary": vocabulary, "doc_ids": doc_ids, "titles": titles}
-    for name, value in (fields | {"n_unknown": n_unknown}).items():
+    for name, value in (fields | {"n_unknown": n_unknown, "mapped_from": source}).items():
         object.__setattr__(corpus, name, value)
+    if source.is_checked:
+        check_mapped_counts(counts)
+        if len(set(vocabulary)) != len(vocabulary):
+            raise ValueError("a word is in the vocabulary twice")
+        if np.any(n_unknown < 0):
+            raise ValueError("n_unknown must not be negative")
+        _give_back(corpus)
     return corpus
+
+
+def _give_back(corpus: Corpus) -> None:
+    """The memory that reading a mapped corpus has taken."""
+    columns = StringColumn.of(corpus.doc_ids), StringColumn.of(corpus.titles)
+    counts = corpus.counts
+    release(counts.data, counts.indices, counts.indptr, corpus.n_unknown)
+    release(*(array for column in columns for array in (column.data, column.start)))
+
+
+def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """The elements in order, not too many at a time."""
+    for i in range(0, len(array), PIECE):
+        yield array[i : i + PIECE]
+        release(array)
+
+
+def _chunks(column: StringColumn) -> Iterator[StringColumn]:
+    """The same of strings."""
+    for chunk in column.chunks():
+        yield chunk
+        release(column.data, column.start)

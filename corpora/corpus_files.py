@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 FORMAT = "wikitopics corpus"
 FORMAT_VERSION = 2
 HEADER = "header.json"
+PARTS = "parts-"
 
 
 def build_corpus_on_disk_files(
@@ -52,6 +54,13 @@ def build_corpus_on_disk_files(
     for file in directory.iterdir():
         if re.fullmatch(r"[0-9a-f]{16}-[a-z_]+\.npy", file.name) and file.name not in named:
             file.unlink()
+        elif file.name.startswith(PARTS) and not file.name.startswith(parts_name(content_hash)):
+            shutil.rmtree(file, ignore_errors=True)
+
+
+def parts_name(content_hash: str) -> str:
+    """How the directories begin that hold parts of the corpus of this hash."""
+    return f"{PARTS}{content_hash[:16]}-"
 
 
 def read_header(directory: Path) -> dict[str, Any]:
@@ -86,9 +95,14 @@ def read_header(directory: Path) -> dict[str, Any]:
 
 
 def read_array(
-    directory: Path, header: dict[str, Any], name: str, *, mmap: bool = False
+    directory: Path,
+    header: dict[str, Any],
+    name: str,
+    *,
+    mmap: bool = False,
+    checked: bool = False,
 ) -> NDArray[Any]:
-    """The array that the header names so; mapped, only the file's size is checked.
+    """The array that the header names so; mapped, only the file's size is checked, or all of it.
 
     Raises
     ------
@@ -103,7 +117,7 @@ def read_array(
         raise CorpusFormatError(
             f"{path} was changed: expected {entry['bytes']} bytes, found {path.stat().st_size}"
         )
-    if not mmap and sha256_of_file(path) != entry["sha256"]:
+    if (checked or not mmap) and sha256_of_file(path) != entry["sha256"]:
         raise CorpusFormatError(f"{path} was changed: its SHA-256 is not the one in header.json")
     try:
         array = np.load(path, mmap_mode="r" if mmap else None, allow_pickle=False)
@@ -114,9 +128,14 @@ def read_array(
 
 
 def read_strings(
-    directory: Path, header: dict[str, Any], name: str, *, mmap: bool = False
+    directory: Path,
+    header: dict[str, Any],
+    name: str,
+    *,
+    mmap: bool = False,
+    checked: bool = False,
 ) -> StringColumn:
-    """The strings that the header names so; mapped, they are not looked at yet.
+    """The strings that the header names so; mapped, they are not looked at yet, or all once.
 
     Raises
     ------
@@ -127,13 +146,13 @@ def read_strings(
         # The vocabulary; in version 1 also the others. JSON, which can only be read as a whole.
         listed = json.loads(read_array(directory, header, name).tobytes())
         return StringColumn.of(listed)
-    start = read_array(directory, header, f"{name}_start", mmap=mmap)
-    data = read_array(directory, header, name, mmap=mmap)
+    start = read_array(directory, header, f"{name}_start", mmap=mmap, checked=checked)
+    data = read_array(directory, header, name, mmap=mmap, checked=checked)
     is_column = start.dtype == np.int64 and data.dtype == np.uint8 and start.ndim == data.ndim == 1
     if not is_column or not len(start) or start[0] != 0 or start[-1] != len(data):
         raise ValueError(f"{name} are not strings, or not those of {name}_start")
     column = StringColumn(start, data)
-    return column if mmap else column.check()
+    return column.check() if checked or not mmap else column
 
 
 def check_of(header: dict[str, Any]) -> str:

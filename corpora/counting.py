@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +17,20 @@ if TYPE_CHECKING:
     from corpora.tokens.block import TokenBlock
 
 
-def count_blocks(blocks: Iterable[TokenBlock], vocabulary: Sequence[str]) -> Iterator[Bags]:
-    """The documents of each block as bags of words of `vocabulary`; the rest are unknown."""
-    column_of = {word: column for column, word in enumerate(vocabulary)}
-    n_words = len(vocabulary)
-    for block in blocks:
+@dataclass(frozen=True)
+class BagsOfBlock:
+    """Makes bags of words of a block's documents; can be pickled."""
+
+    vocabulary: Sequence[str]
+    """Words that are counted; the rest are unknown."""
+
+    @cached_property
+    def _column_of(self) -> dict[str, int]:
+        return {word: column for column, word in enumerate(self.vocabulary)}
+
+    def __call__(self, block: TokenBlock) -> Bags:
+        """The documents of the block, in their order."""
+        column_of, n_words = self._column_of, len(self.vocabulary)
         # The entry at the end is that of BREAK.
         columns = [*(column_of.get(word, n_words) for word in block.words), n_words + 1]
         column = np.array(columns, dtype=np.int64)[block.word_of]
@@ -28,7 +39,7 @@ def count_blocks(blocks: Iterable[TokenBlock], vocabulary: Sequence[str]) -> Ite
         keys, counts = np.unique(doc_of[known] * n_words + column[known], return_counts=True)
         doc_of_key, column_of_key = np.divmod(keys, max(n_words, 1))
         start = np.searchsorted(doc_of_key, np.arange(block.n_docs + 1))
-        yield Bags(
+        return Bags(
             sparse.csr_array(
                 (
                     counts.astype(np.int32),
@@ -41,3 +52,8 @@ def count_blocks(blocks: Iterable[TokenBlock], vocabulary: Sequence[str]) -> Ite
             block.titles,
             np.bincount(doc_of[unknown], minlength=block.n_docs),
         )
+
+
+def count_blocks(blocks: Iterable[TokenBlock], vocabulary: Sequence[str]) -> Iterator[Bags]:
+    """The documents of each block as bags of words of `vocabulary`; the rest are unknown."""
+    return map(BagsOfBlock(vocabulary), blocks)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from corpora.mapped_split import is_large, mapped_parts
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
     from corpora.corpus import Corpus
 
 Part = Literal["train", "validation", "test"]
@@ -56,8 +62,35 @@ def part_of(document_id: str, validation: float = 0.1, test: float = 0.1) -> Par
 
 
 def split(corpus: Corpus, validation: float = 0.1, test: float = 0.1) -> Split:
-    """The three parts of `corpus`, each in its order; see `part_of`."""
-    names = Split._fields
-    numbers = (names.index(part_of(doc_id, validation, test)) for doc_id in corpus.doc_ids)
-    parts = np.fromiter(numbers, dtype=np.int8, count=corpus.n_docs)
-    return Split(*(corpus.rows(parts == number) for number in range(len(names))))
+    """The three parts of `corpus`, each in its order; see `part_of`.
+
+    The parts of a large mapped corpus are mapped too: they are written to its directory once, which
+    takes as much disk as itself (see `corpora.mapped_split`). Others are copied into memory.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a file of a mapped corpus, or of a part that was written, is missing or was changed.
+    OSError
+        If the parts of a mapped corpus cannot be written, for instance because the disk is full.
+    """
+
+    def parts_of(doc_ids: Sequence[str]) -> NDArray[np.int8]:
+        numbers = (Split._fields.index(part_of(each, validation, test)) for each in doc_ids)
+        return np.fromiter(numbers, dtype=np.int8, count=len(doc_ids))
+
+    if is_large(corpus):
+        parts = mapped_parts(corpus, Split._fields, (validation, test), parts_of)
+        if parts is not None:
+            return Split(*parts)
+    numbers = parts_of(corpus.doc_ids)
+    return Split(*(corpus.rows(numbers == number) for number in range(len(Split._fields))))
+
+
+def article_keys(doc_ids: Iterable[str]) -> NDArray[np.bytes_]:
+    """(n,) 16 bytes of a hash of the article of each document: what tells articles from others.
+
+    In the place of as many strings, where there are too many of these to hold in memory.
+    """
+    digests = (hashlib.sha256(article_of(each).encode()).digest()[:16] for each in doc_ids)
+    return np.fromiter(digests, dtype="S16")

@@ -6,12 +6,14 @@ import heapq
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from corpora.errors import EmptyVocabularyError
+from corpora.spilled_run import objects
 from corpora.tokens.block import BREAK
+from corpora.tokens.block_pairs import narrow
 from corpora.word_counts import MOST_WORDS, WordCounts
 
 if TYPE_CHECKING:
@@ -83,13 +85,71 @@ def learn_vocabulary(
     EmptyVocabularyError
         If there is no training document, or no word is left.
     """
+    return vocabulary_from(
+        map(FrequenciesOfBlock(learn_from), blocks),
+        pruning,
+        most_words=most_words,
+        directory=directory,
+        on_pruned=on_pruned,
+    )
+
+
+class Frequencies(NamedTuple):
+    """In how many training documents of a block each word occurs."""
+
+    n_docs: int
+    """Documents of the block."""
+    n_training: int
+    """Those to learn from."""
+    words: tuple[str, ...]
+    """The different words in these."""
+    counts: NDArray[np.unsignedinteger]
+    """(n_words,) how many of them hold each; as narrow as can be, as it is sent about."""
+
+
+@dataclass(frozen=True)
+class FrequenciesOfBlock:
+    """Counts the training documents of a block, word by word; pickles if `learn_from` does."""
+
+    learn_from: Callable[[str], bool]
+    """Whether a document, by its id, is one to learn from."""
+
+    def __call__(self, block: TokenBlock) -> Frequencies:
+        """What `vocabulary_from` takes."""
+        training = np.fromiter(map(self.learn_from, block.doc_ids), dtype=bool, count=block.n_docs)
+        n_training = int(np.count_nonzero(training))
+        counts = _document_frequency(block, training)
+        used = np.flatnonzero(counts)
+        words = tuple(objects(block.words)[used].tolist())
+        return Frequencies(block.n_docs, n_training, words, narrow(counts[used]))
+
+
+def vocabulary_from(
+    counted: Iterable[Frequencies],
+    pruning: Pruning,
+    *,
+    most_words: int = MOST_WORDS,
+    directory: str | os.PathLike[str] | None = None,
+    on_pruned: Callable[[Removed], None] | None = None,
+) -> tuple[str, ...]:
+    """What `learn_vocabulary` gives, of what was counted block by block, wherever that was.
+
+    Parameters
+    ----------
+    counted
+        What `FrequenciesOfBlock` gave of each block, in any order.
+
+    Raises
+    ------
+    EmptyVocabularyError
+        If there is no training document, or no word is left.
+    """
     n_docs = n_training = 0
     with closing(WordCounts(most_words, directory)) as counts:
-        for block in blocks:
-            training = np.fromiter(map(learn_from, block.doc_ids), dtype=bool, count=block.n_docs)
+        for block in counted:
             n_docs += block.n_docs
-            n_training += int(np.count_nonzero(training))
-            counts.add(block.words, _document_frequency(block, training))
+            n_training += block.n_training
+            counts.add(block.words, block.counts)
         if n_docs and not n_training:
             raise EmptyVocabularyError(
                 f"none of the {n_docs} documents is one to train on: add articles, or make the "

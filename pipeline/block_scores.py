@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from corpora.array_file import release
 from evaluation.document_blocks import DocumentBlock, block_bounds
 from evaluation.methods import score_block
 
@@ -101,6 +102,7 @@ class WordBlocks:
             start, stop = self._counts.indptr[[first, last]]
             columns = self._column[self._counts.indices[start:stop]]
             is_used[columns[columns >= 0]] = True
+            release(self._counts.data, self._counts.indices)
         return is_used
 
     def _of_words(self, first: int, last: int) -> sparse.csr_array:
@@ -114,6 +116,7 @@ class WordBlocks:
             columns[kept].astype(np.int32),
             n_kept.astype(np.int32),
         )
+        release(self._counts.data, self._counts.indices)
         found = sparse.csr_array(arrays, shape=(last - first, self._n_words))
         found.sort_indices()
         return found

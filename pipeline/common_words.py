@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from corpora.row_blocks import row_blocks
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -57,4 +59,5 @@ def n_tokens_of(corpus: Corpus, words: Iterable[str]) -> int:
     """How many tokens of the documents are one of `words`."""
     known = set(words)
     is_known = np.array([word in known for word in corpus.vocabulary], dtype=bool)
-    return int(corpus.counts.data[is_known[corpus.counts.indices]].sum(dtype=np.int64))
+    blocks = (block for _, block in row_blocks(corpus.counts))
+    return sum(int(each.data[is_known[each.indices]].sum(dtype=np.int64)) for each in blocks)

@@ -6,6 +6,7 @@ import logging
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora import (
@@ -16,26 +17,29 @@ from corpora import (
     TextSettings,
     TokenStore,
     model_for_store,
-    part_of,
 )
-from corpora.corpus import build_corpus_on_disk
+from corpora.articles.remote import is_url
+from corpora.corpus import build_corpus_of_bags
 from corpora.errors import CorpusFormatError
+from corpora.files import sha256_of
 from corpora.tokens.model_choice import meaning
 from corpora.tokens.spacy_model import BLANK
-from corpora.vocabulary import learn_vocabulary
+from corpora.vocabulary import vocabulary_from
 from pipeline.bigram_patterns import bigram_patterns
+from pipeline.counting_passes import CountingPasses, TrainingPart, bigrams_of
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
+from pipeline.settings import TrainSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from corpora import TokenBlock
     from corpora.articles.manifest import ShardEntry
+    from corpora.tokens.workers import Workers
     from corpora.vocabulary import Removed
+    from pipeline.cluster.workers import Cluster
     from pipeline.runs import RunDirectory
-    from pipeline.settings import TrainSettings
 
 logger = logging.getLogger(__name__)
 
@@ -82,19 +86,7 @@ def learn_bigrams(
 
     Temporary files go to `directory`.
     """
-    if settings.bigrams == "none":
-        return Bigrams({})
-    usual = 0.5 if settings.bigrams == "npmi" else 100.0
-    return Bigrams.learn(
-        blocks,
-        is_training,
-        min_count=settings.bigram_min_count,
-        threshold=usual if settings.bigram_threshold is None else settings.bigram_threshold,
-        scoring=settings.bigrams,
-        patterns=bigram_patterns(settings),
-        within_chunks=settings.noun_chunks,
-        directory=directory,
-    )
+    return bigrams_of(lambda step: map(step, blocks), is_training, settings, directory)
 
 
 def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
@@ -139,18 +131,23 @@ def refuse_empty(store: str, n_articles: int) -> None:
         )
 
 
-def make_corpus(run: RunDirectory, settings: TrainSettings, tokens: TokenStore) -> Corpus:
+def make_corpus(
+    run: RunDirectory,
+    settings: TrainSettings,
+    tokens: TokenStore,
+    n_processes: int = 1,
+    cluster: Cluster | None = None,
+) -> Corpus:
     """The corpus of a run: bigrams and vocabulary come from its training part alone.
 
     It is counted into the run directory, block by block, and mapped from there, so that it may be
-    larger than memory.
+    larger than memory. Blocks are counted by so many processes here or by the cluster's workers,
+    and what is counted is added up here: whole numbers, so that it does not matter by whom.
     """
-
-    def is_training(document_id: str) -> bool:
-        return part_of(document_id, settings.validation, settings.test) == "train"
-
-    bigrams, vocabulary = _learn(run, settings, tokens, is_training)
-    return build_corpus_on_disk(run.corpus_path, _joined("counts", tokens, bigrams), vocabulary)
+    counting = CountingPasses(tokens, n_processes, _workers_of(cluster))
+    is_training = TrainingPart(settings.validation, settings.test)
+    bigrams, vocabulary = _learn(run, settings, counting, is_training)
+    return build_corpus_of_bags(run.corpus_path, counting.bags(bigrams, vocabulary), vocabulary)
 
 
 def learn_words(
@@ -166,8 +163,15 @@ def learn_words(
     learn_from
         Whether a document, by its id, is one to learn from.
     """
-    bigrams, vocabulary = _learn(run, settings, tokens, learn_from)
-    return Corpus.from_blocks(_joined("counts", tokens, bigrams), vocabulary)
+    bigrams, vocabulary = _learn(run, settings, CountingPasses(tokens), learn_from)
+    with Progress("counts", None, "documents") as progress:
+
+        def joined() -> Iterator[TokenBlock]:
+            for block in tokens:
+                yield bigrams.join(block)
+                progress.update(block.n_docs)
+
+        return Corpus.from_blocks(joined(), vocabulary)
 
 
 def count_with(
@@ -176,21 +180,38 @@ def count_with(
     articles: ArticleStore,
     vocabulary: tuple[str, ...],
     n_processes: int,
+    cluster: Cluster | None = None,
 ) -> Corpus:
     """Other articles as the run's own were counted: same text settings, bigrams and vocabulary."""
     bigrams = Bigrams.load(run.verified(run.bigrams_path))
-    blocks = tokens_of(articles, text_settings(settings), n_processes)
+    blocks = tokens_of(
+        articles, text_settings(settings), n_processes, cluster=cluster, runs=run.path.parent
+    )
     return Corpus.from_blocks((bigrams.join(block) for block in blocks), vocabulary)
 
 
 def token_store(
-    articles: ArticleStore, settings: TextSettings, entries: tuple[ShardEntry, ...] | None = None
+    articles: ArticleStore,
+    settings: TextSettings,
+    entries: tuple[ShardEntry, ...] | None = None,
+    runs: str | Path = TrainSettings.runs,
 ) -> TokenStore:
-    """The store's tokens, from its cache of annotations; of all its shards, or of `entries`."""
-    tokens = TokenStore(articles, articles.path / "tokens", settings)
+    """The store's tokens, from its cache of annotations; of all its shards, or of `entries`.
+
+    The cache is in the store's directory; of a store at a URL it is `tokens-<hash of the URL>` in
+    the directory `runs`.
+    """
+    tokens = TokenStore(articles, tokens_path(articles, runs), settings)
     if entries is not None:
         tokens.entries = entries
     return tokens
+
+
+def tokens_path(articles: ArticleStore, runs: str | Path = TrainSettings.runs) -> Path:
+    """Where the tokens of a store are kept, which other runs on the same articles share."""
+    if not is_url(articles.path):
+        return articles.path / "tokens"
+    return Path(runs) / f"tokens-{sha256_of(str(articles.path).encode())[:12]}"
 
 
 def tokens_of(
@@ -198,21 +219,24 @@ def tokens_of(
     settings: TextSettings,
     n_processes: int,
     entries: tuple[ShardEntry, ...] | None = None,
+    cluster: Cluster | None = None,
+    runs: str | Path = TrainSettings.runs,
 ) -> TokenStore:
     """The tokens of every article, from the store's cache as far as they are there.
 
-    With `entries`, of the articles in these shards. If some of them were passed over, as they kill
-    the process that annotates them, a warning says so each time.
+    The rest is annotated, by so many processes here or by the cluster's workers. With `entries`, of
+    the articles in these shards; for `runs` see `token_store`. If some of them were passed over, as
+    they kill the process that annotates them, a warning says so each time.
     """
-    tokens = token_store(articles, settings, entries)
+    tokens = token_store(articles, settings, entries, runs)
     missing = tokens.missing()
     if missing:
         total = sum(entry.articles for entry in missing)
         with Progress("text", total, "articles") as progress:
             n_tokens = 0
-            for entry, (_, n_new) in zip(missing, tokens.fill(n_processes), strict=True):
+            for n_articles, n_new in tokens.fill(n_processes, _workers_of(cluster)):
                 n_tokens += n_new
-                progress.update(entry.articles, f"{n_tokens:,} tokens")
+                progress.update(n_articles, f"{n_tokens:,} tokens")
     _warn_of_passed_over(tokens)
     return tokens
 
@@ -245,20 +269,30 @@ def _warn_of_passed_over(tokens: TokenStore) -> None:
     )
 
 
+def _workers_of(cluster: Cluster | None) -> Workers | None:
+    """The cluster's workers, for the text stage."""
+    if cluster is None:
+        return None
+    from pipeline.cluster.text import TextWorkers  # noqa: PLC0415 - for clusters alone
+
+    return TextWorkers(cluster)
+
+
 def _learn(
     run: RunDirectory,
     settings: TrainSettings,
-    tokens: TokenStore,
+    counting: CountingPasses,
     learn_from: Callable[[str], bool],
 ) -> tuple[Bigrams, tuple[str, ...]]:
     """The run's bigrams, which are saved, and its vocabulary."""
-    bigrams = learn_bigrams(_passing("bigrams", tokens), learn_from, settings, run.path)
+    bigrams = bigrams_of(counting.pairs, learn_from, settings, run.path)
     bigrams.save(run.bigrams_path)
     run.record(run.bigrams_path)
-    pruning = Pruning(settings.no_below, settings.no_above, settings.keep_n)
-    joined = _joined("vocabulary", tokens, bigrams)
-    words = learn_vocabulary(
-        joined, learn_from, pruning, directory=run.path, on_pruned=partial(_note_pruning, run)
+    words = vocabulary_from(
+        counting.frequencies(bigrams, learn_from),
+        Pruning(settings.no_below, settings.no_above, settings.keep_n),
+        directory=run.path,
+        on_pruned=partial(_note_pruning, run),
     )
     return bigrams, words
 
@@ -267,18 +301,6 @@ def _note_pruning(run: RunDirectory, removed: Removed) -> None:
     """Put what pruning removed into the run's provenance."""
     about = {name: value for name, value in asdict(removed).items() if name != "pruning"}
     run.update_provenance({"pruning": about})
-
-
-def _passing(stage: str, tokens: TokenStore) -> Iterator[TokenBlock]:
-    """The blocks in turn, with progress under the name `stage`."""
-    with Progress(stage, None, "documents") as progress:
-        for block in tokens:
-            yield block
-            progress.update(block.n_docs)
-
-
-def _joined(stage: str, tokens: TokenStore, bigrams: Bigrams) -> Iterator[TokenBlock]:
-    return (bigrams.join(block) for block in _passing(stage, tokens))
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -13,12 +13,15 @@ import numpy as np
 from corpora import ArticleStore, Corpus, article_of, part_of, split
 from corpora.formats import UnknownFormatError, format_of, read_corpus
 from corpora.formats.vocabulary_file import find_vocabulary
+from corpora.split import article_keys
+from corpora.string_column import StringColumn
 from pipeline.documents import count_with
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pipeline.cluster.workers import Cluster
     from pipeline.runs import RunDirectory
     from pipeline.settings import EvaluateSettings, TrainSettings
 
@@ -41,7 +44,11 @@ class HeldOut:
 
 
 def held_out(
-    settings: EvaluateSettings, runs: Sequence[RunDirectory], words: Sequence[str], n_threads: int
+    settings: EvaluateSettings,
+    runs: Sequence[RunDirectory],
+    words: Sequence[str],
+    n_threads: int,
+    cluster: Cluster | None = None,
 ) -> HeldOut:
     """The documents of a store or of a file, or else the test part of the first run.
 
@@ -51,6 +58,8 @@ def held_out(
         The runs among the models.
     words
         Those to count in the articles of a store, by the text settings of the first run.
+    cluster
+        Whose workers annotate these articles, if any.
 
     Raises
     ------
@@ -70,14 +79,14 @@ def held_out(
         raise UsageError("no model here is a run with a test part: give documents, --counts FILE")
     elif settings.articles:
         source, store = settings.articles, ArticleStore(settings.articles)
-        corpus = count_with(runs[0], runs[0].settings(), store, tuple(words), n_threads)
+        corpus = count_with(runs[0], runs[0].settings(), store, tuple(words), n_threads, cluster)
     else:
         source, trained = f"the test part of run {runs[0].path.name}", runs[0].settings()
-        corpus = split(Corpus.load(runs[0].corpus_path), trained.validation, trained.test).test
+        corpus = split(_corpus_of(runs[0]), trained.validation, trained.test).test
         runs = runs[1:]
     n_before = corpus.n_docs
     for run in runs:
-        corpus = held_out_of(corpus, Corpus.load(run.corpus_path), run.settings())
+        corpus = held_out_of(corpus, _corpus_of(run), run.settings())
     return HeldOut(source, corpus, n_before - corpus.n_docs)
 
 
@@ -85,15 +94,31 @@ def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
     """The documents of other articles than a run learned from.
 
     What the run learned from, or stopped by, is no held-out document, whichever store it is in.
+    Where none is left out this is `corpus` itself, which may be mapped.
     """
-    used = {
-        article_of(document)
-        for document in own.doc_ids
-        if part_of(document, trained.validation, trained.test) != "test"
-    }
-    return corpus.rows(
-        np.array([article_of(document) not in used for document in corpus.doc_ids], bool)
-    )
+    # Only documents that are not in the run's test part, if it has them, can be among those that it
+    # used. They are looked up by 16 bytes each: the run may have very many.
+    parts = (part_of(each, trained.validation, trained.test) for each in corpus.doc_ids)
+    suspects = np.flatnonzero(np.fromiter((part != "test" for part in parts), dtype=bool))
+    if not len(suspects):
+        return corpus
+    suspected = StringColumn.of(corpus.doc_ids).take(suspects)
+    keys, key_of = np.unique(article_keys(suspected), return_inverse=True)
+    is_used = np.zeros(len(keys), dtype=bool)
+    for chunk in StringColumn.of(own.doc_ids).chunks():
+        own_keys = article_keys(chunk)
+        place = np.minimum(np.searchsorted(keys, own_keys), len(keys) - 1)
+        is_used[place[keys[place] == own_keys]] = True
+    if not is_used.any():
+        return corpus
+    kept = np.ones(corpus.n_docs, dtype=bool)
+    kept[suspects[is_used[key_of]]] = False
+    return corpus.rows(kept)
+
+
+def _corpus_of(run: RunDirectory) -> Corpus:
+    """The bags of words of a run, every byte of which is checked and none kept in memory."""
+    return Corpus.load(run.corpus_path, mmap=True, checked=True)
 
 
 def _counted(path: str, vocabulary: str) -> Corpus:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corpora.row_blocks import taken_rows
 from evaluation import log_likelihood
 from models import (
     KLNMF,
@@ -276,7 +277,7 @@ def to_look_at(counts: sparse.csr_array) -> sparse.csr_array:
     """Validation documents (D, V) that are scored at a look: all, or evenly spaced ones."""
     if counts.shape[0] <= LOOK_AT_DOCUMENTS:
         return counts
-    return counts[evenly_spaced(counts.shape[0], LOOK_AT_DOCUMENTS)]
+    return taken_rows(counts, evenly_spaced(counts.shape[0], LOOK_AT_DOCUMENTS))
 
 
 def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:

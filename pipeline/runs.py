@@ -15,7 +15,6 @@ lock               held by the process that trains
 from __future__ import annotations
 
 import json
-import os
 import platform
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -26,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from corpora import ArticleStore
-from corpora.errors import CorpusFormatError, UnsupportedVersionError
+from corpora.articles.remote import is_url, normalized
+from corpora.errors import CorpusFormatError, MissingExtraError, UnsupportedVersionError
 from corpora.files import atomic_write_text, sha256_of
 from corpora.tokens.store import describe
 from pipeline.documents import text_settings
@@ -138,12 +138,20 @@ class RunDirectory:
             raise CorpusFormatError(str(error)) from error
 
     def articles_changed(self) -> bool:
-        """Whether the store holds other articles by now than when the run was begun."""
+        """Whether the store holds other articles by now than when the run was begun.
+
+        Nothing is known of one that is gone, or of a URL that cannot be read at the moment.
+        """
         known = self.provenance().get("articles", {})
-        store = ArticleStore(known.get("store", ""))
-        if not store.exists:
+        try:
+            store = ArticleStore(known.get("store", ""))
+            if not store.exists:
+                return False
+            return bool([entry.sha256 for entry in store.entries] != known.get("shards"))
+        except (OSError, MissingExtraError):
+            if not is_url(known.get("store", "")):
+                raise
             return False
-        return bool([entry.sha256 for entry in store.entries] != known.get("shards"))
 
     def record(self, path: Path) -> None:
         """Note a text file of the run in the provenance, for `verified` to know it again."""
@@ -237,7 +245,7 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
     """
     root = Path(settings.runs)
     if settings.articles:
-        settings = replace(settings, articles=os.path.normpath(settings.articles))
+        settings = replace(settings, articles=normalized(settings.articles))
     if settings.run:
         run = RunDirectory(root / settings.run)
         if run.exists:
@@ -253,9 +261,8 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
                         f"run {settings.run!r} was begun with {name} = {getattr(begun, name)}, not "
                         f"{value}: choose another --run, or leave the setting out to go on with it"
                     )
-            settings = replace(
-                begun, runs=settings.runs, run=settings.run, threads=settings.threads
-            )
+            here = {name: getattr(settings, name) for name in NOT_IDENTITY}
+            settings = replace(begun, **here)
         return run, settings
     base, number = f"{settings.model}-{settings.topics}", 1
     while True:

@@ -191,8 +191,8 @@ class TrainSettings:
     learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X", of=("online",))
     staleness: int = setting(
         0,
-        "batches that the topics which a batch is inferred by may be behind; 0: none. More keep more "
-        "workers of a cluster busy",
+        "batches that topics are behind by when the next is inferred by them; so many and one are "
+        "under way on a cluster at the same time",
         metavar="N",
         of=("online",),
     )

@@ -6,6 +6,7 @@ import math
 from dataclasses import fields, replace
 
 from corpora import Pruning, find_model
+from corpora.articles.remote import is_url
 from models import seed_from
 from pipeline.documents import learn_bigrams, text_settings
 from pipeline.errors import UsageError
@@ -98,6 +99,8 @@ def _check_following(settings: TrainSettings) -> None:
     """Find settings that do not go with learning from a store that fills."""
     if settings.follow and not settings.articles:
         raise UsageError("--follow needs the store that is being filled: --articles DIR")
+    if settings.follow and is_url(settings.articles):
+        raise UsageError("--follow watches a directory that is being filled, not an address")
     if settings.follow and settings.cluster:
         raise UsageError("--follow learns on this machine: leave --cluster out")
     if settings.follow_after < 1:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from corpora.articles.page import WIKIMEDIA_ADDRESS
+from corpora.articles.remote import is_url, read_bytes
 from corpora.files import atomic_write_text
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ class Attribution:
 def read_attribution(path: Path) -> Attribution | None:
     """What the file at `path` says; None if there is none that says anything."""
     try:
-        with path.open("rb") as stream:
-            text = stream.read(LARGEST_FILE).decode(errors="replace")
+        text = _beginning(path).decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     lines = text.split("\n")
@@ -117,6 +117,13 @@ def read_attribution(path: Path) -> Attribution | None:
         Source(*("" if field == UNKNOWN else field for field in row)) for row in rows
     )
     return Attribution(sources, INCOMPLETE not in lines) if sources else None
+
+
+def _beginning(path: Path) -> bytes:
+    if is_url(path):
+        return read_bytes(path)[:LARGEST_FILE]
+    with path.open("rb") as stream:
+        return stream.read(LARGEST_FILE)
 
 
 def source_of(article: Article) -> Source:

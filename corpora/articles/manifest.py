@@ -14,18 +14,21 @@ so a changed, dropped or reordered line is noticed; the check before the first s
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from corpora.articles.remote import is_url, read_bytes
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import IO
 
 FORMAT = "wikitopics article store"
 VERSION = 1
@@ -89,10 +92,13 @@ def read_manifest(path: Path, start: Tail = START) -> Iterator[tuple[ShardEntry,
         If it is damaged; the message names the file and the line.
     UnsupportedVersionError
         If a newer version of this software wrote it.
+    OSError
+        If it cannot be read.
     """
     tail = start
-    with path.open("rb") as stream:
-        end = os.fstat(stream.fileno()).st_size
+    with _opened(path) as stream:
+        end = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
         if start is START:
             header = stream.readline()
             _check_header(header[:-1] if header.endswith(b"\n") else b"", str(path))
@@ -138,6 +144,11 @@ def entry_line(entry: ShardEntry, check_before: str) -> tuple[bytes, str]:
     fields = asdict(entry)
     check = _check_of(check_before, json.dumps(fields).encode())
     return json.dumps(fields | {"check": check}).encode(), check
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """The file, for reading; one at a URL is read at once, so that all of it is of one moment."""
+    return io.BytesIO(read_bytes(path)) if is_url(path) else path.open("rb")
 
 
 def _check_of(check_before: str, fields: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from corpora.articles.remote import read_bytes
 from corpora.articles.shard import read_keys
 from corpora.errors import CorpusFormatError
 from corpora.files import sha256_of
@@ -18,7 +19,7 @@ FOLDER = "shards"
 
 
 def shard_path(store: Path, entry: ShardEntry) -> Path:
-    """Where the store in the directory `store` keeps the shard."""
+    """Where the store in the directory, or at the URL, `store` keeps the shard."""
     return store / FOLDER / entry.shard
 
 
@@ -29,19 +30,32 @@ def stored_bytes(store: Path, entry: ShardEntry) -> bytes:
     ------
     CorpusFormatError
         If the shard is missing or is not the one that was stored.
+    OSError
+        If it cannot be read.
     """
     path = shard_path(store, entry)
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except FileNotFoundError as error:
         raise CorpusFormatError(f"{path}: the shard is missing") from error
+    return checked(data, entry, str(path))
+
+
+def checked(data: bytes, entry: ShardEntry, name: str) -> bytes:
+    """`data`, if it is the shard that was stored.
+
+    Raises
+    ------
+    CorpusFormatError
+        If it is not; the message begins with `name`.
+    """
     for what, expected, found in (
         ("bytes", entry.bytes, len(data)),
         ("SHA-256", entry.sha256, sha256_of(data)),
     ):
         if found != expected:
             raise CorpusFormatError(
-                f"{path}: the shard is damaged: expected {what} {expected}, found {found}"
+                f"{name}: the shard is damaged: expected {what} {expected}, found {found}"
             )
     return data
 

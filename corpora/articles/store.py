@@ -6,7 +6,7 @@
     DIR/keys.sqlite            for the writer; may be deleted, see `corpora.articles.key_index`
     DIR/lock                   held by the one process that writes
 
-Readers need the first two only.
+Readers need the first two only, and can read them at a URL too, see `corpora.articles.remote`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections import defaultdict
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy as np
 from corpora.articles import attribution, key_index
 from corpora.articles.attribution import read_attribution
 from corpora.articles.manifest import HEADER, ShardEntry, read_manifest
+from corpora.articles.remote import is_url, path_of, read_bytes, refuse_writing
 from corpora.articles.shard import read_articles
 from corpora.articles.shard_file import FOLDER, shard_path, stored_bytes, stored_keys
 from corpora.articles.writer import ArticleWriter
@@ -38,6 +38,7 @@ from corpora.lock import writer_lock
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from corpora.articles.article import Article
     from corpora.articles.manifest import Tail
@@ -53,7 +54,8 @@ class ArticleStore:
     Parameters
     ----------
     path
-        The directory.
+        The directory, or a URL, `https://host/dir` or `s3://bucket/dir`, to read from and never
+        write to.
     shard_size
         Articles in a shard that this object writes; existing shards are left as they are.
 
@@ -62,18 +64,34 @@ class ArticleStore:
     CorpusFormatError
         By every method that reads, if the directory is not a store or is damaged; the message names
         the file, and the line if it is the manifest.
+    OSError
+        By every method that reads, if the disk or the network does not give a file.
+    MissingExtraError
+        If `path` is a URL, and the package that reads it is not installed.
     """
 
     def __init__(self, path: str | os.PathLike[str], shard_size: int = 250) -> None:
         if shard_size < 1:
             raise ValueError(f"shard_size must be at least 1, not {shard_size}")
-        self.path = Path(path)
+        self.path = path_of(path)
         self.shard_size = shard_size
 
     @property
     def exists(self) -> bool:
-        """Whether there is a store at `path`, sound or not."""
-        return self._manifest_path.is_file()
+        """Whether there is a store at `path`, sound or not.
+
+        Raises
+        ------
+        OSError
+            If `path` is a URL and cannot be reached.
+        """
+        if not is_url(self.path):
+            return self._manifest_path.is_file()
+        try:
+            read_bytes(self._manifest_path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
     @property
     def entries(self) -> tuple[ShardEntry, ...]:
@@ -173,9 +191,10 @@ class ArticleStore:
             If `path` is a directory of something else, or a damaged store; no article is then
             written. Of a large store only the newest shards are read, see `verify`.
         OSError
-            If the disk is full, for instance. What was committed before is intact, and a later
-            writer goes on from there.
+            If `path` is a URL, or, for instance, the disk is full. What was committed before is
+            intact, and a later writer goes on from there.
         """
+        refuse_writing(self.path)
         self._refuse_other_directories()
         self.path.mkdir(parents=True, exist_ok=True)
         with writer_lock(self.path):
@@ -194,6 +213,11 @@ class ArticleStore:
         try:
             yield from read_manifest(self._manifest_path)
         except (FileNotFoundError, NotADirectoryError) as error:
+            if is_url(self.path):
+                raise CorpusFormatError(
+                    f"no article store at {self.path}: there is no {self._manifest_path}; give the"
+                    " URL of the directory that holds manifest.jsonl and shards"
+                ) from error
             raise CorpusFormatError(
                 f"no article store at {self.path}: make one with"
                 f" `python -m pipeline download --output {self.path}`"

@@ -36,17 +36,24 @@ STARTS = ("piece_start", "section_start", "article_start")
 def save_annotated(
     articles: AnnotatedArticles, path: str | os.PathLike[str], shard_sha256: str
 ) -> None:
-    """Write a file, whole or not at all; equal annotations of one shard make equal files.
-
-    Parameters
-    ----------
-    shard_sha256
-        Of the shard that holds the articles, in hexadecimal.
+    """Write a file, whole or not at all; see `annotated_bytes`.
 
     Raises
     ------
     OSError
         If the file cannot be written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(annotated_bytes(articles, shard_sha256))
+
+
+def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
+    """What the file holds; equal annotations of one shard make equal files.
+
+    Parameters
+    ----------
+    shard_sha256
+        Of the shard that holds the articles, in hexadecimal.
     """
     arrays: dict[str, NDArray[Any]] = {
         "version": np.array(FORMAT_VERSION),
@@ -66,8 +73,7 @@ def save_annotated(
     np.savez_compressed(packed, allow_pickle=False, **arrays)
     # A zip file without a comment ends in the comment's length, two bytes of zero.
     content = packed.getvalue()[:-2] + (32).to_bytes(2, "little")
-    with atomic_write(path) as stream:
-        stream.write(content + hashlib.sha256(content).digest())
+    return content + hashlib.sha256(content).digest()
 
 
 def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> AnnotatedArticles:
@@ -82,7 +88,24 @@ def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> Annotated
     OSError
         If the file cannot be read.
     """
-    stored = Path(path).read_bytes()
+    return annotated_from(Path(path).read_bytes(), path, shard_sha256)
+
+
+def annotated_from(
+    stored: bytes, path: str | os.PathLike[str], shard_sha256: str
+) -> AnnotatedArticles:
+    """What `annotated_bytes` made for that shard.
+
+    Parameters
+    ----------
+    stored
+        The bytes of the file at `path`, which need not be on this machine.
+
+    Raises
+    ------
+    CorpusFormatError, UnsupportedVersionError
+        As `load_annotated` does.
+    """
     content, digest = stored[:-32], stored[-32:]
     if hashlib.sha256(content).digest() != digest:
         raise CorpusFormatError(f"{path}: the annotation is damaged; delete the file to redo it")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import json
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.errors import CorpusFormatError, UnsuitableModelError
+from corpora.errors import CorpusFormatError
 from corpora.files import atomic_write_text
 from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.block import BREAK, TokenBlock
-from corpora.tokens.collocation_scores import SCORINGS, classic_scores, npmi_scores
-from corpora.tokens.pair_counts import MOST_PAIRS, PairCounts
+from corpora.tokens.block_pairs import count_pairs
+from corpora.tokens.pair_counts import MOST_PAIRS
+from corpora.tokens.pair_scores import frequent_pairs
 from corpora.word_counts import MOST_WORDS
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
+
+    from corpora.tokens.block_pairs import BlockPairs
 
 DELIMITER = "_"
 RULE = "#rule"
@@ -104,23 +106,53 @@ class Bigrams:
         UnsuitableModelError
             If there are patterns, and no word has a part of speech.
         """
-        _check(min_count, threshold, scoring)
-        empty = cls({}, patterns, within_chunks)
-        has_words, has_parts_of_speech = False, False
-        with closing(PairCounts(most_words, most_pairs, directory)) as pairs:
-            for block in blocks:
-                counted = _of_documents(block, keep) & (block.word_of != BREAK)
-                first = np.flatnonzero(counted[:-1] & counted[1:] & empty._admitted(block))
-                pairs.add(block, counted, first)
-                has_words = has_words or bool(counted.any())
-                has_parts_of_speech = has_parts_of_speech or bool(block.pos_of.any())
-            if patterns is not None and has_words and not has_parts_of_speech:
-                raise UnsuitableModelError(
-                    "bigrams are to have certain parts of speech, and the tokens have none: choose "
-                    "a spaCy model with a tagger, or leave the patterns out"
-                )
-            scores = _scores_above(threshold, pairs, min_count, scoring)
-        return cls(scores, patterns, within_chunks)
+        rule = cls({}, patterns, within_chunks)
+        return rule.learned(
+            (rule.count(block, keep) for block in blocks),
+            min_count,
+            threshold,
+            scoring,
+            most_words=most_words,
+            most_pairs=most_pairs,
+            directory=directory,
+        )
+
+    def count(self, block: TokenBlock, keep: Callable[[str], bool]) -> BlockPairs:
+        """Words and neighbours that may be joined, in the documents whose ids `keep` approves."""
+        kept = np.fromiter(map(keep, block.doc_ids), dtype=bool, count=block.n_docs)
+        counted = np.repeat(kept, np.diff(block.doc_start)) & (block.word_of != BREAK)
+        first = np.flatnonzero(counted[:-1] & counted[1:] & self._admitted(block))
+        return count_pairs(block, counted, first)
+
+    def learned(
+        self,
+        counted: Iterable[BlockPairs],
+        min_count: int = 5,
+        threshold: float = 100.0,
+        scoring: str = "classic",
+        *,
+        most_words: int = MOST_WORDS,
+        most_pairs: int = MOST_PAIRS,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> Bigrams:
+        """These rules with the pairs that `counted` says; see `learn`, which is this in one step.
+
+        Parameters
+        ----------
+        counted
+            What `count` gave of each block, wherever that was; in any order.
+        """
+        scores = frequent_pairs(
+            counted,
+            min_count,
+            threshold,
+            scoring,
+            has_patterns=self.patterns is not None,
+            most_words=most_words,
+            most_pairs=most_pairs,
+            directory=directory,
+        )
+        return Bigrams(scores, self.patterns, self.within_chunks)
 
     def join(self, block: TokenBlock) -> TokenBlock:
         """The block with the pairs joined, from left to right, each word in one pair at most.
@@ -260,45 +292,6 @@ class Bigrams:
         is_first[a] = True
         is_second[b] = True
         return index, is_first, is_second, np.sort(a << 32 | b)
-
-
-def _check(min_count: int, threshold: float, scoring: str) -> None:
-    if scoring not in SCORINGS:
-        raise ValueError(f'scoring must be "classic" or "npmi", not {scoring!r}')
-    if min_count < 1:
-        raise ValueError(f"min_count must be at least 1, not {min_count}")
-    if scoring == "classic" and not threshold > 0:
-        raise ValueError(f"the threshold of classic scores must be positive, not {threshold}")
-    if scoring == "npmi" and not -1 <= threshold <= 1:
-        raise ValueError(f"the threshold of npmi scores must be from -1 to 1, not {threshold}")
-
-
-def _of_documents(block: TokenBlock, keep: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """(len(block.word_of),) what belongs to the documents whose ids `keep` approves."""
-    kept = np.fromiter(map(keep, block.doc_ids), dtype=bool, count=block.n_docs)
-    return np.repeat(kept, np.diff(block.doc_start))
-
-
-def _scores_above(
-    threshold: float, pairs: PairCounts, min_count: int, scoring: str
-) -> dict[tuple[str, str], float]:
-    """The pairs with such scores, in alphabetical order."""
-    totals = pairs.totals(min_count)
-    firsts, seconds, scores = [], [], []
-    for a, b, n_a, n_b, n_ab in totals:
-        if scoring == "classic":
-            score = classic_scores(n_a, n_b, n_ab, totals.n_entries, min_count)
-        else:
-            score = npmi_scores(n_a, n_b, n_ab, totals.n_tokens)
-        above = score > threshold
-        firsts += a[above].tolist()
-        seconds += b[above].tolist()
-        scores += score[above].tolist()
-    numbers = np.unique(np.array(firsts + seconds, dtype=np.int64))
-    word_of = dict(zip(numbers.tolist(), totals.words(numbers), strict=True))
-    return {
-        (word_of[a], word_of[b]): score for a, b, score in zip(firsts, seconds, scores, strict=True)
-    }
 
 
 def _parsed_rule(line: bytes) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from corpora.spilled_run import SpilledRun, SpillFile, merge, objects, ranks
-from corpora.tokens.block import BREAK
 from corpora.word_counts import MOST_WORDS
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from corpora.tokens.block import TokenBlock
+    from corpora.tokens.block_pairs import BlockPairs
 
 MOST_PAIRS = 4_000_000
 """Different pairs that are held in memory, at 16 bytes each; some more while they gather."""
@@ -99,30 +98,18 @@ class PairCounts:
         self._pairs = _KeyCounts(max(1, most_pairs // 2))
         self._runs: list[tuple[SpilledRun, SpilledRun]] = []
 
-    def add(
-        self, block: TokenBlock, counted: NDArray[np.bool_], first: NDArray[np.integer]
-    ) -> None:
-        """Count words of `block`, and the pairs whose first words stand at the indices `first`.
-
-        Parameters
-        ----------
-        counted : (len(block.word_of),)
-            Which entries of `block.word_of` count; none of them a BREAK, all words of pairs.
-        """
-        n_word = np.bincount(block.word_of[counted], minlength=len(block.words))
-        used = np.flatnonzero(n_word)
+    def add(self, block: BlockPairs) -> None:
+        """Add the counts of a block."""
         index = self._index
-        number = np.full(len(block.words), BREAK, dtype=np.int64)
-        number[used] = [
-            index.setdefault(word, len(index)) for word in objects(block.words)[used].tolist()
-        ]
+        number = np.array(
+            [index.setdefault(word, len(index)) for word in block.words], dtype=np.int64
+        )
         if len(index) > len(self._n_word):
             self._n_word = np.concatenate(
                 [self._n_word, np.zeros(2 * len(index) - len(self._n_word), dtype=np.int64)]
             )
-        self._n_word[number[used]] += n_word[used]
-        word_of = block.word_of
-        self._pairs.add(number[word_of[first]] << 32 | number[word_of[first + 1]])
+        self._n_word[number] += block.n_word
+        self._pairs.add(number[block.first] << 32 | number[block.second], block.n_pair)
         if len(index) > self._most_words or self._pairs.n > self._most_pairs:
             self._write_run()
 
@@ -224,7 +211,7 @@ class _KeyCounts:
         """Begin anew."""
         self._keys = np.zeros(0, dtype=np.int64)
         self._counts = np.zeros(0, dtype=np.int64)
-        self._waiting: list[NDArray[np.int64]] = []
+        self._waiting: list[tuple[NDArray[np.int64], NDArray[np.integer]]] = []
         self._n_waiting = 0
 
     @property
@@ -232,18 +219,23 @@ class _KeyCounts:
         """Different keys, those that wait not counted."""
         return len(self._keys)
 
-    def add(self, keys: NDArray[np.int64]) -> None:
-        """Count each key once more."""
-        self._waiting.append(keys)
+    def add(self, keys: NDArray[np.int64], counts: NDArray[np.integer]) -> None:
+        """Count each of `keys` so many times more."""
+        self._waiting.append((keys, counts))
         self._n_waiting += len(keys)
         if self._n_waiting > self._most_waiting:
             self.total()
 
     def total(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The keys added so far, sorted, and their counts."""
-        if self._waiting:
-            new, n_new = np.unique(np.concatenate(self._waiting), return_counts=True)
-            self._waiting, self._n_waiting = [], 0
+        if self._n_waiting:
+            added = np.concatenate([keys for keys, _ in self._waiting])
+            n_added = np.concatenate([counts for _, counts in self._waiting])
+            order = np.argsort(added)
+            added = added[order]
+            first = np.flatnonzero(np.concatenate(([True], added[1:] != added[:-1])))
+            new = added[first]
+            n_new = np.add.reduceat(n_added[order], first, dtype=np.int64)
             place = np.searchsorted(self._keys, new)
             known = np.zeros(len(new), dtype=bool)
             inside = place < len(self._keys)
@@ -251,4 +243,5 @@ class _KeyCounts:
             self._counts[place[known]] += n_new[known]
             self._keys = np.insert(self._keys, place[~known], new[~known])
             self._counts = np.insert(self._counts, place[~known], n_new[~known])
+        self._waiting, self._n_waiting = [], 0
         return self._keys, self._counts

@@ -15,24 +15,29 @@ import json
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from corpora.files import atomic_write_text, remove_partial_files, sha256_of
+from corpora.articles.remote import absolute, is_of_this_process
+from corpora.files import atomic_write, atomic_write_text, remove_partial_files, sha256_of
 from corpora.lock import writer_lock
 from corpora.tokens.annotation_file import load_annotated, load_passed_over
-from corpora.tokens.filling import ShardTask, after_death, annotate_shard, prepare
+from corpora.tokens.filling import ShardDone, ShardTask, after_death, annotate_shard, prepare
 from corpora.tokens.selection import select
-from corpora.tokens.spacy_model import describe_model, find_model
+from corpora.tokens.spacy_model import describe_model, find_model, model_directory
+from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate, OfBlock
 from corpora.worker_pool import ordered_map
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from corpora.articles.manifest import ShardEntry
     from corpora.articles.store import ArticleStore
     from corpora.tokens.block import TokenBlock
     from corpora.tokens.settings import TextSettings
+    from corpora.tokens.workers import Workers
+
+Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
@@ -75,15 +80,19 @@ class TokenStore:
         """The shards that are not annotated yet, in order."""
         return [entry for entry in self.entries if not self._path_of(entry).exists()]
 
-    def fill(self, n_processes: int = 1) -> Iterator[tuple[int, int]]:
+    def fill(
+        self, n_processes: int = 1, workers: Workers | None = None
+    ) -> Iterator[tuple[int, int]]:
         """Annotate the missing shards; yields (articles, tokens) of each as it is stored.
 
         Annotations are stored one by one: after an interrupt or a kill only those that were being
-        made are missing. They are the same to the bit for any number of processes.
+        made are missing. They are the same to the bit for any number of processes, and for workers
+        elsewhere, which are given what would be done here, and whose shards come in any order.
 
         If a worker process dies, its shard is tried again article by article; the article at which
         one dies again is passed over, with a logged warning, and counts as one without words; see
-        `passed_over`. With one process there is no worker: what kills it ends the program.
+        `passed_over`. With one process there is no worker: what kills it ends the program. A shard
+        that kills workers elsewhere is annotated by processes here, when all others are.
 
         Raises
         ------
@@ -100,12 +109,12 @@ class TokenStore:
         with writer_lock(self.directory):
             remove_partial_files(self.directory)
             atomic_write_text(self.directory / "about.json", self._about)
-            tasks = (ShardTask(entry, self._path_of(entry)) for entry in self.missing())
-            model = (self.articles, self.settings.spacy_model, self.settings.noun_chunks)
             said: set[str] = set()
-            for done in ordered_map(
-                annotate_shard, tasks, n_processes, prepare, model, on_death=after_death
-            ):
+            if workers is None:
+                filled = self._fill_here(self.missing(), n_processes)
+            else:
+                filled = self._fill_elsewhere(workers, n_processes)
+            for done in filled:
                 for warning in set(done.warnings) - said:
                     logger.warning("%s", warning)
                 said.update(done.warnings)
@@ -125,14 +134,69 @@ class TokenStore:
         return {path: found for path in there if (found := load_passed_over(path))}
 
     def __iter__(self) -> Iterator[TokenBlock]:
-        if missing := self.missing():
-            raise RuntimeError(
-                f"{len(missing)} of {len(self.entries)} shards are not annotated; call fill() first"
-            )
+        self._refuse_missing()
         return (
             select(load_annotated(self._path_of(entry), entry.sha256), self.settings)
             for entry in self.entries
         )
+
+    def map(
+        self,
+        step: Callable[[TokenBlock], Result],
+        n_processes: int = 1,
+        workers: Workers | None = None,
+    ) -> Iterator[Result]:
+        """`step` of each block, in the order of the shards; `fill` has to have run before.
+
+        With more than one process, or with workers elsewhere, `step` and what it returns are
+        pickled; blocks are not.
+
+        Raises
+        ------
+        CorpusFormatError
+            If an annotation is damaged.
+        WorkerDiedError
+            If a worker process dies.
+        """
+        self._refuse_missing()
+        function = OfBlock(self.settings, step)
+        files = (
+            AnnotationFile(absolute(self._path_of(entry)), entry.sha256) for entry in self.entries
+        )
+        if workers is not None:
+            return workers.map(function, files)
+        return ordered_map(function, files, n_processes)
+
+    def _fill_here(self, entries: Iterable[ShardEntry], n_processes: int) -> Iterator[ShardDone]:
+        tasks = (ShardTask(entry, self._path_of(entry)) for entry in entries)
+        model = (self.articles, self.settings.spacy_model, self.settings.noun_chunks)
+        if is_of_this_process(self.articles.path):
+            n_processes = 1  # others would not see the articles
+        return ordered_map(annotate_shard, tasks, n_processes, prepare, model, on_death=after_death)
+
+    def _fill_elsewhere(self, workers: Workers, n_processes: int) -> Iterator[ShardDone]:
+        model = self.settings.spacy_model
+        if model_directory(model) == Path(model):  # no package: workers are in other directories
+            model = str(Path(model).absolute())
+        settings = replace(self.settings, spacy_model=model)
+        articles = ArticlesToAnnotate(absolute(self.articles.path), settings, self._about)
+        killing = []
+        for entry, found in workers.annotate(articles, self.missing()):
+            if found is None:
+                logger.warning("workers died at %s; it is annotated here, at the end", entry.shard)
+                killing.append(entry)
+                continue
+            with atomic_write(self._path_of(entry)) as stream:
+                stream.write(found.data)
+            yield ShardDone(found.n_articles, found.n_tokens, found.warnings)
+        # At least two, so that it is not this process that dies.
+        yield from self._fill_here(killing, max(2, n_processes))
+
+    def _refuse_missing(self) -> None:
+        if missing := self.missing():
+            raise RuntimeError(
+                f"{len(missing)} of {len(self.entries)} shards are not annotated; call fill() first"
+            )
 
     def _path_of(self, entry: ShardEntry) -> Path:
         return self.directory / f"{entry.sha256}.npz"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
+from corpora.row_blocks import taken_rows
 from models.estimator import TopicEstimator
 from models.lda.bound import document_bound, topic_bound
 from models.lda.dirichlet_prior import (
@@ -201,7 +202,10 @@ class OnlineLDA(TopicEstimator):
             # Windows begin where they would without an interruption.
             end = min(batch - batch % together + together, batches_per_pass)
             # Sorted, so that a memory-mapped corpus is read forward.
-            batches = (counts[np.sort(order[first[b] : first[b + 1]])] for b in range(batch, end))
+            batches = (
+                taken_rows(counts, np.sort(order[first[b] : first[b + 1]]))
+                for b in range(batch, end)
+            )
             iterations, step_size = self._window(batches, n_docs, expect or self._expect_here)
             yield OnlineLDAStep(
                 n_batches=self.state_.n_batches,

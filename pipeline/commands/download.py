@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora import ArticleStore, CorpusFormatError
+from corpora.articles.remote import is_url
 from downloader.sources import read_source, sample_path
 from pipeline.download_job import DownloadJob
 from pipeline.errors import UsageError
@@ -106,6 +107,10 @@ def check(settings: DownloadSettings) -> None:
     if settings.requests_per_minute < 1:
         raise UsageError(f"--requests-per-minute must be positive: {settings.requests_per_minute}")
     _check_file(settings)
+    if is_url(settings.output):
+        raise UsageError(
+            f"--output {settings.output}: stores are filled in a directory; copy or serve that"
+        )
     if settings.is_live:
         _live().check(settings)
 

@@ -75,7 +75,7 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
     with cluster_of(settings.cluster) as cluster:
-        documents = held_out(settings, runs, _words_to_count(models), n_threads)
+        documents = held_out(settings, runs, _words_to_count(models), n_threads, cluster)
         models = _with_words(models, documents, settings)
         words = scored_words(models, documents)
         logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora import ArticleStore, Corpus, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
+from corpora.row_blocks import tokens_of_documents
 from models import SavedModel, load_model, save_model, seed_from
 from models.kernel import seconds_compiling, working_clock
 from models.parallel import effective_n_jobs
@@ -42,15 +43,13 @@ from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
 from pipeline.setting_sources import as_table
 from pipeline.settings import DownloadSettings, TrainSettings
-from pipeline.topic_shares import prevalence_of, shares_in_documents
+from pipeline.topic_shares import prevalence_in
 from pipeline.topic_table import format_topics, topic_rows
 from pipeline.train_checks import check_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
     from scipy import sparse
 
     from corpora import Split
@@ -135,12 +134,12 @@ def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before:
     """All of it, as far as it is not done yet."""
     n_threads = effective_n_jobs(settings.threads)
     if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
-        corpus = Corpus.load(run.corpus_path)
+        corpus = Corpus.load(run.corpus_path, mmap=True, checked=True)
     elif settings.follow:
         settings, corpus = follow(run, settings, n_threads, by.clock)
     else:
         settings = _begin(run, settings)
-        corpus = _count(run, settings, n_threads)
+        corpus = _count(run, settings, n_threads, by.cluster)
     parts = split(corpus, settings.validation, settings.test)
     _check_documents(settings, parts)
     logger.info(
@@ -166,8 +165,10 @@ def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before:
 
 def _check_documents(settings: TrainSettings, parts: Split) -> None:
     """Find too few documents to train on for the topics, where each is to have one."""
-    n_documents = int((parts.train.counts.sum(axis=1) > 0).sum())
-    if settings.model == "poisson-mrf" and n_documents < settings.topics:
+    if settings.model != "poisson-mrf":
+        return
+    n_documents = int((tokens_of_documents(parts.train.counts) > 0).sum())
+    if n_documents < settings.topics:
         raise UsageError(
             f"--topics {settings.topics}: --model poisson-mrf needs as many documents to train on "
             f"that have a word of the vocabulary, found {n_documents:,}: lower --topics, with "
@@ -189,14 +190,18 @@ def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
     return settings
 
 
-def _count(run: RunDirectory, settings: TrainSettings, n_processes: int) -> Corpus:
+def _count(
+    run: RunDirectory, settings: TrainSettings, n_processes: int, cluster: Cluster | None
+) -> Corpus:
     """Articles to bags of words, with the time that it took in the provenance."""
     started = time.monotonic()
     articles = ArticleStore(settings.articles)
-    tokens = tokens_of(articles, text_settings(settings), n_processes)
+    tokens = tokens_of(
+        articles, text_settings(settings), n_processes, cluster=cluster, runs=settings.runs
+    )
     record_passed_over(run, tokens)
     tokenized = time.monotonic()
-    corpus = make_corpus(run, settings, tokens)
+    corpus = make_corpus(run, settings, tokens, n_processes, cluster)
     seconds = {"text": tokenized - started, "counting": time.monotonic() - tokenized}
     run.update_provenance({"seconds": seconds})
     return corpus
@@ -356,8 +361,6 @@ def _finish(
     `compiling` are the seconds that the last of the commands which trained it took for kernels.
     """
     topics = estimator.topics_ if checkpoint.best is None else checkpoint.best
-    n_tokens: NDArray[np.int64] = parts.train.counts.sum(axis=1)
-    shares = shares_in_documents(topics, parts.train.counts, estimator.n_jobs, "prevalence")
     model = SavedModel(
         topics=topics,
         vocabulary=corpus.vocabulary,
@@ -369,7 +372,7 @@ def _finish(
             "versions": versions(),
             "training_corpus_hash": parts.train.content_hash,
         },
-        prevalence=prevalence_of(shares, n_tokens),
+        prevalence=prevalence_in(topics, parts.train.counts, estimator.n_jobs, "prevalence"),
     )
     table = format_topics(topic_rows(model, TOP_WORDS))
     atomic_write_text(run.path / "topics.txt", table + "\n")

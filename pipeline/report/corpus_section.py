@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from corpora import Bigrams, article_of, split
+import numpy as np
+
+from corpora import Bigrams, split
+from corpora.split import article_keys
 from corpora.tokens.bigrams import DELIMITER
 from pipeline.report.sections import CorpusSection, PartRow, PruningRow
 
@@ -40,7 +43,7 @@ def corpus_section(run: RunDirectory, settings: TrainSettings, corpus: Corpus) -
 def _part(name: str, part: Corpus) -> PartRow:
     return PartRow(
         name=name,
-        articles=len({article_of(document) for document in part.doc_ids}),
+        articles=len(np.unique(article_keys(part.doc_ids))),
         documents=part.n_docs,
         tokens=part.n_tokens,
         unknown=int(part.n_unknown.sum()),

@@ -24,6 +24,7 @@ import numpy as np
 from corpora import Bigrams, article_of, load_annotator, split, stop_words_of
 from corpora.articles.shard_file import stored_keys
 from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModelError
+from corpora.row_blocks import tokens_of_documents
 from corpora.tokens.surface import surface, text_of
 from models import PoissonMRFMixture
 from pipeline.documents import text_settings
@@ -103,7 +104,7 @@ def documents_section(
     part = next((each for each in (parts.test, parts.validation) if each.n_tokens), None)
     if part is None:
         return None
-    chosen = part.rows(chosen_documents(part.counts.sum(axis=1), n_documents))
+    chosen = part.rows(chosen_documents(tokens_of_documents(part.counts), n_documents))
     there = _in_the_text(run, chosen, settings, store)
     names = names_of(run, chosen, None if store is None else store.path)(chosen.doc_ids)
     proportions = model.topics.proportions(chosen.counts, n_jobs=n_threads)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpora import split
+from corpora.row_blocks import tokens_of_documents
 from evaluation import ZeroProbabilityError
 from evaluation.completion import DEFAULT_SPLITS
 from evaluation.log_likelihood import METHODS
@@ -36,8 +37,6 @@ from pipeline.settings import EvaluateSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from corpora import Corpus
     from models import SavedModel
@@ -157,8 +156,7 @@ def _chosen(model: SavedModel, methods: Sequence[str] | None) -> Sequence[str]:
 
 def _some(test: Corpus, most: int) -> Corpus:
     """All documents that have a token, or evenly spaced ones of them."""
-    n_tokens: NDArray[np.int64] = np.asarray(test.counts.sum(axis=1), dtype=np.int64)
-    with_tokens = np.flatnonzero(n_tokens)
+    with_tokens = np.flatnonzero(tokens_of_documents(test.counts))
     return test.rows(with_tokens[evenly_spaced(len(with_tokens), most)])
 
 

@@ -9,7 +9,8 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from corpora.articles import attribution
-from corpora.articles.attribution import UNKNOWN, read_attribution
+from corpora.articles.attribution import UNKNOWN, Attribution, read_attribution
+from corpora.articles.remote import is_url
 from pipeline.report.sections import ProvenanceSection
 from pipeline.settings import TrainSettings
 
@@ -54,7 +55,7 @@ def provenance_section(run: RunDirectory, store: Path, model_hash: str) -> Prove
         **{f"seconds: {stage}": f"{taken:.1f}" for stage, taken in seconds.items()},
         **{f"version: {name}": version for name, version in known.get("versions", {}).items()},
     }
-    found = read_attribution(store / attribution.FILE)
+    found = _attribution_in(store)
     sources = sorted(found.sources) if found else ()
     if not found:
         entries["attribution"] = articles.get("attribution")
@@ -117,3 +118,13 @@ def _text(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}" if value >= 10_000 else str(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _attribution_in(store: Path) -> Attribution | None:
+    """What a store says of its sources; None if it does not, or cannot be asked at the moment."""
+    try:
+        return read_attribution(store / attribution.FILE)
+    except OSError:
+        if not is_url(store):
+            raise
+        return None

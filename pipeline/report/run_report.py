@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora import ArticleStore, Corpus
+from corpora.articles.remote import is_url, path_of
+from corpora.errors import MissingExtraError
 from corpora.files import sha256_of
 from models import GammaPoissonTopics
 from models.families import family_of
@@ -142,6 +144,11 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
 
 def store_path(run: RunDirectory, settings: TrainSettings) -> Path:
     """Where the articles of a run are: as its settings say, from here or from where `runs` is."""
+    if is_url(settings.articles):
+        try:
+            return path_of(settings.articles)
+        except MissingExtraError:
+            return Path(settings.articles)  # where nothing is, and so is said
     path = Path(settings.articles)
     beside = run.path.parent.parent / path
     return beside if beside.is_dir() and not path.is_dir() else path

@@ -8,18 +8,19 @@ import numpy as np
 
 from corpora import split
 from corpora.errors import CorpusFormatError
+from corpora.row_blocks import tokens_of_documents
 from evaluation import (
     relevance,
     relevant_words,
     topic_distances,
     topic_map,
     topics_of_words,
-    typical_documents,
 )
 from pipeline.report.article_names import names_of
+from pipeline.report.most_of_topics import MostOfTopics
 from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
 from pipeline.report.word_clouds import MOST_WORDS, word_cloud
-from pipeline.topic_shares import prevalence_of, shares_in_documents
+from pipeline.topic_shares import PrevalenceSum, shares_in_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -100,11 +101,13 @@ def topics_section(
             f"{corpus.n_words:,} or others: they are not of one run"
         )
     topics, train = model.topics, split(corpus, settings.validation, settings.test).train
-    n_tokens: NDArray[np.int64] = train.counts.sum(axis=1)
-    shares = shares_in_documents(topics, train.counts, n_threads, "topics of documents")
-    prevalence = model.prevalence
-    if prevalence is None:
-        prevalence = prevalence_of(shares, n_tokens)
+    most = MostOfTopics(tokens_of_documents(train.counts), topics.n_topics, n_typical)
+    total = PrevalenceSum(topics.n_topics)
+    blocks = shares_in_blocks(topics, train.counts, n_threads, "topics of documents")
+    for first, n_tokens, shares in blocks:
+        most.add(first, shares)
+        total.add(n_tokens, shares)
+    prevalence = total.prevalence if model.prevalence is None else model.prevalence
     order = [int(k) for k in np.argsort(-prevalence, kind="stable")]
 
     sums = topics.topic_word.sum(axis=1, keepdims=True)
@@ -120,7 +123,9 @@ def topics_section(
     place = np.empty(topics.n_words, dtype=np.int64)
     place[shown] = np.arange(len(shown))
 
-    typical = _typical(shares, n_tokens, n_typical)
+    is_typical = [shares >= LEAST_SHARE for shares in most.shares]
+    typical = [d[kept] for d, kept in zip(most.documents, is_typical, strict=True)]
+    typical_shares = [s[kept].tolist() for s, kept in zip(most.shares, is_typical, strict=True)]
     doc_ids = [[train.doc_ids[int(d)] for d in documents] for documents in typical]
     if names is None:
         names = names_of(run, corpus)
@@ -138,8 +143,8 @@ def topics_section(
                 words=tuple(place[relevant[k]].tolist()),
                 probabilities=tuple(probability[k, relevant[k]].tolist()),
                 typical=tuple(
-                    TypicalArticle(name_of[i].title, name_of[i].url, float(shares[d, k]))
-                    for i, d in zip(doc_ids[k], typical[k], strict=True)
+                    TypicalArticle(name_of[i].title, name_of[i].url, share)
+                    for i, share in zip(doc_ids[k], typical_shares[k], strict=True)
                 ),
             )
             for k in order
@@ -153,13 +158,6 @@ def topics_section(
         map_share=where.share,
         clouds=_clouds(model, probability, order),
     )
-
-
-def _typical(
-    shares: NDArray[np.float64], n_tokens: NDArray[np.int64], n: int
-) -> list[NDArray[np.intp]]:
-    found = typical_documents(shares, n_tokens, n)
-    return [documents[shares[documents, k] >= LEAST_SHARE] for k, documents in enumerate(found)]
 
 
 def _label(

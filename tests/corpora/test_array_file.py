@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora import array_file
-from corpora.array_file import ArrayFile
+from corpora.array_file import ArrayFile, release
 from corpora.files import remove_partial_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @settings(deadline=None, max_examples=50)
@@ -52,3 +49,41 @@ def test_until_it_is_finished_it_is_a_partial_file(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
     remove_partial_files(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def resident(path: Path) -> int:
+    """Bytes of the file that are in the memory of this process."""
+    maps, of_file = Path("/proc/self/smaps").read_text().splitlines(), False
+    total = 0
+    for line in maps:
+        if "-" in line.split(" ")[0]:
+            of_file = line.endswith(str(path))
+        elif of_file and line.startswith("Rss:"):
+            total += 1024 * int(line.split()[1])
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux's /proc")
+def test_pages_that_were_read_are_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.npy"
+    numbers = np.arange(1 << 20)
+    np.save(path, numbers)
+    mapped = np.asarray(np.load(path, mmap_mode="r"))
+    part = mapped[5:][::2]
+    assert int(mapped.sum()) == int(numbers.sum())
+    assert resident(path) > numbers.nbytes // 2
+    release(part)
+    assert resident(path) == 0
+    assert np.array_equal(mapped, numbers)
+
+
+def test_memory_that_may_have_been_written_to_is_left_alone(tmp_path: Path) -> None:
+    np.save(tmp_path / "numbers.npy", np.zeros(5000))
+    for mode in ("c", "r+"):
+        mapped = np.load(tmp_path / "numbers.npy", mmap_mode=mode)
+        mapped[:] = 1
+        release(mapped, mapped[10:])
+        assert mapped.min() == 1, mode
+    numbers = np.ones(5000)
+    release(numbers, numbers[:5], np.frombuffer(b"12345678"))
+    assert numbers.min() == 1

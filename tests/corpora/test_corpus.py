@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -375,13 +376,45 @@ def rewrite(directory: Path, name: str, array: np.ndarray[Any, Any]) -> None:
         ("titles", np.frombuffer(b"OneTwoTwo \xc2\xc2\xc2\xc2", dtype=np.uint8)),
     ],
 )
+@pytest.mark.parametrize("mmap", [False, True])
 def test_files_that_hold_no_corpus_are_refused(
-    name: str, array: np.ndarray[Any, Any], tmp_path: Path
+    mmap: bool, name: str, array: np.ndarray[Any, Any], tmp_path: Path
 ) -> None:
     small_corpus().save(tmp_path)
     rewrite(tmp_path, name, array)
     with pytest.raises(CorpusFormatError, match="does not hold a corpus"):
-        Corpus.load(tmp_path)
+        Corpus.load(tmp_path, mmap=mmap, checked=mmap)
+
+
+def test_explicit_zeros_are_refused_where_they_cannot_be_left_out(tmp_path: Path) -> None:
+    small_corpus().save(tmp_path)
+    rewrite(tmp_path, "data", np.array([1, 0, 3], dtype=np.int32))
+    assert Corpus.load(tmp_path).counts.nnz == 2
+    with pytest.raises(CorpusFormatError, match="counts must be positive"):
+        Corpus.load(tmp_path, mmap=True, checked=True)
+
+
+def test_a_mapped_corpus_is_checked_if_asked(tmp_path: Path) -> None:
+    small_corpus().save(tmp_path)
+    checked = Corpus.load(tmp_path, mmap=True, checked=True)
+    assert checked.mapped_from == (tmp_path, small_corpus().content_hash, True)
+    assert checked.content_hash == small_corpus().content_hash
+    assert not checked.counts.data.flags.owndata
+    for path in tmp_path.glob("*.npy"):
+        stored = path.read_bytes()
+        path.write_bytes(stored[:-1] + bytes([stored[-1] ^ 1]))
+        if not re.search("vocabulary|_start|indptr", path.name):  # of which some is always read
+            assert Corpus.load(tmp_path, mmap=True).n_docs == 3
+        with pytest.raises(CorpusFormatError, match=f"{path.name} was changed"):
+            Corpus.load(tmp_path, mmap=True, checked=True)
+        path.write_bytes(stored)
+
+
+def test_the_hash_of_a_mapped_corpus_is_of_what_it_holds(tmp_path: Path) -> None:
+    small_corpus().save(tmp_path)
+    rewrite(tmp_path, "n_unknown", np.array([0, 1, 5]))
+    found = Corpus.load(tmp_path, mmap=True).content_hash
+    assert found == Corpus.load(tmp_path).content_hash != small_corpus().content_hash
 
 
 @pytest.mark.parametrize("mmap", [False, True])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.tokens.block import BREAK, TokenBlock
+from corpora.tokens.block_pairs import count_pairs
 from corpora.tokens.pair_counts import PairCounts, _KeyCounts
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def counted(
         ids = [str(d) for d in range(i, min(i + 2, len(documents)))]
         block = TokenBlock.from_runs(documents[i : i + 2], ids, ids)
         is_word = block.word_of != BREAK
-        pairs.add(block, is_word, np.flatnonzero(is_word[:-1] & is_word[1:]))
+        pairs.add(count_pairs(block, is_word, np.flatnonzero(is_word[:-1] & is_word[1:])))
     totals = pairs.totals(min_count)
     found = {}
     for each in totals:
@@ -72,11 +73,14 @@ def test_many_words_in_several_runs_of_several_chunks(tmp_path: Path) -> None:
 def test_keys_gather_and_are_sorted_in() -> None:
     rng = np.random.default_rng(0)
     batches = [rng.integers(0, 4000, 3000) for _ in range(8)]
+    # As narrow as those of a block are, whose sum is not.
+    times = [rng.integers(1, 256, 3000).astype(np.uint8) for _ in range(8)]
     keys = _KeyCounts(10_000)
-    for batch in batches:
-        keys.add(batch)
+    for batch, n in zip(batches, times, strict=True):
+        keys.add(batch, n)
     assert 0 < keys.n <= 4000
-    expected = np.unique(np.concatenate(batches), return_counts=True)
+    repeated = [np.repeat(batch, n) for batch, n in zip(batches, times, strict=True)]
+    expected = np.unique(np.concatenate(repeated), return_counts=True)
     for _ in range(2):
         found, counts = keys.total()
         np.testing.assert_array_equal(found, expected[0])

@@ -1,0 +1,147 @@
+"""Stores at a URL, read by fsspec: https://…, s3://…, file:///… and what else it knows.
+
+A path of such a store is a `upath.UPath`, which names files as `pathlib.Path` does; it is imported
+for a URL alone. Nothing is written to a URL.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from corpora.errors import CorpusFormatError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MARK = "://"
+EXTRA = "pip install 'wikitopics[cluster]'"
+PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs"}
+"""What fsspec needs beyond the extra, by the scheme."""
+
+VERBATIM: dict[str, Any] = {
+    "client_kwargs": {"auto_decompress": False},
+    "headers": {"Accept-Encoding": "identity"},
+}
+"""For HTTP: some servers say of a .gz file that it is a compressed transfer of another one."""
+
+PAUSES: Sequence[float] = (1.0, 4.0)
+"""Seconds after which a failed request is made again."""
+
+
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` is the URL of something rather than a place in the file system."""
+    return MARK in str(path)
+
+
+def path_of(path: str | os.PathLike[str]) -> Path:
+    """`path` as a `Path`; of a URL a `UPath`, which for reading is used in the same way.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is a URL, and what reads it is not installed.
+    CorpusFormatError
+        If nothing reads such URLs.
+    """
+    if not is_url(path):
+        return Path(path)
+    try:
+        from upath import UPath  # noqa: PLC0415 - optional, and for URLs alone
+    except ImportError as error:
+        raise MissingExtraError(f"reading {path} takes another package; run: {EXTRA}") from error
+    url = str(path).rstrip("/")
+    scheme = url.partition(MARK)[0].lower()
+    options = VERBATIM if scheme in ("http", "https") else {}
+    try:
+        found = UPath(url, **options)
+        found.fs  # noqa: B018 - imports what the scheme needs
+    except ImportError as error:
+        package = f"pip install {PACKAGES[scheme]}" if scheme in PACKAGES else EXTRA
+        raise MissingExtraError(
+            f"reading {path} takes another package ({error}); run: {package}"
+        ) from error
+    except ValueError as error:
+        raise CorpusFormatError(
+            f"{path}: {error}; give a directory, or a URL such as https://HOST/DIR or "
+            "s3://BUCKET/DIR"
+        ) from error
+    return cast("Path", found)
+
+
+def normalized(path: str) -> str:
+    """`path` as it is compared and kept: without what does not tell it from others."""
+    return path.rstrip("/") if is_url(path) else os.path.normpath(path)
+
+
+def absolute(path: Path) -> str:
+    """What names `path` in any directory, and on any machine that sees the same files."""
+    return str(path) if is_url(path) else str(path.absolute())
+
+
+def is_of_this_process(path: Path) -> bool:
+    """Whether no other process sees it."""
+    return str(path).startswith(f"memory{MARK}")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file, wherever it is.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    OSError
+        If it cannot be read; of a URL the message says what to do.
+    """
+    if not is_url(path):
+        return path.read_bytes()
+    remote: Any = path
+    for pause in (*PAUSES, None):
+        try:
+            return bytes(remote.fs.cat_file(remote.path))  # one request, whatever the file's size
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            raise
+        # Each file system of fsspec has errors of the library beneath it.
+        except Exception as error:
+            if pause is None or _is_refused(error):
+                raise OSError(_why_unread(path, error)) from error
+            time.sleep(pause)
+    raise AssertionError
+
+
+def refuse_writing(path: Path) -> None:
+    """Raise an error if `path` is a URL.
+
+    Raises
+    ------
+    io.UnsupportedOperation
+        An OSError that says so.
+    """
+    if is_url(path):
+        raise io.UnsupportedOperation(
+            f"{path}: a store at a URL is read, never written; write to a directory and copy that"
+        )
+
+
+def _is_refused(error: Exception) -> bool:
+    """Whether it is for want of a permission, which trying again does not give."""
+    status = getattr(error, "status", None)  # aiohttp's
+    named = "Credentials" in type(error).__name__  # botocore's
+    return named or isinstance(error, PermissionError) or status in (401, 403)
+
+
+def _why_unread(path: Path, error: Exception) -> str:
+    """In one line what hinders, and what to do."""
+    what = " ".join(str(error).split()) or type(error).__name__
+    if _is_refused(error):
+        advice = (
+            "check the credentials, for S3 those in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; "
+            "for a public bucket set FSSPEC_S3_ANON=true"
+        )
+    else:
+        advice = "check the address and the network, and give the same command again"
+    return f"{path} cannot be read ({what}): {advice}"

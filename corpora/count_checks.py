@@ -1,0 +1,58 @@
+"""Whether a matrix is one of counts, as a corpus keeps them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from corpora.corpus_writer import MOST, index_type
+from corpora.row_blocks import row_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
+    """`counts` as they are kept in a `Corpus`; arrays that are so already are not copied.
+
+    Raises
+    ------
+    ValueError
+        If they are no matrix of whole numbers from 0 to 2³¹ − 1.
+    """
+    csr = sparse.csr_array(counts)
+    if csr.ndim != 2:
+        raise ValueError(f"counts must have two dimensions, not {csr.ndim}")
+    if csr.dtype.kind not in "biuf":
+        raise ValueError(f"counts must be numbers, not {csr.dtype}")
+    csr.check_format(full_check=True)
+    in_range = (csr.data >= 0) & (csr.data <= MOST)  # NaN is not
+    if not np.all(in_range) or np.any(csr.data % 1):
+        raise ValueError("counts must be whole numbers, none negative or above 2³¹ − 1")
+    if not csr.has_canonical_format or not np.all(csr.data):
+        csr = csr.copy()
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    kind = index_type(csr.nnz, *csr.shape)
+    csr.indices = csr.indices.astype(kind, copy=False)
+    csr.indptr = csr.indptr.astype(kind, copy=False)
+    return csr.astype(np.int32, copy=False)
+
+
+def check_mapped_counts(counts: sparse.csr_array[np.int32]) -> None:
+    """Raise ValueError unless mapped `counts` are what `checked_counts` makes, reading them once.
+
+    Raises
+    ------
+    ValueError
+        If they are not sorted, or an entry is not positive, or in a column that there is not.
+    """
+    start: NDArray[np.integer] = counts.indptr
+    if counts.dtype != np.int32 or np.any(start[1:] < start[:-1]) or start[-1] != counts.nnz:
+        raise ValueError("counts must be int32, and their rows one after another")
+    for _, block in row_blocks(counts):
+        block.check_format(full_check=True)
+        if not block.has_canonical_format or np.any(block.data < 1):
+            raise ValueError("counts must be positive, with sorted indices")

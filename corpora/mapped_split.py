@@ -1,0 +1,141 @@
+"""The parts of a large mapped corpus as corpora of their own, written once beside it and mapped.
+
+    DIR/parts-<hash>-<validation>-<test>/train, validation, test   each laid out as a corpus is
+
+<hash> begins the content hash of the whole, so that a corpus that takes its place does not meet
+parts of the former one, which are deleted. They take as much disk again as the whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpora.array_file import release
+from corpora.corpus import Corpus
+from corpora.corpus_files import HEADER, parts_name
+from corpora.corpus_writer import Bags, CorpusWriter
+from corpora.errors import StoreLockedError
+from corpora.lock import writer_lock
+from corpora.row_blocks import row_blocks
+from corpora.string_column import StringColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+logger = logging.getLogger(__name__)
+
+LARGE_BYTES = 256 << 20
+"""Of the counts: parts of fewer are copied into memory."""
+WAIT_SECONDS = 0.2
+
+
+def is_large(corpus: Corpus) -> bool:
+    """Whether the parts of `corpus` are to be on disk: it is mapped, and not small."""
+    n_bytes = corpus.counts.data.nbytes + corpus.counts.indices.nbytes
+    return corpus.mapped_from is not None and n_bytes >= LARGE_BYTES
+
+
+def mapped_parts(
+    corpus: Corpus,
+    names: Sequence[str],
+    shares: tuple[float, float],
+    parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
+) -> tuple[Corpus, ...] | None:
+    """The parts of a mapped corpus, in the order of their `names`; written if they are not there.
+
+    They are checked if `corpus` was. If another process is writing them this one waits.
+
+    Parameters
+    ----------
+    shares
+        Of validation and test, which tell parts from others.
+    parts_of
+        The number of the part (n,) that each of some documents, by their ids, is in.
+
+    Returns
+    -------
+    tuple of Corpus or None
+        None if they are not there and cannot be, as nobody may write to the directory.
+
+    Raises
+    ------
+    CorpusFormatError
+        If a file of the corpus or of a part is missing or was changed.
+    OSError
+        If the parts cannot be written, for instance because the disk is full.
+    """
+    source = corpus.mapped_from
+    assert source is not None
+    identity = source.content_hash or corpus.content_hash
+    label = "-".join(repr(float(share)) for share in shares)
+    directory = source.directory / f"{parts_name(identity)}{label}"
+    try:
+        _make(corpus, directory, names, parts_of)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        logger.info("%s cannot be written to: the parts are kept in memory", source.directory)
+        return None
+    return tuple(
+        Corpus.load(directory / name, mmap=True, checked=source.is_checked) for name in names
+    )
+
+
+def _make(
+    corpus: Corpus,
+    directory: Path,
+    names: Sequence[str],
+    parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
+) -> None:
+    """Write the parts, unless they are complete or another process completes them."""
+    while not all((directory / name / HEADER).exists() for name in names):
+        directory.mkdir(exist_ok=True)
+        try:
+            with writer_lock(directory):
+                if all((directory / name / HEADER).exists() for name in names):
+                    return
+                _write(corpus, directory, names, parts_of)
+        except StoreLockedError:
+            time.sleep(WAIT_SECONDS)
+
+
+def _write(
+    corpus: Corpus,
+    directory: Path,
+    names: Sequence[str],
+    parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
+) -> None:
+    source = corpus.mapped_from
+    assert source is not None
+    if not source.is_checked:  # what is damaged would seem to be sound in the parts
+        Corpus.load(source.directory, mmap=True, checked=True)
+    doc_ids, titles = StringColumn.of(corpus.doc_ids), StringColumn.of(corpus.titles)
+    logger.info("writing the parts of %s documents to %s", f"{corpus.n_docs:,}", directory)
+    with ExitStack() as stack:
+        writers = [
+            stack.enter_context(CorpusWriter(directory / name, corpus.vocabulary)) for name in names
+        ]
+        for first, block in row_blocks(corpus.counts):
+            rows = slice(first, first + block.shape[0])
+            number = parts_of(doc_ids[rows])
+            for i, writer in enumerate(writers):
+                which = np.flatnonzero(number == i)
+                if len(which):
+                    bags = Bags(
+                        block[which],
+                        doc_ids[rows].take(which),
+                        titles[rows].take(which),
+                        corpus.n_unknown[rows][which],
+                    )
+                    writer.append(bags)
+            release(doc_ids.data, titles.data)
+    release(doc_ids.start, titles.start, corpus.counts.indptr, corpus.n_unknown)

@@ -1,0 +1,64 @@
+"""How often words and pairs of neighbours occur in one block: small, and made anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from corpora.spilled_run import objects
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from corpora.tokens.block import TokenBlock
+
+
+class BlockPairs(NamedTuple):
+    """Counts of one block; the integers are as narrow as they can be, as these are sent about."""
+
+    n_docs: int
+    words: tuple[str, ...]
+    """The different words that were counted, sorted."""
+    n_word: NDArray[np.unsignedinteger]
+    """(n_words,) how often each occurs."""
+    first: NDArray[np.unsignedinteger]
+    """(n_pairs,) indices into `words` of the first words of the different pairs."""
+    second: NDArray[np.unsignedinteger]
+    """(n_pairs,) of their second words."""
+    n_pair: NDArray[np.unsignedinteger]
+    """(n_pairs,) how often each pair occurs."""
+    has_parts_of_speech: bool
+    """Whether any word of the block has one."""
+
+
+def count_pairs(
+    block: TokenBlock, counted: NDArray[np.bool_], first: NDArray[np.integer]
+) -> BlockPairs:
+    """Count words of `block`, and the pairs whose first words stand at the indices `first`.
+
+    Parameters
+    ----------
+    counted : (len(block.word_of),)
+        Which entries of `block.word_of` count; none of them a BREAK, all words of pairs.
+    """
+    n_word = np.bincount(block.word_of[counted], minlength=len(block.words))
+    used = np.flatnonzero(n_word)
+    number = np.cumsum(n_word > 0) - 1
+    word_of = block.word_of
+    keys = number[word_of[first]] << 32 | number[word_of[first + 1]]
+    keys, n_pair = np.unique(keys, return_counts=True)
+    return BlockPairs(
+        block.n_docs,
+        tuple(objects(block.words)[used].tolist()),
+        narrow(n_word[used]),
+        narrow(keys >> 32),
+        narrow(keys & 0xFFFFFFFF),
+        narrow(n_pair),
+        bool(block.pos_of.any()),
+    )
+
+
+def narrow(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:
+    """The array in the narrowest unsigned type that holds it."""
+    return array.astype(np.min_scalar_type(int(array.max(initial=0))))

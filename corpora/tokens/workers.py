@@ -1,0 +1,97 @@
+"""What the text stage asks of workers elsewhere, and what it hands them: plain values.
+
+Workers need not share a file system with the process that asks. They read what they can see, are
+sent what they cannot, and write nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from corpora.articles.remote import path_of
+from corpora.articles.shard_file import stored_bytes
+from corpora.tokens.annotation_file import annotated_from
+from corpora.tokens.selection import select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from corpora.articles.manifest import ShardEntry
+    from corpora.tokens.block import TokenBlock
+    from corpora.tokens.settings import TextSettings
+
+Result = TypeVar("Result")
+
+
+class Workers(Protocol):
+    """Whoever has the work of the text stage done elsewhere."""
+
+    def annotate(
+        self, articles: ArticlesToAnnotate, entries: Iterable[ShardEntry]
+    ) -> Iterator[tuple[ShardEntry, ShardAnnotation | None]]:
+        """`worker_annotation.annotate_shard` of each, as they come; None of one that kills."""
+        ...
+
+    def map(self, function: OfBlock[Result], files: Iterable[AnnotationFile]) -> Iterator[Result]:
+        """`function` of each file, in their order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArticlesToAnnotate:
+    """A store, and how its articles are annotated."""
+
+    store: str
+    """Its directory or URL, see `corpora.articles.remote.absolute`."""
+    settings: TextSettings
+    about: str
+    """What `store.describe` says of these settings where the annotations are kept."""
+
+    def bytes_of(self, entry: ShardEntry) -> bytes:
+        """The bytes of a shard, for workers that cannot read it themselves."""
+        return stored_bytes(path_of(self.store), entry)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardAnnotation:
+    """An annotated shard."""
+
+    data: bytes
+    """What its file holds, see `corpora.tokens.annotation_file`."""
+    n_articles: int
+    n_tokens: int
+    warnings: tuple[str, ...]
+    """What the annotator had to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationFile:
+    """Where the annotation of a shard is."""
+
+    path: str
+    """In any working directory."""
+    shard_sha256: str
+    data: bytes | None = None
+    """What it holds, for workers that cannot read it themselves."""
+
+    def read(self) -> AnnotationFile:
+        """The file with what it holds; raises an OSError if it cannot be read here."""
+        data = Path(self.path).read_bytes() if self.data is None else self.data
+        return replace(self, data=data)
+
+
+@dataclass(frozen=True)
+class OfBlock(Generic[Result]):
+    """A function of the tokens of a shard, as one of their file; can be pickled if `step` can."""
+
+    settings: TextSettings
+    """What of a text becomes words."""
+    step: Callable[[TokenBlock], Result]
+
+    def __call__(self, file: AnnotationFile) -> Result:
+        """What `step` makes of the tokens; raises what reading the file raises."""
+        data = file.read().data
+        assert data is not None
+        return self.step(select(annotated_from(data, file.path, file.shard_sha256), self.settings))

@@ -1,0 +1,104 @@
+"""Counting block by block, anywhere and in any order, comes to what counting all at once does."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from corpora.articles.store import ArticleStore
+from corpora.corpus import Corpus, build_corpus_of_bags
+from corpora.counting import BagsOfBlock
+from corpora.tokens.bigrams import Bigrams
+from corpora.tokens.block_pairs import narrow
+from corpora.tokens.block_steps import Joined, PairsOfBlock
+from corpora.tokens.settings import TextSettings
+from corpora.tokens.store import TokenStore
+from corpora.vocabulary import FrequenciesOfBlock, Pruning, learn_vocabulary, vocabulary_from
+from tests.corpora.tokens.models import save_all_nouns
+from tests.corpora.tokens.test_store import articles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from corpora.tokens.block import TokenBlock
+
+PRUNING = Pruning(2, 0.9, 500)
+
+
+def is_even(document_id: str) -> bool:
+    return int(document_id.removeprefix("en:")) % 2 == 0
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    """Six shards of five articles, annotated."""
+    path = tmp_path_factory.mktemp("tokens")
+    store = ArticleStore(path / "articles", shard_size=5)
+    store.append(articles(range(30)))
+    tokens = TokenStore(store, path / "tokens", TextSettings(spacy_model=save_all_nouns(path)))
+    list(tokens.fill())
+    return tokens
+
+
+def everything(
+    tokens: TokenStore,
+    mapped: Callable[[Callable[[TokenBlock], object]], list[object]],
+    path: Path,
+) -> tuple[Bigrams, tuple[str, ...], Corpus]:
+    """Bigrams, vocabulary and counts, of what `mapped` makes of a step and the blocks."""
+    rule = Bigrams({})
+    bigrams = rule.learned(mapped(PairsOfBlock(rule, is_even)), 2, 1.0)  # type: ignore[arg-type]
+    frequencies = mapped(Joined(bigrams, FrequenciesOfBlock(is_even)))
+    words = vocabulary_from(frequencies, PRUNING)  # type: ignore[arg-type]
+    bags = mapped(Joined(bigrams, BagsOfBlock(words)))
+    return bigrams, words, build_corpus_of_bags(path, bags, words)  # type: ignore[arg-type]
+
+
+def check(tokens: TokenStore, found: tuple[Bigrams, tuple[str, ...], Corpus]) -> None:
+    bigrams = Bigrams.learn(tokens, is_even, 2, 1.0)
+    joined = [bigrams.join(block) for block in tokens]
+    words = learn_vocabulary(joined, is_even, PRUNING)
+    assert len(bigrams.scores) > 10
+    assert 100 < len(words) <= 500
+    assert any("_" in word for word in words)
+    assert list(found[0].scores.items()) == list(bigrams.scores.items())
+    assert found[1] == words
+    assert found[2].content_hash == Corpus.from_blocks(joined, words).content_hash
+
+
+def test_steps_that_were_sent_about_count_the_same(tokens: TokenStore, tmp_path: Path) -> None:
+    def mapped(step: Callable[[TokenBlock], object]) -> list[object]:
+        """On another machine, as it were; of shards whose order does not matter, backwards."""
+        sent = pickle.loads(pickle.dumps(step))
+        results = [pickle.loads(pickle.dumps(sent(block))) for block in tokens]
+        in_order = isinstance(step, Joined) and isinstance(step.then, BagsOfBlock)
+        return results if in_order else results[::-1]
+
+    check(tokens, everything(tokens, mapped, tmp_path))
+
+
+def test_a_token_store_maps_its_blocks(tokens: TokenStore, tmp_path: Path) -> None:
+    check(tokens, everything(tokens, lambda step: list(tokens.map(step)), tmp_path))
+
+
+@pytest.mark.slow
+def test_any_number_of_processes_counts_the_same(tokens: TokenStore, tmp_path: Path) -> None:
+    check(tokens, everything(tokens, lambda step: list(tokens.map(step, 2)), tmp_path))
+
+
+def test_a_token_store_that_is_not_filled_has_no_blocks(tokens: TokenStore, tmp_path: Path) -> None:
+    empty = TokenStore(tokens.articles, tmp_path, tokens.settings)
+    with pytest.raises(RuntimeError, match=r"6 of 6 .* call fill"):
+        empty.map(len)  # type: ignore[arg-type]
+
+
+def test_integers_are_as_narrow_as_they_can_be() -> None:
+    for largest, kind in ((255, np.uint8), (256, np.uint16), (70_000, np.uint32), (0, np.uint8)):
+        array = np.array([0, largest], dtype=np.int64)
+        assert narrow(array).dtype == kind
+        np.testing.assert_array_equal(narrow(array), array)
+    assert narrow(np.zeros(0, dtype=np.int64)).dtype == np.uint8

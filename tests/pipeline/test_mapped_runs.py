@@ -1,0 +1,69 @@
+"""Runs whose parts are on disk, as those of a large corpus are: the same to the bit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from corpora import mapped_split
+from models import load_model
+from pipeline.runs import RunDirectory
+from tests.pipeline.evaluate_support import succeeded
+from tests.pipeline.support import TINY, call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUICK = ("--threads", 1, "--documents", 2, "--scored", 5, "--page-only")
+
+
+@pytest.fixture
+def _parts_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)
+
+
+def without_times(value: Any) -> Any:
+    """What a report's page says, without what differs between two runs of the same settings."""
+    if isinstance(value, dict):
+        return {k: without_times(v) for k, v in value.items() if "second" not in k}
+    return [without_times(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.usefixtures("_parts_on_disk")
+def test_training_gives_the_same_model(tiny: Path) -> None:
+    succeeded(call("train", "--run", "mapped", *TINY, cwd=tiny))
+    mapped, known = (load_model(tiny / "runs" / name / "model.npz") for name in ("mapped", "tiny"))
+    assert list((tiny / "runs/mapped/corpus").glob("parts-*/train/header.json"))
+    assert not list((tiny / "runs/tiny/corpus").glob("parts-*"))
+    assert np.array_equal(mapped.topics.topic_word, known.topics.topic_word)
+    assert mapped.prevalence is not None
+    assert known.prevalence is not None
+    assert mapped.prevalence.tolist() == known.prevalence.tolist()
+    key = "training_corpus_hash"
+    assert mapped.header[key] == known.header[key]
+    # On from the corpus alone, as after an interruption.
+    (tiny / "runs/mapped/model.npz").unlink()
+    (tiny / "runs/mapped/checkpoints/latest.npz").unlink()
+    succeeded(call("train", "--run", "mapped", "--threads", 1, cwd=tiny))
+    again = load_model(tiny / "runs/mapped/model.npz")
+    assert np.array_equal(again.topics.topic_word, known.topics.topic_word)
+    mapped_run, run = (RunDirectory(tiny / "runs" / name) for name in ("mapped", "tiny"))
+    assert mapped_run.provenance()["corpus"] == run.provenance()["corpus"]
+
+
+@pytest.mark.slow
+def test_a_report_says_the_same(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reported() -> Any:
+        (tiny / "runs/tiny/report/scores.json").unlink(missing_ok=True)
+        succeeded(call("report", "tiny", *QUICK, cwd=tiny))
+        text = (tiny / "runs/tiny/report.html").read_text("utf-8")
+        start = text.index('id="page-data">') + len('id="page-data">')
+        return without_times(json.loads(text[start : text.index("</script>", start)]))
+
+    expected = reported()
+    monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)
+    assert reported() == expected
+    assert list((tiny / "runs/tiny/corpus").glob("parts-*"))

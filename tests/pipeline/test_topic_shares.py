@@ -1,0 +1,82 @@
+"""Prevalence and typical documents in blocks, against all documents at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from evaluation import typical_documents
+from models import LDATopics
+from pipeline import topic_shares
+from pipeline.report.most_of_topics import MostOfTopics
+from pipeline.topic_shares import PrevalenceSum, prevalence_in, shares_in_blocks
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 3, 50])
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+def test_the_sum_is_that_of_all_documents_to_the_bit(n_topics: int, at_once: int) -> None:
+    rng = np.random.default_rng(n_topics)
+    shares = rng.dirichlet(np.full(n_topics, 0.1), 500)
+    n_tokens = rng.integers(0, 300, 500)
+    total = PrevalenceSum(n_topics)
+    for first in range(0, 500, at_once):
+        total.add(n_tokens[first : first + at_once], shares[first : first + at_once])
+    expected = (n_tokens[:, None] * shares).sum(axis=0) / n_tokens.sum()
+    assert total.prevalence.tolist() == expected.tolist()
+    # The control: sums of blocks that are added up differ.
+    if n_topics == 50 and at_once == 7:
+        parts = [
+            (n_tokens[i : i + 7, None] * shares[i : i + 7]).sum(axis=0) for i in range(0, 500, 7)
+        ]
+        assert (np.sum(parts, axis=0) / n_tokens.sum()).tolist() != expected.tolist()
+
+
+def test_without_tokens_there_is_no_prevalence() -> None:
+    assert np.isnan(PrevalenceSum(3).prevalence).all()
+
+
+def model_and_counts() -> tuple[LDATopics, sparse.csr_array]:
+    rng = np.random.default_rng(3)
+    topics = LDATopics(rng.dirichlet(np.full(8, 0.3), 4), np.full(4, 0.2))
+    counts = rng.poisson(1.0, (53, 8))
+    counts[[0, 20]] = 0
+    return topics, sparse.csr_array(counts.astype(np.int32))
+
+
+@pytest.mark.parametrize("at_once", [1, 10, 53, 100])
+def test_prevalence_does_not_depend_on_the_blocks(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics, counts = model_and_counts()
+    shares, n_tokens = topics.proportions(counts), counts.sum(axis=1)
+    monkeypatch.setattr(topic_shares, "DOCUMENTS_AT_ONCE", at_once)
+    found = prevalence_in(topics, counts, 1, "prevalence")
+    expected = (n_tokens[:, None] * shares).sum(axis=0) / n_tokens.sum()
+    assert found.tolist() == expected.tolist()
+    blocks = list(shares_in_blocks(topics, counts, 1, "shares"))
+    assert [first for first, _, _ in blocks] == list(range(0, 53, at_once))
+    assert np.concatenate([n for _, n, _ in blocks]).tolist() == n_tokens.tolist()
+    assert np.array_equal(np.concatenate([each for _, _, each in blocks]), shares)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("n", "at_once"), [(1, 1), (4, 10), (30, 7), (300, 64)])
+def test_typical_documents_are_those_of_all_at_once(seed: int, n: int, at_once: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_topics, n_docs = 3, 200
+    # With many ties, in shares and in lengths.
+    shares = rng.integers(0, 5, (n_docs, n_topics)) / 4
+    n_tokens = rng.integers(0, 4, n_docs)
+    most = MostOfTopics(n_tokens, n_topics, n)
+    for first in range(0, n_docs, at_once):
+        most.add(first, shares[first : first + at_once])
+    for k, expected in enumerate(typical_documents(shares, n_tokens, n)):
+        assert most.documents[k].tolist() == expected.tolist()
+        assert most.shares[k].tolist() == shares[expected, k].tolist()
+
+
+def test_no_typical_documents_without_tokens() -> None:
+    most = MostOfTopics(np.zeros(4, dtype=np.int64), 2, 3)
+    most.add(0, np.full((4, 2), 0.5))
+    assert [len(each) for each in most.documents] == [0, 0]
