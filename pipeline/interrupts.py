@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,13 @@ class Deferred:
 
 @contextmanager
 def signals_handled_by(handler: signal._HANDLER) -> Iterator[None]:
-    """SIGINT and SIGTERM go to `handler` within the block, and to where they went before after."""
+    """SIGINT and SIGTERM go to `handler` within the block, and to where they went before after.
+
+    In another thread than the main one, which alone can answer signals, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = {number: signal.signal(number, handler) for number in SIGNALS}
     try:
         yield

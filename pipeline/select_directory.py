@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from corpora.articles.remote import is_url
 from corpora.errors import CorpusFormatError
 from corpora.files import atomic_write_text
 from corpora.lock import lock_holder
@@ -58,6 +59,7 @@ class SelectDirectory:
             seed=self.training.seed + number,
             run=name,
             runs=str(self.path),
+            cluster="",  # wherever it is trained, it is the same run
         )
 
     def run_of(self, settings: TrainSettings) -> RunDirectory:
@@ -89,10 +91,7 @@ class SelectDirectory:
         run.create(settings, shared)
         _link(source.verified(source.bigrams_path), run.bigrams_path)
         run.record(run.bigrams_path)
-        run.corpus_path.mkdir(exist_ok=True)
-        # The header last: with it the corpus is there.
-        for file in sorted(source.corpus_path.iterdir(), key=lambda each: each.suffix == ".json"):
-            _link(file, run.corpus_path / file.name)
+        _link_corpus(source.corpus_path, run.corpus_path)
         return run
 
     def create(self) -> None:
@@ -125,7 +124,8 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
     UsageError
         If a named one was begun with other settings, and has a corpus by now.
     """
-    articles = os.path.normpath(training.articles or SAMPLE_STORE)
+    articles = training.articles or SAMPLE_STORE
+    articles = articles if is_url(articles) else os.path.normpath(articles)
     asked = replace(training, articles="" if articles == SAMPLE_STORE else articles)
     number = 1
     while True:
@@ -176,6 +176,18 @@ def _table(path: Path) -> dict[str, object]:
         return read_table(path / SETTINGS, "train")
     except UsageError as error:
         raise CorpusFormatError(str(error)) from error
+
+
+def _link_corpus(source: Path, target: Path) -> None:
+    """The files of a corpus, and the corpora of its parts, which are directories in it."""
+    target.mkdir(exist_ok=True)
+    for directory in sorted(each for each in source.iterdir() if each.is_dir()):
+        _link_corpus(directory, target / directory.name)
+    # The header last: with it the corpus is there.
+    files = [each for each in source.iterdir() if each.suffix in (".npy", ".json")]
+    for file in sorted(files, key=lambda each: each.suffix == ".json"):
+        if not file.name.startswith("."):  # one that is being written
+            _link(file, target / file.name)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from corpora import ArticleStore, Bigrams, article_of, part_of
 from evaluation import (
@@ -19,14 +20,19 @@ from evaluation import (
     log_likelihood,
     paired_difference,
 )
+from models import load_model
 from pipeline.documents import text_settings, tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from scipy import sparse
 
     from corpora import Corpus, Split
     from evaluation import Coherence
     from models import Topics
+    from pipeline.cluster.workers import Cluster
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
@@ -65,7 +71,11 @@ def scored_part(settings: TrainSettings, parts: Split) -> tuple[str, Corpus]:
 
 
 def running_text(
-    run: RunDirectory, settings: TrainSettings, corpus: Corpus, n_processes: int
+    run: RunDirectory,
+    settings: TrainSettings,
+    corpus: Corpus,
+    n_processes: int,
+    cluster: Cluster | None = None,
 ) -> RunningText | None:
     """The training part of the run's articles, in its vocabulary; None if they are gone."""
     store = ArticleStore(settings.articles)
@@ -80,7 +90,11 @@ def running_text(
         )
         return None
     bigrams = Bigrams.load(run.verified(run.bigrams_path))
-    tokens = tokens_of(store, text_settings(settings), n_processes, entries)
+    tokens = tokens_of(
+        *(store, text_settings(settings), n_processes, entries),
+        cluster=cluster,
+        runs=run.path.parent,
+    )
     return RunningText.from_blocks(
         (bigrams.join(block) for block in tokens),
         corpus.vocabulary,
@@ -88,25 +102,37 @@ def running_text(
     )
 
 
+def estimates_here(
+    models: Sequence[Path], counts: sparse.csr_array, n_threads: int
+) -> Iterator[tuple[int, LikelihoodEstimate]]:
+    """Number of a model's file and the score of held-out counts (D, V) under it, in order."""
+    # A sum of very many numbers is in another order with more threads; workers have one.
+    with threadpool_limits(1):
+        for number, path in enumerate(models):
+            yield number, estimate_of(load_model(path).topics, counts, n_threads)
+
+
+def estimate_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> LikelihoodEstimate:
+    """Held-out likelihood of counts (D, V): of the same ones by halves the same halves."""
+    return log_likelihood(topics, counts, random_state=0, n_jobs=n_threads)
+
+
 def score_run(
     run: RunDirectory,
     settings: TrainSettings,
-    topics: Topics,
+    estimate: LikelihoodEstimate,
     held_out: Corpus,
     reference: Corpus | RunningText,
     n_words: int,
-    n_threads: int,
 ) -> RunScore:
-    """Held-out likelihood of the same documents, by halves the same halves, and the rest."""
+    """What a run comes to, its held-out likelihood being `estimate`."""
     assert settings.seed is not None
-    estimate = log_likelihood(topics, held_out.counts, random_state=0, n_jobs=n_threads).by_group(
-        [article_of(document) for document in held_out.doc_ids]
-    )
+    topics = load_model(run.model_path).topics
     return RunScore(
         run=str(run.path),
         n_topics=settings.topics,
         seed=settings.seed,
-        estimate=estimate,
+        estimate=estimate.by_group([article_of(document) for document in held_out.doc_ids]),
         coherences={
             measure: coherence(topics, reference, measure, n_words=n_words)
             for measure in COHERENCE_MEASURES

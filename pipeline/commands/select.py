@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tqdm import tqdm
 
 from corpora import Corpus, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.worker_pool import ordered_map
-from models import load_model
 from models.parallel import effective_n_jobs
+from pipeline.cluster.connection import cluster_of
+from pipeline.cluster.selection import estimates_on, train_on
 from pipeline.commands.train import train
-from pipeline.errors import UsageError
+from pipeline.errors import SliceEnded, UsageError
 from pipeline.progress import Progress
 from pipeline.select_directory import SelectDirectory, open_selection
 from pipeline.select_plot import plot_selection
 from pipeline.select_score import (
+    estimates_here,
     recommend,
     rows_of,
     running_text,
@@ -30,8 +33,11 @@ from pipeline.select_score import (
 from pipeline.settings import TrainSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
+    from evaluation import LikelihoodEstimate
+    from pipeline.cluster.workers import Cluster
+    from pipeline.runs import RunDirectory
     from pipeline.select_score import RunScore
     from pipeline.settings import SelectSettings
 
@@ -62,20 +68,26 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
     numbers = topic_numbers(settings.topics)
     _check(settings, training)
     selection = open_selection(training, settings.name, settings.seeds)
-    selection.path.mkdir(parents=True, exist_ok=True)
-    with writer_lock(selection.path):
+    with cluster_of(training.cluster) as cluster, _locked(selection.path):
         remove_partial_files(selection.path)
         selection.create()
         wanted = [
             selection.settings_of(k, number) for k in numbers for number in range(settings.seeds)
         ]
         n_threads = effective_n_jobs(training.threads)
-        _train_all(selection, wanted, n_threads)
-        result = _score_all(selection, wanted, settings.words, n_threads)
+        _train_all(selection, wanted, n_threads, cluster)
+        result = _score_all(selection, wanted, settings.words, n_threads, cluster)
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(selection.path / "select.json", text)
         plot_selection(result["rows"], result["recommended"], selection.path, result["scored"])
     return result
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    path.mkdir(parents=True, exist_ok=True)
+    with writer_lock(path):
+        yield
 
 
 def topic_numbers(text: str) -> list[int]:
@@ -150,7 +162,12 @@ def _check(settings: SelectSettings, training: TrainSettings) -> None:
         raise UsageError("--test leaves nothing to choose by: give it a share above 0")
 
 
-def _train_all(selection: SelectDirectory, wanted: Sequence[TrainSettings], n_threads: int) -> None:
+def _train_all(
+    selection: SelectDirectory,
+    wanted: Sequence[TrainSettings],
+    n_threads: int,
+    cluster: Cluster | None,
+) -> None:
     """Train the runs that are not done: the first one to have a corpus, then the others."""
     pending = [each for each in wanted if not selection.run_of(each).model_path.exists()]
     if len(pending) < len(wanted):
@@ -160,10 +177,15 @@ def _train_all(selection: SelectDirectory, wanted: Sequence[TrainSettings], n_th
     if pending and selection.run_with_corpus() is None:
         # The quickest makes the corpus. All its settings are asked for, as they can be mended
         # until it has one.
-        first = pending.pop()
-        train(first, vars(first))
+        first, stop_after = pending[-1], None if cluster is None else 0.0
+        with suppress(SliceEnded):  # workers do the rest of it
+            train(first, vars(first), cluster=cluster, stop_after=stop_after)
+        pending = [each for each in pending if not selection.run_of(each).model_path.exists()]
     runs = [selection.prepare(each) for each in pending]
     if not runs:
+        return
+    if cluster is not None:
+        train_on(cluster, runs, runs[0].corpus_path, len(wanted))
         return
     n_processes = 1
     n_tokens = Corpus.load(runs[0].corpus_path, mmap=True).n_tokens
@@ -189,12 +211,16 @@ def _train_one(task: tuple[TrainSettings, int]) -> None:
 
 
 def _score_all(
-    selection: SelectDirectory, wanted: Sequence[TrainSettings], n_words: int, n_threads: int
+    selection: SelectDirectory,
+    wanted: Sequence[TrainSettings],
+    n_words: int,
+    n_threads: int,
+    cluster: Cluster | None,
 ) -> dict[str, Any]:
     """The table of all runs, all scored on the same documents."""
     first = selection.run_of(wanted[0])
     settings = first.settings()
-    corpus = Corpus.load(first.corpus_path)
+    corpus = Corpus.load(first.corpus_path, mmap=True, checked=True)
     parts = split(corpus, settings.validation, settings.test)
     part, held_out = scored_part(settings, parts)
     if not held_out.n_tokens:
@@ -202,18 +228,19 @@ def _score_all(
             f"the {part} part has no document with a word of the vocabulary: train with a larger "
             f"--{part} share, or on more articles"
         )
-    text = running_text(first, settings, corpus, n_threads)
+    runs = [selection.run_of(each) for each in wanted]
+    for run in runs:
+        if run.provenance()["corpus"]["hash"] != corpus.content_hash:
+            raise UsageError(
+                f"{run.path} was trained on another corpus than {first.path}: delete it"
+            )
+    estimates = _estimates(runs, held_out, n_threads, cluster)
+    text = running_text(first, settings, corpus, n_threads, cluster)
     reference = parts.train if text is None else text
     scores: list[RunScore] = []
-    with Progress("scoring", len(wanted), "runs") as progress:
-        for each in wanted:
-            run = selection.run_of(each)
-            if run.provenance()["corpus"]["hash"] != corpus.content_hash:
-                raise UsageError(
-                    f"{run.path} was trained on another corpus than {first.path}: delete it"
-                )
-            topics = load_model(run.model_path).topics
-            scores.append(score_run(run, each, topics, held_out, reference, n_words, n_threads))
+    with Progress("coherence", len(wanted), "runs") as progress:
+        for run, each, estimate in zip(runs, wanted, estimates, strict=True):
+            scores.append(score_run(run, each, estimate, held_out, reference, n_words))
             progress.update(1)
     rows = rows_of(scores)
     recommended, sentence = recommend(rows)
@@ -231,6 +258,27 @@ def _score_all(
         "recommendation": sentence,
         "run": next(row["runs"][0] for row in rows if row["topics"] == recommended),
     }
+
+
+def _estimates(
+    runs: Sequence[RunDirectory], held_out: Corpus, n_threads: int, cluster: Cluster | None
+) -> list[LikelihoodEstimate]:
+    """How probable the held-out documents are under each run."""
+    models = [run.model_path for run in runs]
+    if cluster is None:
+        scored = estimates_here(models, held_out.counts, n_threads)
+    else:
+        scored = estimates_on(cluster, models, held_out.counts)
+    found: dict[int, LikelihoodEstimate] = {}
+    with (
+        Progress("scoring", len(runs), "runs") as progress,
+        closing(cast("Generator[tuple[int, LikelihoodEstimate]]", scored)) as arriving,
+    ):
+        for number, estimate in arriving:
+            found[number] = estimate
+            name = runs[number].path.name
+            progress.update(1, f"{name} perplexity {estimate.perplexity:,.1f}")
+    return [found[number] for number in range(len(runs))]
 
 
 def _number(value: float | None) -> str:

@@ -23,9 +23,10 @@ from evaluation import LikelihoodEstimate, coherence, log_likelihood, paired_dif
 from models import OnlineLDA, load_model
 from pipeline.commands.select import topic_numbers
 from pipeline.errors import UsageError
+from pipeline.select_directory import open_selection
 from pipeline.select_score import RunScore, recommend, rows_of
 from pipeline.setting_sources import resolve, value_type
-from pipeline.settings import SelectSettings
+from pipeline.settings import SelectSettings, TrainSettings
 from tests.pipeline.support import (
     TINY,
     Outcome,
@@ -358,6 +359,14 @@ def test_settings_of_file_and_environment(selected: Path) -> None:
     assert [row["topics"] for row in outcome.result["rows"]] == [2, 4]
     outcome = select("--json", cwd=selected, WIKITOPICS_TOPICS="4,2")
     assert [row["topics"] for row in outcome.result["rows"]] == [2, 4]
+
+
+def test_the_url_of_a_store_stays_as_it_is(tmp_path: Path) -> None:
+    for given_as, kept in (("https://a.org/store", "https://a.org/store"), ("a//b/", "a/b")):
+        training = TrainSettings(articles=given_as, runs=str(tmp_path), seed=1, cluster="local:2")
+        selection = open_selection(training, "", 1)
+        settings = selection.settings_of(5, 0)
+        assert (settings.articles, settings.cluster) == (kept, "")
 
 
 def test_defaults_are_of_their_own_type() -> None:

@@ -1,0 +1,566 @@
+"""`select --cluster`: runs in slices on workers that get lost, the same bytes as on one machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import shutil
+import signal
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from corpora import mapped_split
+from models import load_model
+from pipeline.cluster import run_slice, selection
+from pipeline.cluster.errors import ClusterLostError
+from pipeline.cluster.run_slice import (
+    CorpusPlace,
+    RunSlice,
+    run_files,
+    score_model,
+    train_slice,
+)
+from pipeline.cluster.workers import Cluster
+from pipeline.interrupts import raise_interrupted, signals_handled_by
+from pipeline.runs import RunDirectory
+from pipeline.select_score import estimates_here
+from tests.pipeline.support import (
+    MADE_UP,
+    Outcome,
+    call,
+    files_of,
+    finish,
+    session_of,
+    spawn,
+    wait_until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PAIRS = (
+    *(pair for pair in zip(MADE_UP[::2], MADE_UP[1::2], strict=True) if pair[0] != "--topics"),
+    *(("--topics", "2,4,3"), ("--batch-size", "10"), ("--max-passes", "2"), ("--test", "0.2")),
+)
+SETTINGS = tuple(each for pair in PAIRS for each in pair)
+RUNS = ("topics-2", "topics-3", "topics-4")
+LOST, KILLED, DISK_FULL = "lost", "killed", "disk full"
+
+
+class Pending:
+    """What `distributed.Future` is to `Work`."""
+
+    def __init__(self, value: Any = None, status: str = "pending") -> None:
+        self.value, self.status = value, status
+        self.callbacks: list[Callable[[Any], object]] = []
+
+    def result(self, timeout: float) -> Any:  # noqa: ARG002 - nothing takes time here
+        from distributed.client import FutureCancelledError
+
+        if self.status == "cancelled":
+            raise FutureCancelledError("key", "lost")
+        if self.status == "pending":
+            raise TimeoutError
+        if self.status == "error":
+            raise self.value
+        return pickle.loads(self.value)
+
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        self.callbacks.append(callback)
+        if self.status != "pending":
+            callback(self)
+
+    def cancel(self, *, force: bool) -> None:  # noqa: ARG002
+        self.end("cancelled")
+
+    def end(self, status: str, value: Any = None) -> None:
+        if self.status == "pending":
+            self.value, self.status = value, status
+            for callback in self.callbacks:
+                callback(self)
+
+
+class Bench(Cluster):
+    """A cluster of one thread of this process: all is pickled to and fro, the last comes first.
+
+    Parameters
+    ----------
+    n_threads
+        That it says it has.
+    fate
+        What happens to a slice or a score, by its number from 0, in place of its being made.
+    on_submit
+        What happens here when it is submitted.
+    """
+
+    n_threads = 0
+    addresses = ()  # for E-steps, which nobody is to make here
+
+    def __init__(
+        self,
+        n_threads: int = 2,
+        fate: Callable[[int], str] = lambda _: "",
+        on_submit: Callable[[int], object] = lambda _: None,
+    ) -> None:
+        self.n_threads, self._fate, self._on_submit = n_threads, fate, on_submit
+        self.trained: list[str] = []
+        """Of each slice that was submitted, the run."""
+        self.n_scored = 0
+        self.futures: list[Pending] = []
+        self._waiting: list[tuple[str, Pending, Any, bytes]] = []
+        self._changed = threading.Condition()
+        self._is_open = True
+        self._thread = threading.Thread(target=self._work)
+        self._thread.start()
+
+    def submit(self, function: Any, *arguments: Any) -> Any:
+        future, number = Pending(), len(self.trained) + self.n_scored
+        if function is train_slice:
+            self.trained.append(arguments[0].name)
+        elif function is score_model:
+            self.n_scored += 1
+        else:
+            number = -1  # of the text stage
+        values = [each.result(0) if isinstance(each, Pending) else each for each in arguments]
+        self.futures.append(future)
+        fate = self._fate(number) if number >= 0 else ""
+        with self._changed:
+            self._waiting.append((fate, future, function, pickle.dumps(values)))
+            self._changed.notify()
+        if number >= 0:
+            self._on_submit(number)
+        return future
+
+    def scatter(self, value: Any, *, broadcast: bool) -> Any:  # noqa: ARG002
+        return Pending(pickle.dumps(value), "finished")
+
+    def holders(self, future: Any) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
+    def check(self) -> None:
+        pass
+
+    def wait_for(self, future: Any, seconds: float) -> None:
+        pass  # its status is all there is to it
+
+    def wait_for_workers(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self._is_open = False
+        with self._changed:
+            self._changed.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while self._is_open:
+            with self._changed:
+                while not self._waiting and self._is_open:
+                    self._changed.wait()
+                while self._changed.wait(0.01):  # until no more is coming
+                    pass
+                task = self._waiting.pop() if self._waiting else None
+            if task is not None:
+                self._do(*task)
+
+    def _do(self, fate: str, future: Pending, function: Any, values: bytes) -> None:
+        from distributed import KilledWorker
+
+        if fate == LOST:
+            future.end("cancelled")
+        elif fate == KILLED:
+            future.end("error", KilledWorker("task", None, 3))
+        elif fate == DISK_FULL:
+            future.end("error", OSError(28, "No space left on device"))
+        elif future.status == "pending":
+            try:
+                result = pickle.dumps(function(*pickle.loads(values)))
+            except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+                future.end("error", error)
+            else:
+                future.end("finished", result)
+
+
+@contextmanager
+def cluster_is(bench: Bench) -> Iterator[None]:
+    @contextmanager
+    def cluster_of(address: str) -> Iterator[Any]:
+        yield bench if address else None
+
+    with mock.patch("pipeline.commands.select.cluster_of", cluster_of):
+        try:
+            yield
+        finally:
+            bench.close()
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was sent before, and nothing is drawn."""
+    monkeypatch.setattr(run_slice, "_sent_corpora", run_slice._SentCorpora())
+    monkeypatch.setattr("pipeline.commands.select.plot_selection", lambda *_: None)
+
+
+@pytest.fixture
+def _short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each slice is a step."""
+    monkeypatch.setattr(selection, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(selection, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(selection, "OVERHEADS", 0)
+
+
+def select(cwd: Path, bench: Bench | None = None, *more: object) -> Outcome:
+    if bench is None:
+        return call("select", *SETTINGS, *more, cwd=cwd)
+    with cluster_is(bench):
+        return call("select", *SETTINGS, *more, "--cluster", "local:2", cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def here(tiny_finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a choice that was made without a cluster."""
+    directory = tmp_path_factory.mktemp("here")
+    shutil.copytree(tiny_finished, directory, dirs_exist_ok=True)
+    outcome = select(directory)
+    assert outcome.code == 0, outcome.err
+    return directory
+
+
+def assert_same(found: Path, expected: Path) -> None:
+    """Two directories hold the same models, to the byte, and the same table."""
+    tables = []
+    for directory in (found, expected):
+        table = json.loads((directory / "runs/select-online/select.json").read_text())
+        for row in table["rows"]:
+            del row["seconds"]
+        tables.append(table)
+    assert tables[0] == tables[1]
+    for name in RUNS:
+        one, other = (each / "runs/select-online" / name for each in (found, expected))
+        for file in ("model.npz", "topics.txt", "bigrams.tsv", "settings.toml"):
+            assert (one / file).read_bytes() == (other / file).read_bytes(), (name, file)
+        looks = [RunDirectory(each).metrics() for each in (one, other)]
+        assert len(looks[0]) == len(looks[1])
+        for a, b in zip(*looks, strict=True):
+            assert {k: v for k, v in a.items() if "second" not in k} == {
+                k: v for k, v in b.items() if "second" not in k
+            }
+
+
+@pytest.mark.usefixtures("_short_slices")
+def test_the_same_bytes_whatever_is_lost(tiny: Path, here: Path) -> None:
+    fates = {1: LOST, 4: KILLED, 5: DISK_FULL, 6: LOST, 9: KILLED}
+    bench = Bench(n_threads=2, fate=lambda n: fates.get(n, ""))
+    outcome = select(tiny, bench)
+    assert outcome.code == 0, outcome.err
+    assert_same(tiny, here)
+    for name in RUNS:
+        assert f"run {name} is done: validation perplexity " in outcome.err
+        assert bench.trained.count(name) > 4  # else slices were not as short as they should be
+    assert bench.trained[:2] == ["topics-4", "topics-3"]  # the longest first
+    assert "topics-2" not in bench.trained[: bench.trained.index("topics-2")]
+    # What is done is not made again.
+    before, again = files_of(tiny / "runs"), Bench()
+    assert select(tiny, again).code == 0
+    assert again.trained == []
+    assert again.n_scored == len(RUNS)
+    assert files_of(tiny / "runs") == before
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_short_slices")
+def test_at_most_as_many_runs_as_threads(tiny: Path) -> None:
+    bench = Bench(n_threads=1)
+    assert select(tiny, bench).code == 0
+    assert bench.trained == sorted(bench.trained, reverse=True)
+
+
+def test_workers_that_see_no_file_are_sent_the_corpus(
+    tiny: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "FIRST_SECONDS", 0.02)
+    monkeypatch.setattr(selection, "OVERHEADS", 0)
+    monkeypatch.setattr(CorpusPlace, "is_seen", lambda _: False)
+    bench = Bench()
+    with mock.patch.object(run_slice, "_written", wraps=run_slice._written) as written:
+        outcome = select(tiny, bench)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count("it is sent to them") == 1
+    assert written.call_count == 1
+    assert_same(tiny, here)
+
+
+def test_a_corpus_that_is_too_large_to_be_sent(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MOST_SENT", 100)
+    monkeypatch.setattr(CorpusPlace, "is_seen", lambda _: False)
+    outcome = select(tiny, Bench())
+    assert outcome.code == 2
+    assert "put --runs on a file system that all workers see at the same path" in outcome.error
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_short_slices")
+def test_interrupted_and_gone_on(tiny: Path, here: Path) -> None:
+    def interrupt(number: int) -> None:
+        if number == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    bench = Bench(on_submit=interrupt)
+    outcome = select(tiny, bench)
+    assert outcome.code == 143
+    # The last one nobody holds: the signal came in the middle of its submission.
+    assert all(each.status != "pending" for each in bench.futures[:-1])
+    checkpoints = tiny.glob("runs/select-online/*/checkpoints/latest.npz")
+    before = {path: path.read_bytes() for path in checkpoints}
+    assert len(before) >= 2
+    assert not list(tiny.glob("runs/select-online/*/model.npz"))
+    again = Bench()
+    outcome = select(tiny, again)
+    assert outcome.code == 0, outcome.err
+    assert_same(tiny, here)
+    whole = Bench()
+    shutil.rmtree(tiny / "runs/select-online")
+    assert select(tiny, whole).code == 0
+    assert len(again.trained) < len(whole.trained)  # it went on from what there was
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_short_slices")
+def test_a_cluster_that_is_lost(tiny: Path, here: Path) -> None:
+    def lose(number: int) -> None:
+        if number >= 5:
+            raise ClusterLostError("gone")
+
+    outcome = select(tiny, Bench(on_submit=lose))
+    assert outcome.code == 75
+    assert select(tiny).code == 0  # without a cluster, from where it was
+    assert_same(tiny, here)
+
+
+def test_a_task_at_which_workers_die(tiny: Path) -> None:
+    outcome = select(tiny, Bench(fate=lambda _: KILLED))
+    assert outcome.code == 1
+    assert re.search("run topics-[34]: workers died again and again", outcome.error)
+
+
+def test_an_error_of_a_slice_ends_the_command(tiny: Path) -> None:
+    bench = Bench()
+    with (
+        mock.patch.object(run_slice, "train", side_effect=ZeroDivisionError("ours")),
+        pytest.raises(ZeroDivisionError, match="ours"),
+    ):
+        select(tiny, bench)
+    assert all(each.status != "pending" for each in bench.futures)
+
+
+@pytest.mark.slow
+def test_parts_on_disk(tiny: Path, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)
+    outcome = select(tiny, Bench())
+    assert outcome.code == 0, outcome.err
+    assert_same(tiny, here)
+    shutil.rmtree(tiny / "runs/select-online/topics-3")
+    assert select(tiny).code == 0
+    assert_same(tiny, here)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_short_slices")
+@pytest.mark.parametrize("model", ["gibbs", "gamma-poisson", "poisson-mrf"])
+def test_other_models(tiny: Path, model: str) -> None:
+    argv = [each for pair in PAIRS if pair[0] != "--batch-size" for each in pair]
+    argv += ["--model", model, "--max-passes", "3", "--bigrams", "none"]
+    runs = tiny / f"runs/select-{model}"
+    found = []
+    for cluster in ((), ("--cluster", "local:2")):
+        bench = Bench()
+        with cluster_is(bench):
+            outcome = call("select", *argv, *cluster, "--json", cwd=tiny)
+        assert outcome.code == 0, outcome.err
+        assert len(bench.trained) > (3 if cluster else -1)
+        rows = [{**row, "seconds": None} for row in outcome.result["rows"]]
+        found.append((rows, [(runs / name / "model.npz").read_bytes() for name in RUNS]))
+        shutil.rmtree(runs)
+    assert found[0] == found[1]
+
+
+def test_an_address_that_is_none_leaves_nothing_behind(tiny: Path) -> None:
+    before = files_of(tiny)
+    outcome = call("select", *SETTINGS, "--cluster", "nowhere", cwd=tiny)
+    assert outcome.code == 2
+    assert "--cluster must be tcp://HOST:PORT" in outcome.error
+    assert files_of(tiny) == before
+    assert not (tiny / "runs/select-online").exists()
+
+
+def slice_of(run: RunDirectory, seconds: float, *names: str) -> RunSlice:
+    files = {name: (run.path / name).read_bytes() for name in names}
+    place = CorpusPlace.of(run.corpus_path)
+    return RunSlice(run.path.name, str(run.path.parent), files, place, seconds)
+
+
+def test_a_slice_brings_back_what_changed(here: Path) -> None:
+    run = RunDirectory(here / "runs/select-online/topics-4")
+    begun = ("settings.toml", "bigrams.tsv", "provenance.json")
+    before = files_of(here)
+    item = slice_of(run, 0.0, *begun)
+    end = train_slice(item)
+    assert end is not None
+    assert not end.is_done
+    assert 0 < end.passes < 1
+    assert set(end.files) == {"checkpoints/latest.npz"}
+    end = train_slice(slice_of(run, 60.0, *begun))
+    assert end is not None
+    assert end.is_done
+    assert set(end.files) == set(run_files(run)) - {"settings.toml", "bigrams.tsv"}
+    header = load_model(run.model_path).header
+    path = here / "found.npz"
+    path.write_bytes(end.files["model.npz"])
+    found = load_model(path).header
+    path.unlink()
+    assert found["settings"].pop("runs") == str(here / "runs/select-online")
+    assert header["settings"].pop("runs") == "runs/select-online"
+    assert found == header
+    assert files_of(here) == before
+
+
+def test_another_corpus_at_the_same_place_is_not_taken(here: Path) -> None:
+    place = CorpusPlace.of(here / "runs/select-online/topics-4/corpus")
+    assert Path(place.path).is_absolute()
+    assert place.is_seen()
+    assert not CorpusPlace(place.path, place.header + b"\n").is_seen()
+    assert not CorpusPlace("/no/such/directory", place.header).is_seen()
+
+
+def test_a_corpus_of_which_a_file_is_missing_is_not_seen(tiny: Path) -> None:
+    place = CorpusPlace.of(tiny / "runs/tiny/corpus")
+    assert place.is_seen()
+    (Path(place.path) / next(iter(place.sizes))).write_bytes(b"")
+    assert not place.is_seen()
+
+
+def test_sent_corpora_stay_as_long_as_they_are_used() -> None:
+    kept = run_slice._SentCorpora()
+    one, other = (CorpusPlace("/no/such/directory", name) for name in (b"one", b"other"))
+    assert kept.enter(one, None) is None
+    first = kept.enter(one, {"header.json": b"one"})
+    assert first is not None
+    assert kept.enter(one, None) == first
+    second = kept.enter(other, {"header.json": b"other"})
+    assert second is not None
+    assert (first / "header.json").read_bytes() == b"one"
+    kept.leave(one)
+    kept.leave(one)
+    kept.leave(other)
+    third = kept.enter(CorpusPlace("/no/such/directory", b"third"), {})
+    assert third is not None
+    assert not first.exists()
+    assert not second.exists()
+    assert kept.enter(one, None) is None
+
+
+def test_training_ends_when_nobody_waits_for_it() -> None:
+    task = SimpleNamespace(state="executing")
+    worker = SimpleNamespace(
+        get_current_task=lambda: "key", state=SimpleNamespace(tasks={"key": task})
+    )
+    with mock.patch("distributed.get_worker", return_value=worker):
+        clock = run_slice._clock_of_task()
+    assert clock() <= clock()
+    task.state = "cancelled"
+    with pytest.raises(InterruptedError, match="cancelled"):
+        clock()
+    worker.state.tasks.clear()
+    with pytest.raises(InterruptedError, match="cancelled"):
+        clock()
+
+
+def test_signals_are_left_to_the_main_thread() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    found: list[Any] = []
+
+    def work() -> None:
+        with signals_handled_by(raise_interrupted):
+            found.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [before]
+
+
+def test_scores_are_those_of_one_machine(tiny_gibbs: Path, here: Path) -> None:
+    models = [
+        tiny_gibbs / "runs/gibbs/model.npz",
+        *(here / "runs/select-online" / name / "model.npz" for name in RUNS[1:]),
+    ]
+    n_words = load_model(models[0]).topics.n_words
+    counts = np.random.default_rng(0).poisson(0.5, (9, n_words))
+    from scipy import sparse
+
+    held_out = sparse.csr_array(counts.astype(np.int32))
+    expected = dict(estimates_here(models, held_out, 2))
+    bench = Bench(fate=lambda n: LOST if n == 1 else "")
+    try:
+        found = dict(selection.estimates_on(bench, models, held_out))
+    finally:
+        bench.close()
+    assert sorted(found) == sorted(expected) == [0, 1, 2]
+    for number, estimate in expected.items():
+        assert found[number].log_likelihood.tolist() == estimate.log_likelihood.tolist()
+
+
+@pytest.mark.slow
+def test_workers_of_a_real_cluster_are_killed(tiny: Path, here: Path) -> None:
+    process = spawn("select", *SETTINGS, "--cluster", "local:2", cwd=tiny)
+    runs = tiny / "runs/select-online"
+    wait_until(lambda: list(runs.glob("*/checkpoints/latest.npz")), 120, "nothing was trained")
+    killed = 0
+    while process.poll() is None and killed < 2:
+        for each in workers_of(process.pid)[:1]:
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+                killed += 1
+        with suppress(AssertionError):
+            wait_until(lambda: process.poll() is not None, 3, "")
+    outcome = finish(process)
+    assert outcome.code == 0, outcome.err
+    assert killed
+    assert_same(tiny, here)
+
+
+@pytest.mark.slow
+def test_the_client_is_killed_and_the_command_given_again(tiny: Path, here: Path) -> None:
+    process = spawn("select", *SETTINGS, "--cluster", "local:2", cwd=tiny)
+    runs = tiny / "runs/select-online"
+    wait_until(
+        lambda: process.poll() is not None or list(runs.glob("*/model.npz")),
+        *(120, "no run was finished"),
+    )
+    process.kill()
+    finish(process)
+    process = spawn("select", *SETTINGS, "--cluster", "local:2", cwd=tiny)
+    outcome = finish(process)
+    assert outcome.code == 0, outcome.err
+    assert "of 3 runs are done" in outcome.err
+    assert_same(tiny, here)
+
+
+def workers_of(client: int) -> list[int]:
+    """Processes of its session that work for it, under nannies."""
+    found = []
+    for pid in session_of(client):
+        with suppress(OSError):
+            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if pid != client and b"spawn_main" in line:
+                found.append(pid)
+    return found
