@@ -45,6 +45,9 @@ def exact_kernel(function: F) -> F:
 def _compiled(function: F, fast_math: set[str]) -> F:
     options: Any = {"nogil": True, "fastmath": fast_math, "error_model": "numpy"}
     options |= {"no_cfunc_wrapper": True}  # nobody calls them from C
+    # Else a process that compiles a kernel calls its callees as they were compiled before, and one
+    # that loads it from the cache as they are in it: with sums reordered, other bits.
+    options["forceinline"] = True
     try:
         return cast("F", numba.njit(cache=True, **options)(function))
     except RuntimeError:  # no folder that a cache could be written to

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import time
 from threading import Thread
 
@@ -108,3 +111,26 @@ def test_compiling_is_timed() -> None:
     before = seconds_compiling()
     assert doubled(3.0) == 6.0
     assert seconds_compiling() == before
+
+
+IN_ANOTHER_PROCESS = """
+import hashlib
+import numpy as np
+from evaluation import log_likelihood
+from models import OnlineLDA
+counts = np.random.default_rng(0).poisson(0.05, size=(600, 400))
+model = OnlineLDA(8, random_state=1, n_passes=2, batch_size=100).fit(counts)
+scores = log_likelihood(model, counts[:50], random_state=0).log_likelihood
+bits = model.topic_word_dirichlet_.tobytes() + scores.tobytes()
+print(hashlib.sha256(bits).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_what_compiles_kernels_has_the_bits_of_what_loads_them(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.check_output([sys.executable, "-c", IN_ANOTHER_PROCESS], env=environment)
+        for _ in range(2)
+    )
+    assert first == second
