@@ -237,7 +237,7 @@ def _learn(
             return estimator, checkpoint
         started, n_passes = by.clock(), float(settings.max_passes)
         steps = _steps(
-            estimator, settings, parts.train.counts, state, _expect(settings, by.cluster, n_threads)
+            estimator, settings, parts.train.counts, state, _expect(settings, by, n_threads)
         )
         for n_documents, n_passes in keeping.if_lost(steps, settings):
             checkpoint.seconds += by.clock() - started
@@ -303,16 +303,15 @@ class _Keeping:
             raise
 
 
-def _expect(settings: TrainSettings, cluster: Cluster | None, n_threads: int) -> dict[str, Any]:
+def _expect(settings: TrainSettings, by: _By, n_threads: int) -> dict[str, Any]:
     """What `iterate` takes so that workers of the cluster help, if it can be helped."""
-    if cluster is None:
+    if by.cluster is None:
         return {}
-    if settings.model != "online":
-        logger.info(
-            "--model %s is trained on this machine; the cluster has no part in it", settings.model
-        )
-        return {}
-    return {"expect": ClusterEStep(cluster, n_threads, settings.staleness)}
+    if settings.model == "online":
+        return {"expect": ClusterEStep(by.cluster, n_threads, settings.staleness)}
+    if by.stop_after is None:
+        logger.info("--model %s is trained on this machine alone", settings.model)
+    return {}
 
 
 def _note(checkpoint: Checkpoint, n_passes: float) -> str:
