@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+import signal
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import MissingExtraError
@@ -16,7 +19,7 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 logger = logging.getLogger(__name__)
 
@@ -87,27 +90,33 @@ def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
     for name in ("distributed", "distributed.client", "distributed.nanny", "distributed.core"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     # Large values go between client and workers, not by the scheduler.
-    settings: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "1 GiB"}
+    settings: dict[str, Any] = {
+        "distributed.admin.large-graph-warning-threshold": "1 GiB",
+        "distributed.comm.timeouts.connect": "10s",  # with a worker that may just be gone
+    }
     stack.enter_context(dask.config.set(settings))
     target: Any = address
     if n_processes:
         folder = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="wikitopics-", ignore_cleanup_errors=True)
         )
-        target = LocalCluster(
-            n_workers=n_processes,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            local_directory=folder,
-            silence_logs=logging.CRITICAL,
-        )
-        stack.callback(target.close, timeout=10)
+        with _interrupts_blocked():
+            target = LocalCluster(
+                n_workers=n_processes,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                local_directory=folder,
+                silence_logs=logging.CRITICAL,
+            )
+        stack.callback(_end, target)
     try:
+        if not n_processes:
+            asyncio.run(_shake_hands(address))
         client = Client(
             target, timeout=CONNECT_SECONDS, direct_to_workers=True, set_as_default=False
         )
-    except (OSError, TimeoutError) as error:
+    except Exception as error:
         raise ClusterError(
             f"no Dask scheduler answers at {address}: start one with `dask scheduler`, and workers "
             f"with `dask worker {address}`"
@@ -120,6 +129,39 @@ def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
             f"the scheduler at {address} has no workers: start some with `dask worker {address}`"
         ) from error
     return client
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Threads that begin in the block, and all processes that these start, have no SIGINT.
+
+    A terminal sends Ctrl-C to workers too, which would die of it aloud; the client ends them.
+    """
+    resource_tracker.ensure_running()  # its start would unblock them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+async def _shake_hands(address: str) -> None:
+    """See that a scheduler is there: a client would wait for ever for one that says nothing."""
+    from distributed import Security  # noqa: PLC0415
+    from distributed.comm.core import connect  # noqa: PLC0415
+
+    arguments = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(
+        connect(address, timeout=CONNECT_SECONDS, **arguments), CONNECT_SECONDS
+    )
+    comm.abort()
+
+
+def _end(local: LocalCluster) -> None:
+    # Where a worker is just starting in place of one that was lost, it may take longer: the end of
+    # this process ends it too.
+    with suppress(OSError, TimeoutError):
+        local.close(timeout=10)
 
 
 def _close(client: Client) -> None:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+DEFAULT_PLACE = "faster"
+"""Where E-steps are made if nobody says."""
 TASKS_A_THREAD = 2
 """Of a batch that all workers share."""
 TRY_EVERY = 200
@@ -50,13 +52,13 @@ class ClusterEStep:
     staleness
         Batches that are under way besides one: they share the workers.
     place
-        "workers" or "here" to make all E-steps there; "faster" to find out.
+        "workers" or "here" to make all E-steps there; "faster" to find out. By default
+        `DEFAULT_PLACE`.
     """
 
-    def __init__(
-        self, cluster: Cluster, n_threads: int, staleness: int, place: str = "faster"
-    ) -> None:
+    def __init__(self, cluster: Cluster, n_threads: int, staleness: int, place: str = "") -> None:
         self._cluster, self._n_threads, self._staleness = cluster, n_threads, staleness
+        place = place or DEFAULT_PLACE
         self._places = _Places(place, _Warming(cluster) if place == "faster" else None)
 
     def __call__(self, counts: sparse.csr_array, step: EStep) -> Callable[[], BatchStatistics]:

@@ -59,3 +59,7 @@ def called(
             f"worker {get_worker().address} has {different}: install the same versions"
         )
     return function(*arguments)
+
+
+def hold(_: object) -> None:
+    """What a worker runs so that it has a value."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pipeline.errors import Interrupted
+
 
 class ClusterError(RuntimeError):
     """A cluster cannot be used; the message says why and what to do."""
@@ -9,6 +11,10 @@ class ClusterError(RuntimeError):
 
 class ClusterLostError(RuntimeError):
     """A cluster went away in the middle of work; what was done is kept, and can be gone on from."""
+
+
+class InterruptedAloneError(Interrupted, ClusterLostError):
+    """A signal arrived while a command waited for workers; what was done before that is kept."""
 
 
 class TaskKilledError(ClusterError):

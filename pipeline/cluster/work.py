@@ -22,6 +22,8 @@ Result = TypeVar("Result")
 
 LOOK_SECONDS = 1.0
 """Between two looks at whether what should come still can."""
+FETCH_SECONDS = 20.0
+"""For a result that is there to come from a worker; twice as long after each time it did not."""
 MOST_KILLS = 3
 """Times that Dask may give a task up, as some four workers died at it."""
 MOST_TRIES = 3
@@ -77,6 +79,7 @@ class Work(Generic[Result]):
     ) -> None:
         self._cluster, self._begin, self._shared = cluster, begin, shared
         self._most_kills, self._n_kills, self._n_errors = most_kills, 0, 0
+        self._fetch_seconds = FETCH_SECONDS
         self.future = self._begun()
 
     def result(self) -> Result:
@@ -100,12 +103,15 @@ class Work(Generic[Result]):
             self._cluster.check()
 
     def look(self, seconds: float) -> tuple[Result] | None:
-        """The result if it comes within so many seconds; begins again if it was lost."""
+        """The result if it is there within so many seconds; begins again if it was lost."""
         from distributed import KilledWorker  # noqa: PLC0415
         from distributed.client import FutureCancelledError  # noqa: PLC0415
 
+        self._cluster.wait_for(self.future, seconds)
+        if self.future.status == "pending":
+            return None
         try:
-            return (self.future.result(timeout=seconds),)
+            return (self.future.result(timeout=self._fetch_seconds),)
         except KilledWorker as error:
             self._n_kills += 1
             if self._n_kills >= self._most_kills:
@@ -113,12 +119,13 @@ class Work(Generic[Result]):
                     "workers died again and again at one task; most often they have too little "
                     "memory: give each more, or start fewer on a machine"
                 ) from error
-        except TimeoutError:
-            if self.future.status == "pending":
-                return None
         except FutureCancelledError:
             pass
         except OSError as error:
+            if isinstance(error, TimeoutError) and self.future.status in ("finished", "pending"):
+                # It is large, or is being made again as who had it is gone.
+                self._fetch_seconds *= 2
+                return None
             self._n_errors += 1
             if self.future.status == "error" and self._n_errors >= MOST_TRIES:
                 raise

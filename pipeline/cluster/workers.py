@@ -8,13 +8,17 @@ that the work needs; what it cannot bring back is sent anew from here.
 from __future__ import annotations
 
 import logging
+import signal
 import time
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pipeline.cluster.environment import called, describe_environment, differences
-from pipeline.cluster.errors import ClusterError, ClusterLostError
+from pipeline.cluster.environment import called, describe_environment, differences, hold
+from pipeline.cluster.errors import ClusterError, ClusterLostError, InterruptedAloneError
 from pipeline.cluster.flow import Flow
 from pipeline.cluster.work import LOOK_SECONDS, MOST_KILLS, Shared
+from pipeline.interrupts import Deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +33,8 @@ Result = TypeVar("Result")
 
 PATIENCE_SECONDS = 600.0
 """Without a worker, after which a command gives up; what it did is kept."""
+ANSWER_SECONDS = 5.0
+"""For a scheduler to say which workers it has."""
 
 
 class Cluster:
@@ -133,12 +139,22 @@ class Cluster:
     def scatter(self, value: object, *, broadcast: bool) -> Future[Any]:
         """Send a value to all workers, or to one of them."""
         # In a list, as a list itself would be taken for several values.
-        (future,) = self.client.scatter([value], broadcast=broadcast, hash=False)
-        return cast("Future[Any]", future)
+        (found,) = self.client.scatter([value], hash=False, timeout=ANSWER_SECONDS)
+        future = cast("Future[Any]", found)
+        if broadcast:
+            self._spread(future)
+        return future
 
     def holders(self, future: Future[Any]) -> tuple[str, ...]:
         """Workers that hold a value."""
         return tuple(self.client.who_has([future]).get(future.key, ()))
+
+    def wait_for(self, future: Future[Any], seconds: float) -> None:
+        """Wait until a future has come to some end, at most so many seconds."""
+        from distributed import wait  # noqa: PLC0415
+
+        with self.client.as_current(), suppress(TimeoutError, CancelledError):
+            wait(future, timeout=seconds)
 
     def check(self) -> None:
         """See that there still is a cluster; without workers, wait.
@@ -147,6 +163,8 @@ class Cluster:
         ------
         ClusterLostError
             If the scheduler is gone, or no worker came back for `PATIENCE_SECONDS`.
+        InterruptedAloneError
+            If there are no workers, and a signal waits for the end of what they were to do.
         """
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._look_at_workers()
@@ -188,10 +206,26 @@ class Cluster:
                 self._environment["processor"],
             )
 
+    def _spread(self, future: Future[Any]) -> None:
+        """Wait until all workers hold a value, other than those that are lost meanwhile.
+
+        Dask's own broadcast never ends if a worker is lost in the middle of it.
+        """
+        holding = {worker: self.submit_to(worker, hold, future) for worker in self.addresses}
+        while holding:
+            for each in holding.values():
+                self.wait_for(each, LOOK_SECONDS)
+            holding = {
+                worker: each
+                for worker, each in holding.items()
+                if each.status == "pending" and worker in self._threads
+            }
+            self.check()
+
     def _look_at_workers(self) -> None:
         now = time.monotonic()
         try:
-            self._threads = dict(self.client.nthreads())
+            self._threads = dict(self.client.nthreads(callback_timeout=ANSWER_SECONDS))
         except Exception as error:
             if self.client.status not in ("running", "connecting"):
                 raise ClusterLostError(
@@ -202,6 +236,8 @@ class Cluster:
         self._looked = time.monotonic()
         if self._threads:
             self._alone_since = 0.0
+        elif (number := _noted_signal()) is not None:
+            raise InterruptedAloneError(number)
         elif not self._alone_since:
             self._alone_since = now
             logger.warning("cluster %s has no workers at the moment: waiting", self.address)
@@ -210,3 +246,9 @@ class Cluster:
                 f"cluster {self.address} has had no workers for {PATIENCE_SECONDS / 60:.0f} "
                 "minutes; what was done is kept: give the same command again to go on"
             )
+
+
+def _noted_signal() -> int | None:
+    """The signal that waits for the end of a step of training, if one arrived."""
+    handler = signal.getsignal(signal.SIGTERM)
+    return handler.signal_number if isinstance(handler, Deferred) else None

@@ -1,0 +1,188 @@
+"""Schedulers, workers and commands as processes, which may be killed; and a run to be trained."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.pipeline.conftest import fill_store
+from tests.pipeline.support import call, session_of, spawn, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+REPOSITORY = Path(__file__).parents[3]
+TRAIN = (
+    *("train", "--articles", "articles", "--run", "x", "--topics", 3, "--seed", 5),
+    *("--threads", 1, "--documents", "article", "--no-below", 1, "--no-above", 1),
+    *("--batch-size", 20, "--bigram-threshold", 0.1, "--max-passes", 8),
+    *("--early-stopping", "none", "--alpha", "learned"),
+)
+N_STEPS = 8 * 8
+"""About, of training."""
+DRIVER = """
+import os, signal, sys, threading, time
+from pathlib import Path
+
+import pipeline.cluster.connection
+import pipeline.cluster.e_step
+import pipeline.commands.train as training
+from models import OnlineLDA
+from pipeline.cli import main
+
+
+def kill_oldest():
+    number = os.getpid()
+    workers = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == number and "spawn_main" in (each / "cmdline").read_text():
+                workers.append(int(each.name))
+        except OSError:
+            continue
+    os.kill(min(workers), signal.SIGKILL)
+    print("killed a worker", file=sys.stderr, flush=True)
+
+
+def slowed(iterate, pause, kill_at):
+    def slow(*args, **kwargs):
+        for n, step in enumerate(iterate(*args, **kwargs)):
+            time.sleep(pause)
+            if n in kill_at:
+                # At some moment of the next E-step.
+                threading.Timer(0.01 * (n % 4), kill_oldest).start()
+            yield step
+            Path("steps").write_text(str(n))
+
+    return slow
+
+
+if __name__ == "__main__":  # processes that are spawned import this again
+    pipeline.cluster.e_step.DEFAULT_PLACE = "workers"  # though batches are small
+    pipeline.cluster.connection.CONNECT_SECONDS = 10.0  # then a scheduler is given up
+    training.CHECKPOINT_SECONDS = 0.3  # checkpoints often, steps slowly
+    pause, kill_at = float(sys.argv.pop(1)), {int(n) for n in sys.argv.pop(1).split(",") if n}
+    OnlineLDA.iterate = slowed(OnlineLDA.iterate, pause, kill_at)
+    sys.exit(main())
+"""
+
+
+def make_run(directory: Path) -> Path:
+    """A store whose tokens are there, and a run that was trained without a cluster."""
+    fill_store(directory / "articles", 200)
+    outcome = call(*TRAIN, cwd=directory)
+    assert outcome.code == 0, outcome.err
+    return directory
+
+
+def to_be_trained(made: Path, directory: Path) -> Path:
+    """A copy in which the run has a corpus, and training has not begun."""
+    shutil.copytree(made, directory, dirs_exist_ok=True)
+    run = directory / "runs/x"
+    for name in ("model.npz", "topics.txt", "metrics.jsonl", "checkpoints/latest.npz"):
+        (run / name).unlink(missing_ok=True)
+    return directory
+
+
+def start(
+    directory: Path,
+    *argv: object,
+    pause: float = 0.0,
+    kill_at: Sequence[int] = (),
+    prefix: Sequence[str] = (),
+) -> subprocess.Popen[str]:
+    """The command, with all E-steps on workers; workers of its own are killed at these steps."""
+    (directory / "driver.py").write_text(DRIVER)
+    (directory / "steps").unlink(missing_ok=True)
+    kills = ",".join(map(str, kill_at))
+    program = [*prefix, sys.executable, str(directory / "driver.py"), str(pause), kills]
+    return spawn(*argv, cwd=directory, program=program)
+
+
+def wait_for_steps(directory: Path, number: int, process: subprocess.Popen[str]) -> None:
+    """Wait until it has made so many steps and kept a checkpoint."""
+    steps, checkpoint = directory / "steps", directory / "runs/x/checkpoints/latest.npz"
+
+    def is_there() -> bool:
+        assert process.poll() is None, process.communicate()
+        made = steps.read_text() if steps.exists() else ""
+        return checkpoint.exists() and bool(made) and int(made) >= number
+
+    wait_until(is_there, 60, f"it does not come to step {number}")
+
+
+@contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """Nothing of its session is left after the block."""
+    try:
+        yield process
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill it, and all of its session."""
+    for _ in range(100):
+        for each in session_of(process.pid):
+            kill(each)
+        process.wait(30)
+        if not session_of(process.pid):
+            return
+        time.sleep(0.05)
+    raise AssertionError("processes are left")
+
+
+def kill(number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(number, signal.SIGKILL)
+
+
+def dask(
+    part: str, *argv: object, cwd: Path, prefix: Sequence[str] = (), log: str = "log", **more: str
+) -> subprocess.Popen[bytes]:
+    """`dask scheduler` or `dask worker`, in a home and a directory of its own."""
+    cwd.mkdir(parents=True, exist_ok=True)
+    (cwd / "tmp").mkdir(exist_ok=True)
+    clean = {name: text for name, text in os.environ.items() if "WIKITOPICS_" not in name}
+    home = {"HOME": str(cwd), "TMPDIR": str(cwd / "tmp"), "PYTHONPATH": str(REPOSITORY)}
+    program = [sys.executable, "-m", f"distributed.cli.dask_{part}", *map(str, argv)]
+    with (cwd / log).open("ab") as stream:
+        return subprocess.Popen(
+            [*prefix, *program],
+            cwd=cwd,
+            env=clean | home | more,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
+        )
+
+
+def start_scheduler(cwd: Path, port: int = 0) -> tuple[subprocess.Popen[bytes], str]:
+    """A scheduler on this machine, and its address."""
+    file = cwd / "scheduler.json"
+    file.unlink(missing_ok=True)
+    process = dask(
+        *("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"),
+        *("--scheduler-file", file),
+        cwd=cwd,
+    )
+    wait_until(lambda: file.exists() and file.read_text().endswith("}"), 30, "no scheduler")
+    return process, json.loads(file.read_text())["address"]
+
+
+def start_worker(
+    cwd: Path, address: str, host: str = "127.0.0.1", prefix: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
+    """A worker of one thread and its nanny."""
+    options = ("--nthreads", 1, "--nanny", "--no-dashboard", "--host", host)
+    return dask("worker", address, *options, cwd=cwd, prefix=prefix)

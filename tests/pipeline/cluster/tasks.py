@@ -1,0 +1,83 @@
+"""What workers do in tests: functions of a module that they can import."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+
+def double(item: int) -> int:
+    return 2 * item
+
+
+def sleep_and_double(item: int, seconds: float = 0.0) -> int:
+    time.sleep(seconds)
+    return 2 * item
+
+
+def slow_if_first(item: int) -> int:
+    """Number 0 takes half a second."""
+    time.sleep(0.5 if item == 0 else 0.0)
+    return item
+
+
+def wait_for(path: str) -> None:
+    """Until that file is there, a minute at most."""
+    for _ in range(6000):
+        if Path(path).exists():
+            return
+        time.sleep(0.01)
+
+
+def note_and_wait(item: int, directory: str, end: str) -> int:
+    """Write down that it began, and wait for a file."""
+    (Path(directory) / f"began-{item}").touch()
+    wait_for(str(Path(directory) / end))
+    return item
+
+
+def number_of_times(path: str) -> int:
+    """How often this was called with the path before."""
+    with Path(path).open("ab") as file:
+        file.write(b".")
+        return file.tell() - 1
+
+
+def fail_with(item: int, error: BaseException, path: str, times: int) -> int:
+    """Item 3 fails so many times."""
+    if item == 3 and number_of_times(path) < times:
+        raise error
+    return 2 * item
+
+
+def times_shared(item: int, first: list[int], second: dict[str, int]) -> int:
+    return item * first[0] * second["factor"]
+
+
+def process_id(item: int) -> int:
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def large(_: int) -> bytes:
+    return bytes(30_000_000)
+
+
+def end_process(item: int, path: str, times: int) -> int:
+    """Item 3 takes its process along, so many times."""
+    if item == 3 and number_of_times(path) < times:
+        os._exit(1)
+    return 2 * item
+
+
+def fail_as_if_killed(item: int) -> None:
+    """What the scheduler says when several workers died at a task."""
+    from distributed import KilledWorker
+
+    raise KilledWorker(f"task-{item}", _At("tcp://127.0.0.1:1"), 3)
+
+
+class _At(NamedTuple):
+    address: str

@@ -1,0 +1,183 @@
+"""Many tasks: as they come, some ahead, in order if wanted, and cancelled when nobody waits."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+
+from pipeline.cluster.errors import ClusterError, TaskKilledError
+from pipeline.cluster.work import MOST_TRIES, Work
+from tests.pipeline.cluster import tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pipeline.cluster.workers import Cluster
+
+
+def test_results_of_every_item_once(two: Cluster) -> None:
+    found = list(two.map(tasks.double, range(50)))
+    assert sorted(found) == [(i, 2 * i) for i in range(50)]
+    assert list(two.map(tasks.double, [])) == []
+
+
+def test_as_they_come(two: Cluster) -> None:
+    """The first takes long: most others are there before it."""
+    order = [index for index, _ in two.map(tasks.slow_if_first, range(20))]
+    assert sorted(order) == list(range(20))
+    assert order.index(0) > 10
+    assert list(two.ordered_map(tasks.slow_if_first, range(20))) == list(range(20))
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 5])
+def test_items_are_taken_as_workers_get_free(two: Cluster, ahead: int) -> None:
+    taken = 0
+
+    def items() -> Iterator[int]:
+        nonlocal taken
+        for i in range(40):
+            taken += 1
+            yield i
+
+    given = 0
+    for _ in two.map(tasks.double, items(), ahead=ahead):
+        given += 1
+        assert taken <= given + ahead * 2 + 1  # two threads, and the next one in hand
+    assert taken == given == 40
+
+
+def test_while_one_takes_long_few_behind_it_are_made(two: Cluster, tmp_path: Path) -> None:
+    """Else results that wait for the first would fill the memory."""
+    taken: list[int] = []
+
+    def items() -> Iterator[str]:
+        for i in range(200):
+            taken.append(i)
+            yield str(tmp_path / "first" if i == 0 else tmp_path)
+
+    results = two.ordered_map(tasks.wait_for, items(), ahead=2)
+    with mock.patch("pipeline.cluster.flow.LOOK_SECONDS", 0.05):
+        seconds, start = 1.0, time.monotonic()
+
+        def end(_: object = None) -> bool:
+            if time.monotonic() - start > seconds:
+                (tmp_path / "first").touch()
+            return True
+
+        with mock.patch.object(two, "check", end):
+            next(results)
+            most = len(taken)
+            assert 4 < most <= 4 * 2 * 2 + 2
+            assert len(list(results)) == 199
+    assert len(taken) == 200
+
+
+def test_shared_values_are_sent_once(two: Cluster) -> None:
+    first, second = two.share([3]), two.share({"factor": 5})
+    with mock.patch.object(two, "scatter", wraps=two.scatter) as scatter:
+        for _ in range(2):
+            results = list(two.ordered_map(tasks.times_shared, range(20), first, second))
+            assert results == [15 * i for i in range(20)]
+    assert scatter.call_count == 2
+
+
+def test_shared_values_that_nobody_holds_any_more_are_sent_again(two: Cluster) -> None:
+    first, second = two.share([3]), two.share({"factor": 5})
+    assert list(two.ordered_map(tasks.times_shared, [1], first, second)) == [15]
+    sent = first.future
+    sent.cancel(force=True)
+    assert sent.status == "cancelled"
+    assert list(two.ordered_map(tasks.times_shared, [1, 2], first, second)) == [15, 30]
+
+
+@pytest.mark.parametrize("error", [ValueError("bad"), ClusterError("worse"), KeyError("worst")])
+def test_exceptions_are_raised_here(two: Cluster, tmp_path: Path, error: Exception) -> None:
+    path = str(tmp_path / "calls")
+    items = range(8)
+    with pytest.raises(type(error), match=re.escape(str(error))):
+        list(two.map(fails_with(error, path, 1), items))
+    assert (tmp_path / "calls").stat().st_size == 1
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("unreachable"), TimeoutError("slow"), FileNotFoundError("gone")]
+)
+def test_an_os_error_is_tried_twice_more(two: Cluster, tmp_path: Path, error: Exception) -> None:
+    path = tmp_path / "calls"
+    function = fails_with(error, str(path), MOST_TRIES - 1)
+    assert sorted(two.map(function, range(8))) == [(i, 2 * i) for i in range(8)]
+    assert path.stat().st_size == MOST_TRIES
+    path.unlink()
+    with pytest.raises(type(error), match=str(error)):
+        list(two.map(fails_with(error, str(path), MOST_TRIES), range(8)))
+    assert path.stat().st_size == MOST_TRIES
+
+
+def fails_with(error: Exception, path: str, times: int) -> Any:
+    from functools import partial
+
+    return partial(tasks.fail_with, error=error, path=path, times=times)
+
+
+def test_an_exception_of_the_items_is_raised_and_the_rest_cancelled(two: Cluster) -> None:
+    def items() -> Iterator[int]:
+        yield from range(3)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        list(two.map(tasks.double, items()))
+
+
+@pytest.mark.parametrize("name", ["map", "ordered_map"])
+def test_what_is_under_way_is_cancelled_when_nobody_waits(
+    two: Cluster, tmp_path: Path, name: str
+) -> None:
+    def items() -> Iterator[Any]:
+        yield from range(40)
+
+    from functools import partial
+
+    directory = str(tmp_path)
+    function = partial(tasks.note_and_wait, directory=directory, end="end")
+    results = getattr(two, name)(function, items(), ahead=4)
+    cancelled: list[Work[Any]] = []
+    cancel = Work.cancel
+
+    def noted(work: Work[Any]) -> None:
+        cancelled.append(work)
+        cancel(work)
+
+    (tmp_path / "end").touch()
+    next(results)
+    (tmp_path / "end").unlink()
+    with mock.patch.object(Work, "cancel", noted):
+        results.close()
+    assert cancelled
+    began = len(list(tmp_path.glob("began-*")))
+    (tmp_path / "end").touch()  # those that had begun come to their end
+    time.sleep(0.3)
+    assert len(list(tmp_path.glob("began-*"))) <= began + 2
+    assert all(each.future.status == "cancelled" for each in cancelled)
+    assert list(two.ordered_map(tasks.double, range(3))) == [0, 2, 4]
+
+
+def test_a_task_at_which_workers_die_is_named(two: Cluster) -> None:
+    from distributed import KilledWorker
+
+    killed = KilledWorker("task", None, 3)
+    real = Work.look
+
+    def look(work: Work[Any], seconds: float) -> Any:
+        found = real(work, seconds)
+        if found == (6,):
+            raise TaskKilledError("workers died") from killed
+        return found
+
+    with mock.patch.object(Work, "look", look), pytest.raises(TaskKilledError) as caught:
+        list(two.map(tasks.double, range(8)))
+    assert caught.value.index == 3

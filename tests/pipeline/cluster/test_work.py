@@ -1,0 +1,163 @@
+"""One result: fetched however long that takes, made again when lost, given up when it must be."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+
+from pipeline.cluster import work as work_module
+from pipeline.cluster import workers as workers_module
+from pipeline.cluster.errors import (
+    ClusterError,
+    ClusterLostError,
+    InterruptedAloneError,
+    TaskKilledError,
+)
+from pipeline.cluster.work import MOST_KILLS, Work
+from pipeline.errors import TRY_AGAIN, Interrupted, exit_code_of
+from pipeline.interrupts import Deferred, signals_handled_by
+from tests.pipeline.cluster import tasks
+from tests.pipeline.cluster.workers import threads_as_workers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from distributed import Future
+
+    from pipeline.cluster.workers import Cluster
+
+
+class Begin:
+    """Begins a task, and counts how often."""
+
+    def __init__(self, cluster: Cluster, function: Any, *arguments: Any) -> None:
+        self.cluster, self.function, self.arguments, self.times = cluster, function, arguments, 0
+
+    def __call__(self) -> Future[Any]:
+        self.times += 1
+        return self.cluster.submit(self.function, *self.arguments)
+
+
+def test_a_result_that_takes_long_to_come_is_not_made_again(two: Cluster) -> None:
+    begin = Begin(two, tasks.large, 0)
+    with mock.patch.object(work_module, "FETCH_SECONDS", 0.001):
+        work: Work[bytes] = Work(two, begin)
+        looks = 0
+        while (found := work.look(0.01)) is None:
+            looks += 1
+            assert looks < 1000
+    assert found[0] == bytes(30_000_000)
+    assert begin.times == 1
+
+
+def test_a_result_that_is_not_there_yet_is_waited_for(two: Cluster) -> None:
+    begin = Begin(two, tasks.sleep_and_double, 4, 0.3)
+    work: Work[int] = Work(two, begin)
+    assert work.look(0.01) is None
+    assert work.result() == 8
+    assert begin.times == 1
+
+
+def test_a_result_that_was_cancelled_is_made_again(two: Cluster) -> None:
+    begin = Begin(two, tasks.sleep_and_double, 4, 0.3)
+    work: Work[int] = Work(two, begin)
+    work.future.cancel(force=True)
+    assert work.result() == 8
+    assert begin.times == 2
+
+
+def test_workers_that_die_again_and_again(two: Cluster) -> None:
+    begin = Begin(two, tasks.fail_as_if_killed, 3)
+    work: Work[int] = Work(two, begin)
+    with pytest.raises(TaskKilledError, match="too little memory"):
+        work.result()
+    assert begin.times == MOST_KILLS
+
+
+def test_what_cannot_be_sent_at_once_is_sent_again(two: Cluster) -> None:
+    begin = Begin(two, tasks.double, 4)
+    errors = [OSError("gone"), TimeoutError("slow"), KeyError("worker")]
+
+    def failing() -> Future[Any]:
+        if errors:
+            raise errors.pop()
+        return begin()
+
+    assert Work(two, failing).result() == 8
+
+
+def test_software_that_a_worker_lacks(two: Cluster, tmp_path: Path) -> None:
+    work: Work[int] = Work(
+        two,
+        Begin(two, tasks.fail_with, 3, ModuleNotFoundError("No module named 'x'"), "/dev/null", 9),
+    )
+    with pytest.raises(ClusterError, match=r"No module named 'x'.*install the same wikitopics"):
+        work.result()
+    path = str(tmp_path / "calls")
+    work = Work(two, Begin(two, tasks.fail_with, 3, AttributeError("no 'y'"), path, 9))
+    with pytest.raises(AttributeError, match="no 'y'"):  # a mistake of ours
+        work.result()
+
+
+def test_without_workers_it_waits_for_some() -> None:
+    with threads_as_workers(1) as cluster:
+        local = cluster.client.cluster
+        assert list(cluster.ordered_map(tasks.double, [1])) == [2]
+        shared = cluster.share([3])
+        second = cluster.share({"factor": 2})
+        assert list(cluster.ordered_map(tasks.times_shared, [1], shared, second)) == [6]
+        local.scale(0)
+        cluster.client.sync(local._correct_state)
+        while cluster.n_threads:
+            cluster._look_at_workers()
+        results = cluster.ordered_map(tasks.times_shared, [1, 2, 3], shared, second)
+        cluster.client.loop.call_later(1.0, local.scale, 2)
+        assert list(results) == [6, 12, 18]
+        cluster._look_at_workers()
+        assert cluster.n_threads >= 1
+
+
+def test_without_workers_it_does_not_wait_for_ever(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(workers_module, "PATIENCE_SECONDS", 0.5)
+    with threads_as_workers(0) as cluster:
+        started = time.monotonic()
+        with pytest.raises(
+            ClusterLostError, match=r"no workers for .* give the same command again"
+        ):
+            list(cluster.ordered_map(tasks.double, [1]))
+        assert time.monotonic() - started < 5
+    assert [text for text in caplog.messages if "no workers at the moment" in text]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_there_are_no_workers(number: signal.Signals) -> None:
+    """In training a signal waits for the end of a step, which would never come."""
+    with threads_as_workers(0) as cluster, signals_handled_by(Deferred()):
+        cluster.client.loop.call_later(0.5, signal.raise_signal, number)
+        started = time.monotonic()
+        with pytest.raises(InterruptedAloneError) as caught:
+            list(cluster.ordered_map(tasks.double, [1]))
+        assert time.monotonic() - started < 5
+    assert isinstance(caught.value, Interrupted)
+    assert isinstance(caught.value, ClusterLostError)  # so that a checkpoint is kept
+    assert caught.value.exit_code == 128 + number
+
+
+def test_with_workers_a_signal_waits(two: Cluster) -> None:
+    deferred = Deferred()
+    with signals_handled_by(deferred):
+        signal.raise_signal(signal.SIGTERM)
+        work: Work[int] = Work(two, Begin(two, tasks.sleep_and_double, 4, 1.3))
+        assert work.result() == 8
+    assert deferred.signal_number == signal.SIGTERM
+
+
+def test_a_cluster_that_is_lost_is_worth_another_try() -> None:
+    assert exit_code_of(ClusterLostError("gone")) == TRY_AGAIN
+    assert exit_code_of(ClusterError("no")) == 1

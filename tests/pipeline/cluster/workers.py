@@ -1,0 +1,40 @@
+"""Clusters for tests whose workers are threads of this process: there at once."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from distributed import Client, LocalCluster
+
+from pipeline.cluster.workers import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": False}
+
+# Told to be silent, a LocalCluster silences all that goes to the root logger too.
+for name in ("distributed", "distributed.worker", "distributed.core", "distributed.scheduler"):
+    logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+@contextmanager
+def threads_as_workers(number: int) -> Iterator[Cluster]:
+    """So many workers of a thread in this process; values are pickled and go over the network."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        local = stack.enter_context(
+            LocalCluster(
+                n_workers=number,
+                threads_per_worker=1,
+                processes=False,
+                protocol="tcp://",
+                local_directory=folder,
+                **HERE,
+            )
+        )
+        client = stack.enter_context(Client(local, set_as_default=False, direct_to_workers=True))
+        yield Cluster(client, local.scheduler_address)
