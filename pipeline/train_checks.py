@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from corpora import Pruning, find_model
 from corpora.articles.remote import is_url
 from models import seed_from
+from pipeline.cluster.connection import check_address
 from pipeline.documents import learn_bigrams, text_settings
 from pipeline.errors import UsageError
 from pipeline.learning import estimator_of
@@ -45,6 +46,8 @@ def check_settings(settings: TrainSettings) -> None:
         raise UsageError(
             f"--stopping-tolerance must be from 0 to below 1, found {settings.stopping_tolerance}"
         )
+    if settings.cluster:
+        check_address(settings.cluster)
     decided = settings.documents != "auto"
     text_settings(settings if decided else replace(settings, documents="article"))
     if settings.spacy_model or not settings.articles:  # else it is told by the articles' language
@@ -101,6 +104,8 @@ def _check_following(settings: TrainSettings) -> None:
         raise UsageError("--follow needs the store that is being filled: --articles DIR")
     if settings.follow and is_url(settings.articles):
         raise UsageError("--follow watches a directory that is being filled, not an address")
+    if settings.follow and settings.staleness:
+        raise UsageError("--staleness has no meaning for --follow: leave it out")
     if settings.follow and settings.cluster:
         raise UsageError("--follow learns on this machine: leave --cluster out")
     if settings.follow_after < 1:

@@ -53,8 +53,9 @@ def path_of(path: str | os.PathLike[str]) -> Path:
         from upath import UPath  # noqa: PLC0415 - optional, and for URLs alone
     except ImportError as error:
         raise MissingExtraError(f"reading {path} takes another package; run: {EXTRA}") from error
-    url = str(path).rstrip("/")
-    scheme = url.partition(MARK)[0].lower()
+    url = normalized(str(path))
+    check_url(url)
+    scheme = url.partition(MARK)[0]
     options = VERBATIM if scheme in ("http", "https") else {}
     try:
         found = UPath(url, **options)
@@ -72,9 +73,35 @@ def path_of(path: str | os.PathLike[str]) -> Path:
     return cast("Path", found)
 
 
+def check_url(url: str) -> None:
+    """Refuse a URL that is no directory's, or that holds a secret.
+
+    Raises
+    ------
+    CorpusFormatError
+        With what to give instead; the URL itself is not repeated, as it may be secret.
+    """
+    scheme, _, rest = url.partition(MARK)
+    if "@" in rest.partition("/")[0] and scheme in ("http", "https", "ftp", "sftp"):
+        raise CorpusFormatError(
+            "an address with a password would be written down in the run: leave it out, and give "
+            "it where fsspec looks, in its configuration (FSSPEC_<SCHEME>_… in the environment)"
+        )
+    if "::" in url or "?" in rest or "#" in rest:
+        raise CorpusFormatError(
+            f"an address with '::', '?' or '#' ({scheme}{MARK}…) names no directory of files: give "
+            "one such as https://HOST/DIR or s3://BUCKET/DIR"
+        )
+    if not rest.strip("/") and scheme != "file":
+        raise CorpusFormatError(f"{url}{'' if rest else '…'} names no directory")
+
+
 def normalized(path: str) -> str:
     """`path` as it is compared and kept: without what does not tell it from others."""
-    return path.rstrip("/") if is_url(path) else os.path.normpath(path)
+    if not is_url(path):
+        return os.path.normpath(path)
+    scheme, _, rest = path.partition(MARK)
+    return f"{scheme.lower()}{MARK}{rest.rstrip('/')}"
 
 
 def absolute(path: Path) -> str:

@@ -199,8 +199,7 @@ class OnlineLDA(TopicEstimator):
             if n_passes != order_pass:
                 order = np.random.default_rng([self.state_.seed, 1, n_passes]).permutation(n_docs)
                 order_pass = n_passes
-            # Windows begin where they would without an interruption.
-            end = min(batch - batch % together + together, batches_per_pass)
+            end = min(batch + together, batches_per_pass)
             # Sorted, so that a memory-mapped corpus is read forward.
             batches = (
                 taken_rows(counts, np.sort(order[first[b] : first[b + 1]]))

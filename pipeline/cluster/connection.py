@@ -8,6 +8,7 @@ import re
 import signal
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
@@ -50,13 +51,7 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
     if not address:
         yield None
         return
-    n_processes = _check_address(address)
-    try:
-        import distributed  # noqa: PLC0415, F401
-    except ImportError as error:
-        raise MissingExtraError(
-            f"--cluster needs Dask, which is not installed: {INSTALL}"
-        ) from error
+    n_processes = check_address(address)
     with ExitStack() as stack:
         client = _connected(address, n_processes, stack)
         cluster = Cluster(client, address)
@@ -67,19 +62,28 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
         yield cluster
 
 
-def _check_address(address: str) -> int:
-    """How many processes to start here, or 0 for a cluster that is there."""
+def check_address(address: str) -> int:
+    """How many processes to start here, or 0 for a cluster that is there.
+
+    Raises
+    ------
+    UsageError
+        If it is no address of a cluster.
+    MissingExtraError
+        If Dask is not installed.
+    """
     kind, _, number = address.partition(":")
-    if kind == "local":
-        if not (number.isascii() and number.isdecimal() and int(number) > 0):
-            raise UsageError(f"--cluster local:N needs a number of processes, found {address!r}")
-        return int(number)
-    if not ADDRESS.fullmatch(address):
+    is_local = kind == "local"
+    if is_local and not (number.isascii() and number.isdecimal() and int(number) > 0):
+        raise UsageError(f"--cluster local:N needs a number of processes, found {address!r}")
+    if not is_local and not ADDRESS.fullmatch(address):
         raise UsageError(
             "--cluster must be tcp://HOST:PORT or tls://HOST:PORT of a Dask scheduler, or local:N "
             f"for N processes on this machine, found {address!r}"
         )
-    return 0
+    if find_spec("distributed") is None:
+        raise MissingExtraError(f"--cluster needs Dask, which is not installed: {INSTALL}")
+    return int(number) if is_local else 0
 
 
 def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
@@ -93,6 +97,8 @@ def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
     settings: dict[str, Any] = {
         "distributed.admin.large-graph-warning-threshold": "1 GiB",
         "distributed.comm.timeouts.connect": "10s",  # with a worker that may just be gone
+        # Else no worker comes in place of one that was lost twice, or starts slowly.
+        "distributed.deploy.lost-worker-timeout": "1 day",
     }
     stack.enter_context(dask.config.set(settings))
     target: Any = address

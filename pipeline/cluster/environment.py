@@ -21,11 +21,12 @@ PACKAGES = ("numba", "numpy", "scipy", "spacy")
 def describe_environment() -> dict[str, str]:
     """Versions of all that results depend on, and the processor that kernels are compiled for."""
     from llvmlite import binding  # noqa: PLC0415 - brings LLVM along
+    from numba.core import config  # noqa: PLC0415
 
     about = {name: metadata.version(name) for name in PACKAGES}
     python = ".".join(platform.python_version_tuple()[:2])
     about |= {"wikitopics": software_version(), "python": python}
-    return about | {"processor": str(binding.get_host_cpu_name())}
+    return about | {"processor": str(vars(config).get("CPU_NAME") or binding.get_host_cpu_name())}
 
 
 def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:

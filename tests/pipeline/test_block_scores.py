@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from corpora import Corpus
 from evaluation import LikelihoodEstimate, log_likelihood
@@ -104,3 +105,15 @@ def test_perplexity_so_far() -> None:
     assert str(several) == "perplexity a 4.0, b 8.0, c 4.0"
     several.add(0, part(-np.inf, 1))
     assert str(several) == "perplexity b 8.0, c 4.0, d 4.0"
+
+
+def test_linear_algebra_has_one_thread_as_on_workers():
+    class Looking:
+        def score(self, block, n_jobs):
+            del block, n_jobs
+            return [each["num_threads"] for each in threadpool_info()]
+
+    with threadpool_limits(2):
+        found = [threads for _, threads in scored_here([Looking()], [None], 1)]
+    assert found
+    assert set(found[0]) == {1}

@@ -241,3 +241,24 @@ def test_a_store_in_a_bucket_is_the_store(
             len(elsewhere)
     finally:
         bucket.stop()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:secret@host/articles",
+        "http://host/articles?sig=secret",
+        "https://host/articles#secret",
+        "simplecache::http://host/articles",
+        "s3://",
+        "memory://",
+    ],
+)
+def test_addresses_that_name_no_directory_or_hold_a_secret(url):
+    with pytest.raises(CorpusFormatError) as caught:
+        ArticleStore(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_scheme_may_have_capitals(tmp_path):
+    assert str(ArticleStore(f"FILE://{tmp_path}/").path) == f"file://{tmp_path}"
