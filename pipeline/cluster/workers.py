@@ -229,8 +229,9 @@ class Cluster:
         except Exception as error:
             if self.client.status not in ("running", "connecting"):
                 raise ClusterLostError(
-                    f"the scheduler at {self.address} is gone; what was done is kept: give the "
-                    "same command again, with a cluster, to go on"
+                    f"the scheduler at {self.address} is gone; what was done is kept: start it and "
+                    f"its workers again (`dask scheduler`, `dask worker {self.address}`), and give "
+                    "the same command again to go on"
                 ) from error
             self._threads = {}
         self._looked = time.monotonic()
