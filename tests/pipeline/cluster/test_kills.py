@@ -1,0 +1,243 @@
+"""Whatever is killed, and whenever: topics are those that one machine finds, undisturbed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from models import OnlineLDA
+from pipeline.cluster.connection import cluster_of
+from pipeline.cluster.e_step import ClusterEStep
+from pipeline.cluster.errors import TaskKilledError
+from tests.pipeline.cluster import tasks
+from tests.pipeline.cluster.processes import (
+    N_STEPS,
+    TRAIN,
+    end,
+    ended,
+    make_run,
+    start,
+    start_scheduler,
+    start_worker,
+    to_be_trained,
+    wait_for_steps,
+)
+from tests.pipeline.support import finish, looks_of, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pipeline.cluster.workers import Cluster
+    from tests.pipeline.support import Outcome
+
+LOCAL = (*TRAIN, "--cluster", "local:2")
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Cluster]:
+    """Two processes, as `--cluster local:2` has them."""
+    with cluster_of("local:2") as cluster:
+        assert cluster is not None
+        yield cluster
+
+
+def process_ids(cluster: Cluster) -> list[int]:
+    return sorted(cluster.client.run(os.getpid).values())
+
+
+COUNTS = sparse.csr_array(np.random.default_rng(0).poisson(0.2, size=(800, 50)).astype(np.int32))
+
+
+def trained(cluster: Cluster | None, when: Callable[[int], None] = lambda _: None) -> bytes:
+    """Topics of eight batches; `when` is called after each."""
+    model = OnlineLDA(3, alpha="learned", batch_size=200, n_passes=2, random_state=1, n_jobs=1)
+    expect = ClusterEStep(cluster, 1, 0, "workers") if cluster else None
+    for n, _ in enumerate(model.iterate(COUNTS, expect=expect)):
+        when(n)
+    return model.topics_.topic_word.tobytes() + model.topics_.alpha.tobytes()
+
+
+def test_a_lost_worker_costs_its_tasks_alone(local: Cluster) -> None:
+    """It is stopped, so that it is given work, and dies of what is sent to it."""
+    first, second = local.share([3]), local.share({"factor": 5})
+    assert list(local.ordered_map(tasks.times_shared, [1], first, second)) == [15]
+    victim = process_ids(local)[0]
+    killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
+
+    def stop(n: int) -> None:
+        if n == 2:
+            os.kill(victim, signal.SIGSTOP)
+            killer.start()
+
+    assert trained(local, stop) == trained(None)
+    killer.join()
+    results = list(local.ordered_map(tasks.times_shared, range(20), first, second))
+    assert results == [15 * i for i in range(20)]
+
+
+@pytest.mark.slow
+def test_all_workers_are_lost(local: Cluster, tmp_path: Path) -> None:
+    """One after the other, and then a task takes its worker along."""
+    wait_until(lambda: len(process_ids(local)) == 2, 60, "none came in place of a lost worker")
+    victims = process_ids(local)
+
+    def kill(n: int) -> None:
+        if n in (1, 3):
+            os.kill(victims.pop(), signal.SIGKILL)  # at the second there may be no other yet
+
+    assert trained(local, kill) == trained(None)
+    assert not victims
+    function = partial(tasks.end_process, path=str(tmp_path / "calls"), times=1)
+    assert sorted(local.map(function, range(8))) == [(i, 2 * i) for i in range(8)]
+    assert (tmp_path / "calls").stat().st_size == 2
+
+
+@pytest.mark.slow
+def test_a_task_that_kills_every_worker_is_given_up_and_named(
+    local: Cluster, tmp_path: Path
+) -> None:
+    function = partial(tasks.end_process, path=str(tmp_path / "calls"), times=10**6)
+    with pytest.raises(TaskKilledError) as caught:
+        list(local.map(function, range(8), most_kills=1))
+    assert caught.value.index == 3
+    assert (tmp_path / "calls").stat().st_size <= 4  # what Dask lets die at a task
+    assert list(local.ordered_map(tasks.double, range(3))) == [0, 2, 4]
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def directory(made: Path, tmp_path: Path) -> Path:
+    return to_be_trained(made, tmp_path / "client")
+
+
+def assert_same_run(directory: Path, made: Path) -> None:
+    """The file of the model to the byte, and what was seen on the way."""
+    one, other = (each / "runs/x/model.npz" for each in (directory, made))
+    assert one.read_bytes() == other.read_bytes()
+    assert looks_of(directory, "x") == looks_of(made, "x")
+    assert not [*directory.rglob("*.partial")]
+
+
+def go_on(directory: Path, made: Path, argv: tuple[object, ...], pause: float = 0.0) -> Outcome:
+    """The same command again, which goes on and comes to its end."""
+    outcome = finish(start(directory, *argv, pause=pause), 120)
+    assert outcome.code == 0, outcome.err
+    assert "going on after " in outcome.err
+    assert_same_run(directory, made)
+    return outcome
+
+
+@pytest.mark.slow
+def test_five_workers_killed_in_a_run(directory: Path, made: Path) -> None:
+    kill_at = (5, 16, 28, 41, 52)
+    outcome = finish(start(directory, *LOCAL, pause=0.15, kill_at=kill_at), 180)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count("killed a worker") == 5
+    assert "Traceback" not in outcome.err
+    assert_same_run(directory, made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_client_is_killed(directory: Path, made: Path, number: signal.Signals) -> None:
+    process = start(directory, *LOCAL, pause=0.05)
+    wait_for_steps(directory, N_STEPS // 3, process)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal does: to workers too
+    else:
+        process.send_signal(number)
+    outcome = finish(process, 60)  # sees to it that no worker is left
+    if number == signal.SIGKILL:
+        assert outcome.code == -number
+    else:
+        assert outcome.code == 128 + number, outcome
+        assert outcome.error.endswith("what was done is kept: give the same command again to go on")
+    assert not (directory / "runs/x/model.npz").exists()
+    go_on(directory, made, LOCAL if number == signal.SIGKILL else TRAIN)
+
+
+@pytest.mark.slow
+def test_the_scheduler_is_killed(directory: Path, made: Path, tmp_path: Path) -> None:
+    """Code 75 and a checkpoint; another scheduler, and the same command goes on."""
+    with ExitStack() as stack:
+        scheduler, address = start_scheduler(tmp_path / "scheduler")
+        stack.callback(end, scheduler)
+        worker = stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
+        process = start(directory, *TRAIN, "--cluster", address, pause=0.05)
+        stack.callback(lambda: process.poll() is None and process.kill())
+        wait_for_steps(directory, N_STEPS // 3, process)
+        end(scheduler)
+        outcome = finish(process, 90)
+        assert outcome.code == 75, outcome
+        assert "is gone; what was done is kept" in outcome.error
+        assert (directory / "runs/x/checkpoints/latest.npz").exists()
+        end(worker)
+        scheduler, address = start_scheduler(tmp_path / "scheduler")
+        stack.callback(end, scheduler)
+        stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
+        go_on(directory, made, (*TRAIN, "--cluster", address))
+
+
+@pytest.mark.slow
+def test_the_scheduler_comes_back_in_time(directory: Path, made: Path, tmp_path: Path) -> None:
+    """On its old port, with workers: training goes on by itself, to the same topics."""
+    with ExitStack() as stack:
+        scheduler, address = start_scheduler(tmp_path / "scheduler")
+        stack.callback(end, scheduler)
+        worker = stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
+        argv = (*TRAIN, "--cluster", address)
+        process = start(directory, *argv, pause=0.05)
+        stack.callback(lambda: process.poll() is None and process.kill())
+        wait_for_steps(directory, N_STEPS // 3, process)
+        end(scheduler)
+        end(worker)
+        scheduler, again = start_scheduler(tmp_path / "scheduler", int(address.rpartition(":")[2]))
+        assert again == address
+        stack.callback(end, scheduler)
+        stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
+        outcome = finish(process, 120)
+        assert outcome.code in (0, 75), outcome
+        assert "Traceback" not in outcome.err
+        if outcome.code:
+            go_on(directory, made, argv)
+        assert_same_run(directory, made)
+
+
+@pytest.mark.slow
+def test_a_signal_while_all_workers_are_gone(directory: Path, made: Path, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        scheduler, address = start_scheduler(tmp_path / "scheduler")
+        stack.callback(end, scheduler)
+        worker = stack.enter_context(ended(start_worker(tmp_path / "worker", address)))
+        argv = (*TRAIN, "--cluster", address)
+        process = start(directory, *argv, pause=0.05)
+        stack.callback(lambda: process.poll() is None and process.kill())
+        wait_for_steps(directory, N_STEPS // 3, process)
+        end(worker)
+        time.sleep(3.0)
+        assert process.poll() is None  # it waits
+        started = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        outcome = finish(process, 60)
+        assert outcome.code == 143, outcome
+        assert time.monotonic() - started < 10
+        assert "has no workers at the moment: waiting" in outcome.err
+        assert outcome.error.endswith("what was done is kept: give the same command again to go on")
+        go_on(directory, made, TRAIN)
