@@ -57,7 +57,7 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
         cluster = Cluster(client, address)
         cluster.check_environment()
         logger.info(
-            "cluster %s: workers %d, threads %d; the first time they compile kernels, for some minutes "
+            "cluster %s: workers %d, threads %d; the first time they compile kernels, some minutes "
             "at most",
             *(address, cluster.n_workers, cluster.n_threads),
         )
