@@ -57,8 +57,8 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
         cluster = Cluster(client, address)
         cluster.check_environment()
         logger.info(
-            "cluster %s: workers %d, threads %d; the first time they compile kernels, some minutes "
-            "at most",
+            "cluster %s: %d workers with %d threads; the first time they compile kernels, for some "
+            "minutes at most",
             *(address, cluster.n_workers, cluster.n_threads),
         )
         yield cluster

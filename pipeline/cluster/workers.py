@@ -237,12 +237,13 @@ class Cluster:
         self._looked = time.monotonic()
         if self._threads:
             self._alone_since = 0.0
-        elif (number := _noted_signal()) is not None:
-            raise InterruptedAloneError(number)
-        elif not self._alone_since:
+            return
+        if not self._alone_since:
             self._alone_since = now
             logger.warning("cluster %s has no workers at the moment: waiting", self.address)
-        elif now - self._alone_since > PATIENCE_SECONDS:
+        if (number := _noted_signal()) is not None:
+            raise InterruptedAloneError(number)
+        if now - self._alone_since > PATIENCE_SECONDS:
             raise ClusterLostError(
                 f"cluster {self.address} has had no workers for {PATIENCE_SECONDS / 60:.0f} "
                 "minutes; what was done is kept: give the same command again to go on"
