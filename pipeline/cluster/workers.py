@@ -102,12 +102,18 @@ class Cluster:
         """(index, `function(item, *values of shared)`) of every item, as they come.
 
         Items are taken as workers get free, at most about `ahead` a thread in advance. Those of a
-        worker that is lost go to others. Leaving the generator cancels what is under way.
+        worker that is lost go to others; one that several lost workers held is tried with no other
+        under way. Leaving the generator cancels what is under way.
+
+        Parameters
+        ----------
+        most_kills
+            How often Dask may give up an item that is tried so: each time some four workers died.
 
         Raises
         ------
         TaskKilledError
-            If workers die at an item again and again; `index` is its number.
+            If workers die at an item that is tried so; `index` is its number.
         Exception
             What `function` raised, and as `Work.result`. A task with an OSError is tried anew.
         """

@@ -79,5 +79,21 @@ def fail_as_if_killed(item: int) -> None:
     raise KilledWorker(f"task-{item}", _At("tcp://127.0.0.1:1"), 3)
 
 
+def killed(item: int, log: str, always: tuple[int, ...], once: tuple[int, ...]) -> int:
+    """Some fail as if workers had died at them: always, or if it was not begun before.
+
+    When each begins and ends is written down.
+    """
+    with Path(log).open("a+", buffering=1) as file:
+        file.seek(0)
+        is_first = f"+{item}" not in file.read().split()
+        file.write(f"+{item}\n")
+        time.sleep(0.01)
+        file.write(f"-{item}\n")
+    if item in always or (item in once and is_first):
+        fail_as_if_killed(item)
+    return 2 * item
+
+
 class _At(NamedTuple):
     address: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -119,8 +120,6 @@ def test_an_os_error_is_tried_twice_more(two: Cluster, tmp_path: Path, error: Ex
 
 
 def fails_with(error: Exception, path: str, times: int) -> Any:
-    from functools import partial
-
     return partial(tasks.fail_with, error=error, path=path, times=times)
 
 
@@ -139,8 +138,6 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(
 ) -> None:
     def items() -> Iterator[Any]:
         yield from range(40)
-
-    from functools import partial
 
     directory = str(tmp_path)
     function = partial(tasks.note_and_wait, directory=directory, end="end")
@@ -166,18 +163,33 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(
     assert list(two.ordered_map(tasks.double, range(3))) == [0, 2, 4]
 
 
-def test_a_task_at_which_workers_die_is_named(two: Cluster) -> None:
-    from distributed import KilledWorker
+@pytest.mark.parametrize("most_kills", [1, 2])
+def test_a_task_at_which_workers_die_is_named(
+    two: Cluster, tmp_path: Path, most_kills: int
+) -> None:
+    """Not one of those that were beside it."""
+    log = tmp_path / "log"
+    function = partial(tasks.killed, log=str(log), always=(5,), once=(1, 4, 6))
+    with pytest.raises(TaskKilledError) as caught:
+        list(two.map(function, range(8), most_kills=most_kills))
+    assert caught.value.index == 5
+    assert log.read_text().split().count("+5") == 1 + most_kills
 
-    killed = KilledWorker("task", None, 3)
-    real = Work.look
 
-    def look(work: Work[Any], seconds: float) -> Any:
-        found = real(work, seconds)
-        if found == (6,):
-            raise TaskKilledError("workers died") from killed
-        return found
-
-    with mock.patch.object(Work, "look", look), pytest.raises(TaskKilledError) as caught:
-        list(two.map(tasks.double, range(8)))
-    assert caught.value.index == 3
+@pytest.mark.parametrize("name", ["map", "ordered_map"])
+def test_tasks_that_died_beside_others_are_tried_alone(
+    two: Cluster, tmp_path: Path, name: str
+) -> None:
+    log, once = tmp_path / "log", (0, 4, 5, 19)
+    function = partial(tasks.killed, log=str(log), always=(), once=once)
+    found = list(getattr(two, name)(function, range(20), most_kills=1))
+    if name == "map":
+        found = [doubled for _, doubled in sorted(found)]
+    assert found == [2 * i for i in range(20)]
+    lines = log.read_text().split()
+    assert len(lines) == 2 * (20 + len(once))
+    for item in once:
+        begun = len(lines) - 1 - lines[::-1].index(f"+{item}")
+        before = lines[:begun]
+        assert sum(line[0] == "+" for line in before) == sum(line[0] == "-" for line in before)
+        assert lines[begun + 1] == f"-{item}"

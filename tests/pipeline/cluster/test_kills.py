@@ -110,7 +110,8 @@ def test_a_task_that_kills_every_worker_is_given_up_and_named(
     with pytest.raises(TaskKilledError) as caught:
         list(local.map(function, range(8), most_kills=1))
     assert caught.value.index == 3
-    assert (tmp_path / "calls").stat().st_size <= 4  # what Dask lets die at a task
+    # What Dask lets die at a task, first beside others, of which some may have been counted too.
+    assert (tmp_path / "calls").stat().st_size <= 2 * 4
     assert list(local.ordered_map(tasks.double, range(3))) == [0, 2, 4]
 
 
