@@ -7,18 +7,13 @@ tasks: in any order, on any machine, and of any size they give what the whole gi
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from evaluation.estimate import LikelihoodEstimate
 
 N_BLOCKS = 64
 """Blocks of a corpus that is neither small nor large: enough to keep some machines busy."""
@@ -45,6 +40,20 @@ class DocumentBlock(sparse.csr_array):
         block = cls((counts.data, counts.indices, counts.indptr), shape=counts.shape)
         block.first_document, block.n_tokens_before = first_document, n_tokens_before
         return block
+
+    def between(self, first: int, last: int) -> Self:
+        """The block of its documents from number `first` to before `last`."""
+        rows = slice(first - self.first_document, last - self.first_document)
+        if (rows.start, rows.stop) == (0, self.shape[0]):
+            return self
+        start = self.indptr[[0, rows.start, rows.stop]]
+        arrays = (
+            *(array[start[1] : start[2]] for array in (self.data, self.indices)),
+            self.indptr[rows.start : rows.stop + 1] - start[1],
+        )
+        some = sparse.csr_array(arrays, shape=(last - first, self.shape[1]))
+        n_before = self.n_tokens_before + int(self.data[: start[1]].sum())
+        return self.of(some, first, n_before)
 
 
 def first_document_of(counts: sparse.csr_array) -> int:
@@ -84,24 +93,3 @@ def block_bounds(counts: sparse.csr_array, at_least: int = 1) -> list[tuple[int,
         bounds.append((first, last))
         first = last
     return bounds or [(0, 0)]
-
-
-def joined(estimates: Sequence[LikelihoodEstimate]) -> LikelihoodEstimate:
-    """The estimate of all documents, of those of consecutive blocks in their order.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or they are not of one method and convention.
-    """
-    kinds = {(each.method, each.convention, each.direction) for each in estimates}
-    if len(kinds) != 1:
-        raise ValueError(f"blocks must be of one method and convention, found {sorted(kinds)}")
-    return replace(
-        estimates[0],
-        log_likelihood=np.concatenate([each.log_likelihood for each in estimates]),
-        standard_error=np.concatenate([each.standard_error for each in estimates]),
-        n_tokens=np.concatenate([each.n_tokens for each in estimates]),
-        effective_sample_size=np.concatenate([each.effective_sample_size for each in estimates]),
-        n_samples=np.concatenate([each.n_samples for each in estimates]),
-    )

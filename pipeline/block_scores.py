@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from corpora import Corpus
     from evaluation import LikelihoodEstimate
     from evaluation.estimate import Convention
+    from evaluation.partial_estimate import PartialEstimate
 
 DOCUMENTS_A_THREAD = 64
 """In blocks that threads share: the last documents of a block keep only some of them busy."""
@@ -122,17 +123,25 @@ class WordBlocks:
         return found
 
 
+def to_score(
+    blocks: Iterable[DocumentBlock], known: Sequence[PartialEstimate]
+) -> Iterator[tuple[int, DocumentBlock]]:
+    """(number of the model, block): what is not known of scores, block by block."""
+    for block in blocks:
+        first, last = block.first_document, block.first_document + block.shape[0]
+        for number, scores in enumerate(known):
+            for bounds in scores.missing(first, last):
+                yield number, block.between(*bounds)
+
+
 def scored_here(
-    scorers: Sequence[Scorer], blocks: Iterable[DocumentBlock], n_threads: int
-) -> Iterator[tuple[int, LikelihoodEstimate]]:
-    """(i, estimate) of each block by each scorer, i counting them: all scorers of the first block,
-    then all of the next.
-    """
+    scorers: Sequence[Scorer], items: Iterable[tuple[int, DocumentBlock]], n_threads: int
+) -> Iterator[tuple[int, int, LikelihoodEstimate]]:
+    """(number, first document, estimate) of each block by the scorer of that number."""
     # A sum of very many numbers is in another order with more threads; workers have one.
     with threadpool_limits(1):
-        items = ((scorer, block) for block in blocks for scorer in scorers)
-        for i, (scorer, block) in enumerate(items):
-            yield i, scorer.score(block, n_threads)
+        for number, block in items:
+            yield number, block.first_document, scorers[number].score(block, n_threads)
 
 
 class PerplexitySoFar:

@@ -12,9 +12,9 @@ import numpy as np
 
 from corpora import CorpusFormatError
 from evaluation import ZeroProbabilityError
-from evaluation.document_blocks import joined
 from evaluation.log_likelihood import DEFAULT_METHODS, METHODS, warn_of
 from evaluation.methods import check_cost
+from evaluation.partial_estimate import PartialEstimate
 from models import GammaPoissonTopics, LDATopics, SavedModel
 from pipeline.block_scores import (
     DOCUMENTS_A_THREAD,
@@ -22,6 +22,7 @@ from pipeline.block_scores import (
     Scorer,
     WordBlocks,
     scored_here,
+    to_score,
 )
 from pipeline.cluster.evaluation import scored_on
 from pipeline.common_words import common_words, topics_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from models import Topics
     from pipeline.cluster.workers import Cluster
     from pipeline.held_out import HeldOut
+    from pipeline.kept_scores import KeptScores
     from pipeline.runs import RunDirectory
     from pipeline.settings import EvaluateSettings
 
@@ -119,11 +121,13 @@ def score_all(
     words: tuple[str, ...],
     n_threads: int,
     cluster: Cluster | None = None,
+    kept: KeptScores | None = None,
 ) -> dict[str, LikelihoodEstimate]:
     """How probable the documents are by `settings.method`, of their tokens of `words`.
 
     Columns of `words` come first for every model, so that random halves are the same. Documents are
     scored in blocks, here by `n_threads` or by the workers of a cluster, and get the same bits.
+    Those with scores in `kept` are not scored again.
 
     Raises
     ------
@@ -141,26 +145,32 @@ def score_all(
             check_possible(each.name, scorer.topics, is_used, words)
     for scorer in scorers:
         _check_cost(scorer, blocks, 1 if cluster is not None else n_threads)
-    if cluster is None:
-        results = scored_here(scorers, blocks, n_threads)
-    else:
-        results = scored_on(cluster, scorers, blocks)
-    found: dict[int, LikelihoodEstimate] = {}
+    n_docs = documents.corpus.n_docs
+    known = kept.scores if kept else [PartialEstimate(n_docs) for _ in models]
     so_far = PerplexitySoFar([each.name for each in models])
-    n_models = len(models)
+    for number, scores in enumerate(known):
+        if scores.names:
+            so_far.add(number, scores.known())
+    items = to_score(blocks, known)
+    if cluster is None:
+        results = scored_here(scorers, items, n_threads)
+    else:
+        results = scored_on(cluster, scorers, items)
+    n_known = sum(int(each.is_known.sum()) for each in known)
     with (
-        Progress("scoring", documents.corpus.n_docs * n_models, "documents") as progress,
-        closing(cast("Generator[tuple[int, LikelihoodEstimate]]", results)) as arriving,
+        Progress("scoring", n_docs * len(models), "documents", n_known) as progress,
+        closing(cast("Generator[tuple[int, int, LikelihoodEstimate]]", results)) as arriving,
     ):
-        for i, part in arriving:
-            found[i] = part
-            so_far.add(i % n_models, part)
+        for number, first_document, part in arriving:
+            known[number].add(first_document, part)
+            so_far.add(number, part)
             progress.update(len(part.n_tokens), str(so_far))
+            if kept:
+                kept.save_now_and_then()
     estimates = {}
-    for number, each in enumerate(models):
-        of_blocks = [found.pop(i) for i in range(number, n_models * len(blocks), n_models)]
-        estimates[each.name] = joined(of_blocks)
-        with warnings_name(each.name) if n_models > 1 else nullcontext():
+    for scores, each in zip(known, models, strict=True):
+        estimates[each.name] = scores.estimate()
+        with warnings_name(each.name) if len(models) > 1 else nullcontext():
             warn_of(estimates[each.name], settings.target_se)
     return estimates
 

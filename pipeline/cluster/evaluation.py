@@ -23,9 +23,9 @@ def score_item(item: tuple[int, DocumentBlock], *scorers: Scorer) -> LikelihoodE
 
 
 def scored_on(
-    cluster: Cluster, scorers: Sequence[Scorer], blocks: Iterable[DocumentBlock]
-) -> Iterator[tuple[int, LikelihoodEstimate]]:
-    """The pairs of `pipeline.block_scores.scored_here`, to the bit, in any order: as they come.
+    cluster: Cluster, scorers: Sequence[Scorer], items: Iterable[tuple[int, DocumentBlock]]
+) -> Iterator[tuple[int, int, LikelihoodEstimate]]:
+    """What `pipeline.block_scores.scored_here` gives, to the bit, in any order: as they come.
 
     Blocks are made as they are needed. Leaving the generator cancels what is under way.
 
@@ -34,5 +34,12 @@ def scored_on(
     ClusterLostError
         If the scheduler goes away.
     """
-    items = ((number, block) for block in blocks for number in range(len(scorers)))
-    yield from cluster.map(score_item, items, *(cluster.share(each) for each in scorers))
+    under_way: dict[int, tuple[int, int]] = {}
+
+    def noted() -> Iterator[tuple[int, DocumentBlock]]:
+        for i, (number, block) in enumerate(items):
+            under_way[i] = number, block.first_document
+            yield number, block
+
+    for i, found in cluster.map(score_item, noted(), *(cluster.share(each) for each in scorers)):
+        yield *under_way.pop(i), found

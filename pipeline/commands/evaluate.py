@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import re
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ from pipeline.commands.topics import finished_model
 from pipeline.common_words import n_tokens_of
 from pipeline.errors import UsageError
 from pipeline.held_out import held_out
+from pipeline.kept_scores import KeptScores
 from pipeline.model_files import read_model
 from pipeline.runs import find_run
 from pipeline.scoring import (
@@ -74,12 +76,26 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     _check_families(settings, models)
     runs = [each.run for each in models if each.run is not None]
     n_threads = effective_n_jobs(settings.threads)
-    with cluster_of(settings.cluster) as cluster:
-        documents = held_out(settings, runs, _words_to_count(models), n_threads, cluster)
-        models = _with_words(models, documents, settings)
-        words = scored_words(models, documents)
-        logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
-        estimates = score_all(settings, models, documents, words, n_threads, cluster)
+    with ExitStack() as until_the_end:
+        with cluster_of(settings.cluster) as cluster:
+            documents = held_out(settings, runs, _words_to_count(models), n_threads, cluster)
+            models = _with_words(models, documents, settings)
+            words = scored_words(models, documents)
+            logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
+            kept = KeptScores.of(settings, [each.model for each in models], documents, words)
+            until_the_end.enter_context(kept.saved())
+            estimates = score_all(settings, models, documents, words, n_threads, cluster, kept)
+        return _result(settings, models, documents, words, estimates)
+
+
+def _result(
+    settings: EvaluateSettings,
+    models: Sequence[Named],
+    documents: HeldOut,
+    words: tuple[str, ...],
+    estimates: dict[str, LikelihoodEstimate],
+) -> dict[str, Any]:
+    """What is said of the scores of models."""
     # Sections of an article are not independent: the article is the unit of the standard error.
     articles = documents.article_of
     by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}
@@ -110,6 +126,7 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
         _row(each, documents, words, estimates[each.name], by_article[each.name]) for each in models
     ]
     if settings.certify:
+        n_threads = effective_n_jobs(settings.threads)
         for row, each in zip(rows, models, strict=True):
             row["certificate"] = _certificate(settings, each, first.n_tokens, n_threads)
     if len(rows) == 1:

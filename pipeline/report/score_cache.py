@@ -2,14 +2,12 @@
 
     {"format": "wikitopics scores", "version": 1, "scores": {KEY: {…}, …}}
 
-A key is the SHA-256 of all that a score depends on: the model, the documents and their words, the
-method and its settings, and the version of this software. Each score has a check of its own. What
-cannot be read, or does not fit, is as good as absent: it is made again.
+A key is the hash of all that a score depends on, see `pipeline.score_key`. Each score has a check
+of its own. What cannot be read, or does not fit, is as good as absent: it is made again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import time
@@ -21,10 +19,8 @@ import numpy as np
 
 from corpora.files import atomic_write_text, sha256_of
 from evaluation import LikelihoodEstimate
-from models.families import arrays_of, family_of
-from models.saved import vocabulary_hash
+from pipeline.score_key import model_hash, score_key
 from pipeline.scoring import score
-from pipeline.version import software_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +79,7 @@ class ScoreCache:
         ZeroProbabilityError
             If a document is impossible under the model, and the settings have no smoothing.
         """
-        key = self._key(settings, named, documents, words)
+        key = score_key(settings, self._model_hash(named.model), documents, words)
         scores = self._read()
         known = _decoded(scores.get(key), documents.corpus.n_docs)
         if known is not None:
@@ -97,27 +93,6 @@ class ScoreCache:
             scores[key] = _encoded(found)
             self._write(dict(list(scores.items())[-MOST_KEPT:]))
         return found
-
-    def _key(
-        self,
-        settings: EvaluateSettings,
-        named: Named,
-        documents: HeldOut,
-        words: tuple[str, ...],
-    ) -> str:
-        depends_on = {
-            "software": software_version(),
-            "model": self._model_hash(named.model),
-            "corpus": documents.corpus.content_hash,
-            "words": vocabulary_hash(words),
-            "method": settings.method,
-            "convention": settings.convention,
-            "samples": settings.samples,
-            "target_se": settings.target_se,
-            "smoothing": settings.smoothing,
-            "seed": settings.seed,
-        }
-        return sha256_of(_canonical(depends_on))
 
     def _model_hash(self, model: SavedModel) -> str:
         for known, found in self._model_hashes:
@@ -148,18 +123,6 @@ class ScoreCache:
             atomic_write_text(self.path, text)
         except OSError as error:
             logger.warning("scores are not kept for the next report: %s", error)
-
-
-def model_hash(model: SavedModel) -> str:
-    """SHA-256 of what a model says of documents: its arrays and its words."""
-    digest = hashlib.sha256(
-        f"{family_of(model.topics)} {vocabulary_hash(model.vocabulary)}".encode()
-    )
-    for name, array in sorted(arrays_of(model.topics).items()):
-        array = np.ascontiguousarray(array)  # noqa: PLW2901
-        digest.update(f" {name} {array.dtype.str} {array.shape} ".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
 
 
 def _encoded(scored: Scored) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from evaluation import ExactCostError, LikelihoodEstimate, log_likelihood
+from evaluation import ExactCostError, log_likelihood
 from evaluation.completion import completion
 from evaluation.convention import log_change
 from evaluation.document_blocks import (
@@ -18,12 +18,12 @@ from evaluation.document_blocks import (
     DocumentBlock,
     block_bounds,
     first_document_of,
-    joined,
     n_tokens_before,
     only_rows,
 )
 from evaluation.log_likelihood import METHODS, NOT_SAMPLED, UNBIASED
 from evaluation.methods import check_cost, score_block
+from evaluation.partial_estimate import PartialEstimate
 from models import (
     FixedLengthPoissonMRF,
     GammaPoissonTopics,
@@ -73,6 +73,15 @@ def blocks_of(counts, size):
         block = DocumentBlock.of(counts[first : first + size], first, n_before)
         yield block
         n_before += int(block.sum())
+
+
+def joined(parts):
+    """The estimate of all documents, of those of consecutive blocks; the last comes first."""
+    first = np.cumsum([0] + [len(part.n_tokens) for part in parts])
+    partial = PartialEstimate(first[-1])
+    for start, part in list(zip(first, parts, strict=False))[::-1]:
+        partial.add(start, part)
+    return partial.estimate()
 
 
 def assert_same(found, expected):
@@ -238,6 +247,18 @@ def test_a_block_keeps_its_place_in_a_pickle_and_nothing_else_has_it():
     assert first_document_of(documents(11, 5)) == n_tokens_before(documents(11, 5)) == 0
 
 
+@pytest.mark.parametrize("bounds", [(40, 51), (40, 43), (43, 50), (44, 44), (51, 51)])
+def test_a_part_of_a_block(bounds):
+    counts = documents(11, 5)
+    block = DocumentBlock.of(counts, 40, 123)
+    found = block.between(*bounds)
+    rows = slice(bounds[0] - 40, bounds[1] - 40)
+    assert (found.toarray() == counts.toarray()[rows]).all()
+    assert first_document_of(found) == bounds[0]
+    assert n_tokens_before(found) == 123 + counts.toarray()[: rows.start].sum()
+    assert found.has_canonical_format
+
+
 def test_only_rows():
     counts = documents(11, 5)
     rows = np.array([2, 3, 9])
@@ -246,17 +267,6 @@ def test_only_rows():
     expected[rows] = counts.toarray()[rows]
     assert (found.toarray() == expected).all()
     assert (first_document_of(found), n_tokens_before(found)) == (40, 123)
-
-
-def test_joined_needs_one_method():
-    def estimate(method):
-        one = np.zeros(1)
-        return LikelihoodEstimate(one, one, one.astype(int), method, "sequence", "exact")
-
-    assert joined([estimate("exact")] * 3).n_tokens.tolist() == [0, 0, 0]
-    for bad in ([], [estimate("exact"), estimate("completion")]):
-        with pytest.raises(ValueError, match="one method and convention"):
-            joined(bad)
 
 
 def test_completion_of_one_document_is_that_among_several():

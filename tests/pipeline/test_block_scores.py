@@ -10,9 +10,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from corpora import Corpus
 from evaluation import LikelihoodEstimate, log_likelihood
-from evaluation.document_blocks import DocumentBlock, joined
+from evaluation.document_blocks import DocumentBlock
+from evaluation.partial_estimate import PartialEstimate
 from models import LDATopics
-from pipeline.block_scores import PerplexitySoFar, Scorer, WordBlocks, scored_here
+from pipeline.block_scores import PerplexitySoFar, Scorer, WordBlocks, scored_here, to_score
 from pipeline.common_words import counts_of
 
 if TYPE_CHECKING:
@@ -66,11 +67,14 @@ def test_scored_here_is_what_log_likelihood_gives(method: str, at_least: int) ->
     corpus = corpus_of(70)
     blocks = WordBlocks(corpus, WORDS, at_least)
     assert len(blocks) > 2
-    parts = dict(scored_here([scorer_of(each, method) for each in models], blocks, 1))
+    scores = [PartialEstimate(70) for _ in models]
+    items = to_score(blocks, scores)
+    for number, *found in scored_here([scorer_of(each, method) for each in models], items, 1):
+        scores[number].add(*found)
     for number, model in enumerate(models):
         counts = counts_of(corpus, WORDS, model.n_words)
         expected = log_likelihood(model, counts, method, n_samples=5, random_state=3)
-        found = joined([parts[i] for i in range(number, len(parts), 2)])
+        found = scores[number].estimate()
         assert (found.log_likelihood == expected.log_likelihood).all()
         assert (found.n_tokens == expected.n_tokens).all()
 
@@ -113,7 +117,8 @@ def test_linear_algebra_has_one_thread_as_on_workers():
             del block, n_jobs
             return [each["num_threads"] for each in threadpool_info()]
 
+    block = DocumentBlock.of(counts_of(corpus_of(9), WORDS, 4), 0, 0)
     with threadpool_limits(2):
-        found = [threads for _, threads in scored_here([Looking()], [None], 1)]
+        found = [threads for *_, threads in scored_here([Looking()], [(0, block)], 1)]
     assert found
     assert set(found[0]) == {1}

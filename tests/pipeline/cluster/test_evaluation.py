@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -21,74 +20,16 @@ from pipeline.held_out import HeldOut
 from pipeline.progress import Progress
 from pipeline.scoring import Named, score_all
 from pipeline.settings import EvaluateSettings
+from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.evaluate_support import failed, load_documents, succeeded
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 FIELDS = ("log_likelihood", "standard_error", "n_tokens", "effective_sample_size", "n_samples")
 SETTINGS = EvaluateSettings(method="completion", samples=5, seed=3)
 N_MODELS = 2
-
-
-class Backwards:
-    """What `Cluster.map` does, here: all is pickled to and fro, and of every few the last is first.
-
-    Parameters
-    ----------
-    ahead
-        Items taken before any result is given.
-    spoil
-        What happens instead of a result.
-    """
-
-    def __init__(self, ahead: int = 5, spoil: Callable[[int], None] = lambda _: None) -> None:
-        self.ahead, self.spoil = ahead, spoil
-        self.n_items = self.n_given = 0
-        self.is_closed = False
-        self.sizes: list[tuple[int, ...]] = []
-
-    def share(self, value: Any) -> bytes:
-        return pickle.dumps(value)
-
-    def map(
-        self, function: Any, items: Iterable[Any], *shared: bytes
-    ) -> Iterator[tuple[int, LikelihoodEstimate]]:
-        values = [pickle.loads(each) for each in shared]
-        waiting: list[tuple[int, bytes]] = []
-        try:
-            for index, item in enumerate(items):
-                self.n_items += 1
-                self.sizes.append(item[1].shape)
-                waiting.append((index, pickle.dumps(item)))
-                if len(waiting) == self.ahead:
-                    yield from self._given(function, waiting, values)
-            yield from self._given(function, waiting, values)
-        finally:
-            self.is_closed = True
-
-    def _given(
-        self, function: Any, waiting: list[tuple[int, bytes]], values: list[Any]
-    ) -> Iterator[tuple[int, LikelihoodEstimate]]:
-        while waiting:
-            index, item = waiting.pop()
-            self.spoil(index)
-            result = function(pickle.loads(item), *values)
-            self.n_given += 1
-            yield index, pickle.loads(pickle.dumps(result))
-
-
-@contextmanager
-def instead_of_a_cluster(fake: Backwards) -> Iterator[None]:
-    @contextmanager
-    def cluster_of(address: str) -> Iterator[Backwards]:
-        assert address == "local:2"
-        yield fake
-
-    with mock.patch("pipeline.commands.evaluate.cluster_of", cluster_of):
-        yield
 
 
 def scored(

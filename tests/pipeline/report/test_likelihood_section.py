@@ -18,11 +18,13 @@ from corpora import Corpus, split
 from evaluation import log_likelihood
 from evaluation.log_likelihood import METHODS
 from models import LDATopics
+from pipeline import score_key
 from pipeline.report import score_cache
 from pipeline.report.estimator_words import MEANINGS, PREFERRED, meaning_of, scored_by
 from pipeline.report.intervals import half_width, probability_positive
 from pipeline.report.likelihood_section import SHOWN_METHODS, likelihood_section
-from pipeline.report.score_cache import ScoreCache, model_hash
+from pipeline.report.score_cache import ScoreCache
+from pipeline.score_key import model_hash
 from tests.pipeline.report.made_up_runs import (
     WORDS,
     as_gamma_poisson,
@@ -344,7 +346,7 @@ def test_what_a_score_depends_on(tmp_path: Path) -> None:
     assert not is_kept(replace(opened, model=changed), method)
     corpus = made_up_corpus(seed=1)
     assert not is_kept(replace(opened, corpus=corpus), method)
-    with mock.patch.object(score_cache, "software_version", return_value="99"):
+    with mock.patch.object(score_key, "software_version", return_value="99"):
         assert not is_kept(opened, method)
     assert is_kept(opened, method)
 

@@ -1,0 +1,113 @@
+"""The estimate of many documents, as blocks of them come, in any order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from evaluation.estimate import LikelihoodEstimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+COLUMNS = {
+    "log_likelihood": np.float64,
+    "standard_error": np.float64,
+    "n_tokens": np.int64,
+    "effective_sample_size": np.float64,
+    "n_samples": np.int64,
+}
+"""What an estimate says of each document."""
+NAMES = ("method", "convention", "direction")
+"""What it says of all."""
+
+
+class PartialEstimate:
+    """What is known so far of an estimate.
+
+    Parameters
+    ----------
+    n_docs
+        Documents that there are.
+    """
+
+    def __init__(self, n_docs: int) -> None:
+        self.is_known = np.zeros(n_docs, dtype=bool)
+        """(D,), documents that are scored."""
+        self.names: dict[str, Any] = {}
+        """Method, convention and direction, once a block is known."""
+        self._columns: dict[str, Any] = {
+            name: np.zeros(n_docs, dtype=dtype) for name, dtype in COLUMNS.items()
+        }
+
+    def add(self, first_document: int, part: LikelihoodEstimate) -> None:
+        """Put in the block of documents that begins with this one.
+
+        Raises
+        ------
+        ValueError
+            If it is of another method, convention or direction than those before.
+        """
+        names = {name: getattr(part, name) for name in NAMES}
+        if self.names and names != self.names:
+            raise ValueError(
+                f"blocks must be of one method and convention, found {self.names} and {names}"
+            )
+        self.names = names
+        block = slice(first_document, first_document + len(part.n_tokens))
+        for name, column in self._columns.items():
+            column[block] = getattr(part, name)
+        self.is_known[block] = True
+
+    def missing(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Of the documents from `first` to before `last`, runs of those that are not scored.
+
+        As long as nothing is known, even no documents are such a run.
+        """
+        if not self.names:
+            return [(first, last)]
+        unknown = np.concatenate(([False], ~self.is_known[first:last], [False]))
+        bounds = first + np.flatnonzero(unknown[1:] != unknown[:-1])
+        return [(int(start), int(stop)) for start, stop in bounds.reshape(-1, 2)]
+
+    def estimate(self) -> LikelihoodEstimate:
+        """The estimate of all documents.
+
+        Raises
+        ------
+        ValueError
+            If some are not scored.
+        """
+        if self.missing(0, len(self.is_known)):
+            raise ValueError(f"{(~self.is_known).sum()} documents are not scored")
+        return LikelihoodEstimate(**{**self._columns, **self.names})
+
+    def known(self) -> LikelihoodEstimate:
+        """The estimate of those documents that are scored; there must be a block."""
+        some = {name: column[self.is_known] for name, column in self._columns.items()}
+        return LikelihoodEstimate(**{**some, **self.names})
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that is known of documents, for `of_arrays`."""
+        return {"is_known": self.is_known, **self._columns}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], names: Mapping[str, Any]) -> Self:
+        """What `arrays` and `names` were of.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If they are of nothing like this.
+        """
+        partial = cls(len(arrays["is_known"]))
+        for name, column in partial.arrays().items():
+            if arrays[name].dtype != column.dtype or arrays[name].shape != column.shape:
+                raise ValueError(f"{name} is not one number a document")
+            column[:] = arrays[name]
+        partial.names = {name: names[name] for name in NAMES}
+        partial.known()  # raises a ValueError of names that are none
+        return partial

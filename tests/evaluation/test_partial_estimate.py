@@ -1,0 +1,99 @@
+"""Blocks of scores in any order come to what the whole is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation import LikelihoodEstimate
+from evaluation.partial_estimate import COLUMNS, PartialEstimate
+
+
+def whole(n_docs: int, method: str = "mean-field-is-1") -> LikelihoodEstimate:
+    rng = np.random.default_rng(n_docs)
+    values = {
+        name: rng.integers(1, 9, n_docs) if dtype is np.int64 else rng.normal(size=n_docs)
+        for name, dtype in COLUMNS.items()
+    }
+    return LikelihoodEstimate(**values, method=method, convention="bag", direction="unbiased")
+
+
+def part(estimate: LikelihoodEstimate, first: int, last: int) -> LikelihoodEstimate:
+    return replace(estimate, **{name: getattr(estimate, name)[first:last] for name in COLUMNS})
+
+
+def assert_same(found: LikelihoodEstimate, expected: LikelihoodEstimate) -> None:
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
+        assert getattr(found, name).dtype == COLUMNS[name]
+    for name in ("method", "convention", "direction"):
+        assert getattr(found, name) == getattr(expected, name)
+
+
+@given(st.data(), st.integers(1, 30))
+def test_what_is_missing_is_asked_for_once(data: st.DataObject, n_docs: int) -> None:
+    expected, partial = whole(n_docs), PartialEstimate(n_docs)
+    for _ in range(data.draw(st.integers(0, 4))):
+        first, last = sorted(data.draw(st.tuples(*[st.integers(0, n_docs)] * 2)))
+        partial.add(first, part(expected, first, last))
+    if partial.names:
+        again = PartialEstimate.of_arrays(partial.arrays(), partial.names)
+        assert_same(partial.known(), again.known())
+        partial = again
+    if not partial.is_known.all():
+        with pytest.raises(ValueError, match=f"{n_docs - partial.is_known.sum()} documents"):
+            partial.estimate()
+    asked = np.zeros(n_docs, dtype=int)
+    bounds = [0, *sorted(data.draw(st.lists(st.integers(0, n_docs), max_size=4))), n_docs]
+    is_known = partial.is_known.copy()
+    for block in pairwise(bounds):
+        for first, last in partial.missing(*block):
+            assert block[0] <= first <= last <= block[1]
+            asked[first:last] += 1
+            partial.add(first, part(expected, first, last))
+    assert (asked == ~is_known).all()
+    assert_same(partial.estimate(), expected)
+
+
+def test_no_documents_are_a_block_that_is_missing_once() -> None:
+    partial = PartialEstimate(0)
+    assert partial.missing(0, 0) == [(0, 0)]
+    partial.add(0, whole(0))
+    assert partial.missing(0, 0) == []
+    assert partial.estimate().n_documents == 0
+
+
+def test_blocks_are_of_one_method() -> None:
+    partial = PartialEstimate(3)
+    partial.add(0, part(whole(3), 0, 1))
+    with pytest.raises(ValueError, match="one method and convention"):
+        partial.add(1, part(whole(3, "exact"), 1, 2))
+    assert partial.missing(0, 3) == [(1, 3)]
+
+
+@pytest.mark.parametrize("name", ["is_known", *COLUMNS])
+@pytest.mark.parametrize(
+    "spoiled", [np.zeros(4), np.zeros((3, 1), dtype=int), np.zeros(3, dtype="U1"), None]
+)
+def test_other_arrays_are_refused(name: str, spoiled: np.ndarray | None) -> None:
+    partial = PartialEstimate(3)
+    partial.add(0, whole(3))
+    arrays = partial.arrays()
+    if spoiled is None:
+        del arrays[name]
+    else:
+        arrays[name] = spoiled
+    with pytest.raises((KeyError, ValueError)):
+        PartialEstimate.of_arrays(arrays, partial.names)
+
+
+@pytest.mark.parametrize("names", [{}, {"method": "exact", "convention": 3, "direction": "exact"}])
+def test_other_names_are_refused(names: dict[str, object]) -> None:
+    partial = PartialEstimate(3)
+    with pytest.raises((KeyError, ValueError)):
+        PartialEstimate.of_arrays(partial.arrays(), names)
