@@ -41,6 +41,7 @@ from evaluation.lda.particles import (
     Groups,
     Particles,
     copy_particle,
+    new_groups,
     new_particles,
     use_prior,
     visit_groups,
@@ -132,45 +133,48 @@ def score_document(
     Runs are independent of each other, so that the mean of theirs is unbiased too.
     """
     arrangement = arrange(word_topic, words, n, alpha)
-    phantoms, sweeps = scouted(arrangement, alpha, n_particles, rng)
-    n_topics, length = len(alpha), int(n.sum())
-    a_particle = n_topics + 2 * min(n_topics, length) + length
-    n_runs = max(1, min(n_particles // 2, -(-n_particles * a_particle // RUN_NUMBERS)))
-    log_mean, variance = np.empty(n_runs), np.empty(n_runs)
-    for i in range(n_runs):
-        size = n_particles * (i + 1) // n_runs - n_particles * i // n_runs
-        run = run_particles(arrangement.groups, phantoms, alpha, size, sweeps, False, rng)
-        log_mean[i], variance[i] = (
-            run.log_mean + math.log(size / n_particles),
-            run.relative_variance,
-        )
+    _, log_mean, variance = sent(arrangement, alpha, n_particles, rng)
     largest = log_mean.max()
     if largest == -math.inf:
         return Run(largest, math.nan)
-    share = np.exp(log_mean - largest)
-    total = share.sum()
-    return Run(
-        largest + math.log(total) + arrangement.log_scale,
-        (share * share * variance).sum() / (total * total),
-    )
+    total, weighted = 0.0, 0.0
+    for i in range(len(log_mean)):
+        share = math.exp(log_mean[i] - largest)
+        total += share
+        weighted += share * share * variance[i]
+    return Run(largest + math.log(total) + arrangement.log_scale, weighted / (total * total))
 
 
 @kernel
-def scouted(
+def sent(
     arrangement: Arrangement, alpha: Floats, n_particles: int, rng: np.random.Generator
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """The phantoms (U + 1, K) that a few particles do best with, and the groups (U,) after which
-    these had to be drawn anew.
+) -> tuple[int, Floats, Floats]:
+    """Send a few particles ahead with each kind of phantoms, and all with the kind that is best.
+
+    Returns which kind it is and, of the runs that all particles are parted into, the logarithms of
+    the mean weights, each times the run's share of the particles, and their relative variances.
     """
-    groups, phantoms, best = arrangement.groups, arrangement.phantoms, 0
-    sweeps = np.zeros((len(phantoms), len(groups.size)), dtype=np.bool_)
+    groups, phantoms = arrangement.groups, arrangement.phantoms
+    n_topics, n_kinds, length = len(alpha), len(phantoms), int(groups.start[len(groups.size)])
+    a_particle = n_topics + 2 * min(n_topics, length) + length
+    n_runs = max(1, min(n_particles // 2, -(-n_particles * a_particle // RUN_NUMBERS)))
     n_scouts = min(max(SCOUTS[0], n_particles // 8), SCOUTS[1])
-    best_run = run_particles(groups, phantoms[0], alpha, n_scouts, sweeps[0], True, rng)
-    for i in range(1, len(phantoms)):
-        run = run_particles(groups, phantoms[i], alpha, n_scouts, sweeps[i], True, rng)
-        if is_better(run, best_run):
+    sweeps = np.zeros((n_kinds, len(groups.size)), dtype=np.bool_)
+    log_mean, variance = np.empty(n_runs), np.empty(n_runs)
+    best, best_run = 0, Run(-math.inf, math.nan)
+    for i in range(n_kinds + n_runs):  # in one loop, as what it calls takes long to compile
+        is_scout, part = i < n_kinds, i - n_kinds
+        kind = i if is_scout else best
+        size = n_particles * (part + 1) // n_runs - n_particles * part // n_runs
+        if is_scout:
+            size = n_scouts
+        run = run_particles(groups, phantoms[kind], alpha, size, sweeps[kind], is_scout, rng)
+        if not is_scout:
+            log_mean[part] = run.log_mean + math.log(size / n_particles)
+            variance[part] = run.relative_variance
+        elif i == 0 or is_better(run, best_run):
             best, best_run = i, run
-    return phantoms[best], sweeps[best]
+    return best, log_mean, variance
 
 
 @kernel
@@ -195,18 +199,14 @@ def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floa
     largest_group = max(1, min(LARGEST_GROUP, int(250 / math.log10(alpha.sum() + n.sum() + 9.0))))
     n_groups = 0
     for u in range(len(words)):
-        row, p = rows[u], word_topic[words[u]]
-        largest = p.max()
+        row, p, largest = rows[u], word_topic[words[u]], 0.0
+        for k in range(n_topics):
+            largest = max(largest, p[k])
         log_scale += n[u] * math.log(largest)
         n_groups += -(-n[u] // largest_group)
-        total, weighted = 0.0, 0.0
         for k in range(n_topics):
             row[k] = p[k] / largest
-            share = row[k] * alpha[k]
-            if share > 0.0:
-                total += share
-                weighted += share * math.log(share)
-        doubt[u] = math.log(total) - weighted / total  # entropy of p(topic | word)
+        doubt[u] = entropy_of_topic(row, alpha)
     order = np.argsort(doubt, kind="mergesort")
     size, of_group = np.empty(n_groups, dtype=np.int64), np.empty(n_groups, dtype=np.int64)
     weight, group = np.empty((n_groups, n_topics)), 0
@@ -214,7 +214,8 @@ def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floa
         left = n[u]
         while left > 0:
             size[group], of_group[group] = min(left, largest_group), u
-            weight[group] = rows[u]
+            for k in range(n_topics):
+                weight[group, k] = rows[u, k]
             left -= size[group]
             group += 1
     phantoms = np.zeros((3, n_groups + 1, n_topics))
@@ -227,11 +228,19 @@ def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floa
                 to_come[k] += PHANTOM_SHARE * size[group] * expected[of_group[group], k]
                 held = phantoms[i, group + 1, k]
                 phantoms[i, group, k] = to_come[k] if to_come[k] - held > PHANTOM_STEP else held
-    start = np.zeros(n_groups + 1, dtype=np.int64)
-    start[1:] = np.cumsum(size)
-    power = np.zeros((n_groups, size.max() + 1))
-    groups = Groups(size, start, weight, power, np.empty_like(weight))
-    return Arrangement(groups, phantoms, log_scale)
+    return Arrangement(new_groups(size, weight), phantoms, log_scale)
+
+
+@kernel
+def entropy_of_topic(weight: Floats, alpha: Floats) -> float:
+    """Of the topic of a word, with probabilities ∝ weight alpha, both (K,), some of them 0."""
+    total, weighted = 0.0, 0.0
+    for k in range(len(alpha)):
+        share = weight[k] * alpha[k]
+        if share > 0.0:
+            total += share
+            weighted += share * math.log(share)
+    return math.log(total) - weighted / total
 
 
 @kernel
@@ -249,7 +258,8 @@ def greedy_start(word_topic: Floats, n: Ints64, alpha: Floats, order: Ints64) ->
             total += q[u, k]
             if q[u, k] > q[u, best]:
                 best = k
-        q[u] /= total
+        for k in range(len(alpha)):
+            q[u, k] /= total
         mean[best] += n[u]
     return q
 
@@ -397,7 +407,8 @@ def draw_anew(weight: Floats, particles: Particles, root: Ints64, rng: np.random
             copy_particle(particles, r, free)
             root[free] = root[r]
             free += 1
-    weight[:] = 1.0
+    for r in range(n):
+        weight[r] = 1.0
 
 
 @kernel

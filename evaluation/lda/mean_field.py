@@ -113,7 +113,11 @@ def independent_start(word_topic: Floats, alpha: Floats) -> Floats:
     """Topics q (U, K) of words that know nothing of each other: ∝ word_topic alpha."""
     q = word_topic * alpha
     for u in range(len(q)):
-        q[u] /= q[u].sum()
+        total = 0.0
+        for k in range(len(alpha)):
+            total += q[u, k]
+        for k in range(len(alpha)):
+            q[u, k] /= total
     return q
 
 
@@ -145,8 +149,8 @@ def mean_field(
     q = start.copy()
     mean, variance, new = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for _ in range(n_cycles):
-        mean[:] = alpha  # of all tokens' counts plus alpha; made anew against drift
-        variance[:] = 0.0
+        for k in range(n_topics):  # of all tokens' counts plus alpha; made anew against drift
+            mean[k], variance[k] = alpha[k], 0.0
         for u in range(n_words):
             for k in range(n_topics):
                 mean[k] += n[u] * q[u, k]

@@ -56,6 +56,17 @@ class Particles(NamedTuple):
 
 
 @kernel
+def new_groups(size: NDArray[np.int64], weight: Floats) -> Groups:
+    """Groups of `size` (U,) tokens with `weight` (U, K), of which nothing else is filled yet."""
+    n_groups, largest = len(size), 0
+    start = np.zeros(n_groups + 1, dtype=np.int64)
+    for u in range(n_groups):
+        start[u + 1] = start[u] + size[u]
+        largest = max(largest, size[u])
+    return Groups(size, start, weight, np.zeros((n_groups, largest + 1)), np.empty_like(weight))
+
+
+@kernel
 def new_particles(n_particles: int, n_topics: int, n_tokens: int) -> Particles:
     """Particles that have seen no token."""
     size = min(n_topics, n_tokens)
@@ -79,7 +90,8 @@ def copy_particle(particles: Particles, source: int, target: int) -> None:
         particles.topic[target, i] = k
         particles.tally[target, i] = particles.tally[source, i]
         particles.place[target, k] = i
-    particles.topic_of[target] = particles.topic_of[source]
+    for i in range(particles.topic_of.shape[1]):
+        particles.topic_of[target, i] = particles.topic_of[source, i]
 
 
 @kernel

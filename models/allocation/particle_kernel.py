@@ -50,38 +50,33 @@ def take_tokens(
     keep_history = len(particles.stamp) > n_table_rows
     n_events = particles.tree.shape[0] // 2
     for token in range(particles.clock[0], particles.clock[0] + n_tokens):
-        cell = int(order[token])
         if particles.clock[1] == n_events:
             bring_up_to_date(particles)
-        _gather_rows(steps, particles, cell, slot)
-        weigh(steps, particles, cell, slot)
-        particles.clock[0] = token + 1
-        if not _settle(particles, record, token, resample_below, scheme, rng):
-            return
-        history = n_table_rows + token if keep_history else -1
-        _write_rows(steps, particles, cell, slot)
-        _draw(steps, particles, cell, history, rng)
-        for _ in range(n_moves):
-            moved = int(rng.integers(0, token + 1))
-            cell = int(order[moved])
-            _move(steps, particles, cell, n_table_rows + moved, slot, rng)
+        for visit in range(1 + n_moves):
+            is_taken_in = visit == 0
+            visited = token if is_taken_in else int(rng.integers(0, token + 1))
+            cell = int(order[visited])
+            history = n_table_rows + visited if keep_history else -1
+            _gather_rows(steps, particles, cell, slot)
+            if not is_taken_in:
+                _take_out(steps, particles, cell, history, slot)
+            weigh(steps, particles, cell, slot)
+            if is_taken_in:
+                particles.clock[0] = token + 1
+                if not _settle(particles, record, token, resample_below, scheme, rng):
+                    return
+            _write_rows(steps, particles, cell, slot)
+            _draw(steps, particles, cell, history, rng)
 
 
 @kernel
-def _move(
-    steps: Steps,
-    particles: Particles,
-    cell: int,
-    history: int,
-    slot: Ints,
-    rng: np.random.Generator,
-) -> None:
-    """Draw the hidden values of an earlier token anew, given those of all others: a Gibbs step.
+def _take_out(steps: Steps, particles: Particles, cell: int, history: int, slot: Ints) -> None:
+    """Leave an earlier token out of what was gathered, for its hidden values to be drawn anew.
 
-    It leaves the posterior that the particles stand for as it is (Gilks & Berzuini 2001), and
-    undoes decisions that were made when little was known.
+    Drawn given those of all others, which is a Gibbs step, they leave the posterior that the
+    particles stand for as it is (Gilks & Berzuini 2001), and decisions are undone that were made
+    when little was known.
     """
-    _gather_rows(steps, particles, cell, slot)
     drawn = particles.gathered[len(slot)]
     _gather(particles, history, drawn)
     n_cliques = particles.row_columns[history]
@@ -97,9 +92,6 @@ def _move(
                 gathered[p * steps.n_columns[f] + h] -= 1
     for p in range(len(particles.weights)):
         particles.ancestor[p] = p
-    weigh(steps, particles, cell, slot)
-    _write_rows(steps, particles, cell, slot)
-    _draw(steps, particles, cell, history, rng)
 
 
 @kernel
@@ -154,29 +146,32 @@ def _gather_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> N
 @kernel
 def _gather(particles: Particles, row: int, gathered: Ints32) -> None:
     """A row's counts as they are for each particle now."""
-    n_particles, n_columns = len(particles.weights), particles.row_columns[row]
-    n_values = n_particles * n_columns
-    at = particles.row_at[row]
-    counts = particles.counts[at : at + n_values].reshape((n_particles, n_columns))
-    current = gathered[:n_values].reshape((n_particles, n_columns))
-    since = particles.stamp[row]
+    n_columns = particles.row_columns[row]
+    n_values = len(particles.weights) * n_columns
+    at, since = particles.row_at[row], particles.stamp[row]
+    counts = particles.counts[at : at + n_values]
     if since < 0:
-        current[:] = 0
+        for i in range(n_values):
+            gathered[i] = 0
     elif since == particles.clock[1]:
-        current[:] = counts
+        for i in range(n_values):
+            gathered[i] = counts[i]
     else:
         n_events = particles.tree.shape[0] // 2
         ancestors(particles.tree, n_events, since, particles.clock[1], particles.found)
-        copy_rows(counts, particles.found, current)
+        copy_rows(counts, particles.found, n_columns, gathered)
 
 
 @kernel
-def copy_rows(source: Ints32, number: Ints32, into: Ints32) -> None:
-    """Equivalent to into[:] = source[number]."""
-    for p in range(len(number)):
+def copy_rows(source: Ints32, number: Ints32, n_columns: int, into: Ints32) -> None:
+    """Row p of `into`, for each p, is row number[p] of `source`; both are flat."""
+    n_rows = len(number)
+    rows = source[: n_rows * n_columns].reshape((n_rows, n_columns))
+    rows_into = into[: n_rows * n_columns].reshape((n_rows, n_columns))
+    for p in range(n_rows):
         row = number[p]
-        for h in range(into.shape[1]):
-            into[p, h] = source[row, h]
+        for h in range(n_columns):
+            rows_into[p, h] = rows[row, h]
 
 
 @kernel
@@ -198,7 +193,8 @@ def _resample(particles: Particles, scheme: int, rng: np.random.Generator) -> bo
     """Replace particles by children of those with large weights; says whether any moved."""
     n_particles = len(particles.weights)
     draw_children(particles.weights, scheme, rng, particles.children, particles.spare)
-    particles.weights[:] = 1.0
+    for p in range(n_particles):
+        particles.weights[p] = 1.0
     moved = assign_slots(particles.children, particles.ancestor)
     if moved:
         event = particles.clock[1]
@@ -206,7 +202,8 @@ def _resample(particles: Particles, scheme: int, rng: np.random.Generator) -> bo
         for p in range(n_particles):
             particles.tree[event, p] = particles.ancestor[p]
             particles.children[p] = particles.founder[particles.ancestor[p]]
-        particles.founder[:] = particles.children
+        for p in range(n_particles):
+            particles.founder[p] = particles.children[p]
         add_event(particles.tree, n_events, event)
         particles.clock[1] = event + 1
     return moved
@@ -214,7 +211,8 @@ def _resample(particles: Particles, scheme: int, rng: np.random.Generator) -> bo
 
 @kernel
 def _n_distinct(founder: Ints32, seen: Ints32) -> int:
-    seen[:] = 0
+    for p in range(len(seen)):
+        seen[p] = 0
     n = 0
     for p in range(len(founder)):
         if seen[founder[p]] == 0:
@@ -229,12 +227,9 @@ def _write_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> No
     for f in range(len(slot)):
         if slot[f] == f:
             row = steps.row_of[cell, f]
-            n_particles, n_columns = len(particles.weights), particles.row_columns[row]
-            n_values = n_particles * n_columns
-            at = particles.row_at[row]
-            counts = particles.counts[at : at + n_values].reshape((n_particles, n_columns))
-            gathered = particles.gathered[f, :n_values].reshape((n_particles, n_columns))
-            copy_rows(gathered, particles.ancestor, counts)
+            n_columns, at = particles.row_columns[row], particles.row_at[row]
+            counts = particles.counts[at : at + len(particles.weights) * n_columns]
+            copy_rows(particles.gathered[f], particles.ancestor, n_columns, counts)
             particles.stamp[row] = particles.clock[1]
 
 

@@ -39,20 +39,21 @@ def draw_children(
     total = 0.0
     for p in range(n_particles):
         total += weights[p]
-    children[:] = 0
-    if scheme != RESIDUAL:
-        _draw_points(weights, total, n_particles, scheme, rng, children)
-        return
-    n_left = n_particles
-    total_rest = 0.0
     for p in range(n_particles):
-        expected = n_particles * (weights[p] / total)
-        children[p] = np.int32(np.floor(expected))
-        rest[p] = expected - children[p]
-        total_rest += rest[p]
-        n_left -= children[p]
+        children[p] = 0
+    shares, n_left = weights, n_particles
+    if scheme == RESIDUAL:
+        shares, scheme = rest, MULTINOMIAL
+        total_rest = 0.0
+        for p in range(n_particles):
+            expected = n_particles * (weights[p] / total)
+            children[p] = np.int32(np.floor(expected))
+            rest[p] = expected - children[p]
+            total_rest += rest[p]
+            n_left -= children[p]
+        total = total_rest
     if n_left > 0:
-        _draw_points(rest, total_rest, n_left, MULTINOMIAL, rng, children)
+        _draw_points(shares, total, n_left, scheme, rng, children)
 
 
 @kernel

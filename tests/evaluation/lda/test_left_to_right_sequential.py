@@ -16,7 +16,7 @@ from evaluation.lda.left_to_right_sequential import (
     draw_anew,
     left_to_right_sequential,
     run_particles,
-    scouted,
+    sent,
     variance_by_root,
 )
 from evaluation.lda.particles import new_particles
@@ -193,11 +193,8 @@ def test_phantoms_are_left_out_where_they_harm():
         arrangement = arrange(read_only(topic_word.T), words, n, read_only(alpha))
         assert (arrangement.phantoms[:2, 0].sum(axis=1) > 5).all()
         assert (arrangement.phantoms[2] == 0).all()
-        kinds = arrangement.phantoms[:, 0]
-        taken = [
-            scouted(arrangement, alpha, 200, np.random.default_rng(seed))[0][0] for seed in range(9)
-        ]
-        return np.mean([[(each == kind).all() for kind in kinds] for each in taken], axis=0)
+        taken = [sent(arrangement, alpha, 200, np.random.default_rng(seed))[0] for seed in range(9)]
+        return np.bincount(taken, minlength=3) / len(taken)
 
     assert shares(np.repeat(base, 20, axis=0), np.full(40, 0.05))[0] == 0.0
     assert shares(base, np.full(2, 0.5))[2] < 0.5
