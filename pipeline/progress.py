@@ -30,7 +30,7 @@ class Progress:
             initial=initial,
             desc=stage,
             unit=f" {unit}",
-            unit_scale=True,
+            unit_scale=_is_scaled(total),
             delay=DELAY,
             file=sys.stderr,
             disable=self._quiet or not sys.stderr.isatty(),
@@ -77,7 +77,7 @@ class Progress:
                 time.monotonic() - self._started,
                 prefix=self._stage,
                 unit=f" {self._unit}",
-                unit_scale=True,
+                unit_scale=_is_scaled(self._total),
                 initial=self._initial,
                 postfix=self._note or None,
                 bar_format=None
@@ -86,6 +86,11 @@ class Progress:
                 "{n_fmt} of {total_fmt}{unit}, {rate_fmt}, {elapsed} < {remaining}{postfix}",
             )
         )
+
+
+def _is_scaled(total: float | None) -> bool:
+    """Whether thousands are shown as such: fewer would be 33.0 of 33.0."""
+    return total is None or total >= 1000
 
 
 class ProgressSafeHandler(logging.Handler):

@@ -120,6 +120,7 @@ def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
         stack.callback(_end, target)
     try:
         if not n_processes:
+            logger.info("connecting to %s", address)
             asyncio.run(_shake_hands(address))
         client = Client(
             target, timeout=CONNECT_SECONDS, direct_to_workers=True, set_as_default=False

@@ -21,7 +21,7 @@ from pipeline.cluster.work import LOOK_SECONDS, MOST_KILLS, Shared
 from pipeline.interrupts import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from distributed import Client, Future
 
@@ -229,7 +229,7 @@ class Cluster:
             self.check()
 
     def _look_at_workers(self) -> None:
-        now = time.monotonic()
+        now, before = time.monotonic(), self._threads
         try:
             self._threads = dict(self.client.nthreads(callback_timeout=ANSWER_SECONDS))
         except Exception as error:
@@ -243,6 +243,7 @@ class Cluster:
         self._looked = time.monotonic()
         if self._threads:
             self._alone_since = 0.0
+            _tell_of_change(self.address, before, self._threads)
             return
         if not self._alone_since:
             self._alone_since = now
@@ -254,6 +255,17 @@ class Cluster:
                 f"cluster {self.address} has had no workers for {PATIENCE_SECONDS / 60:.0f} "
                 "minutes; what was done is kept: give the same command again to go on"
             )
+
+
+def _tell_of_change(address: str, before: Collection[str], now: Collection[str]) -> None:
+    """Say which workers are lost, and how many there are."""
+    lost = sorted(set(before) - set(now))
+    if lost:
+        logger.warning(
+            "cluster %s has lost %s: others do again what was there", address, ", ".join(lost)
+        )
+    if before and set(before) != set(now):
+        logger.info("cluster %s has %d workers now", address, len(now))
 
 
 def _noted_signal() -> int | None:

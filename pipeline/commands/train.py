@@ -101,16 +101,20 @@ def train(
     check_settings(settings)
     if settings.articles and not settings.follow and not run.exists:
         refuse_empty(settings.articles, len(ArticleStore(settings.articles)))
-    run.path.mkdir(parents=True, exist_ok=True)
-    with writer_lock(run.path):
-        for directory in (run.path, run.checkpoint_path.parent):
-            remove_partial_files(directory)
-        if run.model_path.exists():
-            logger.info("run %s is done: nothing left to train", run.path.name)
-            if run.articles_changed():
-                logger.warning("its articles have changed since: choose another --run to use them")
-            return _report(run)
-        with nullcontext(cluster) if cluster else cluster_of(settings.cluster) as workers:
+    is_done = run.model_path.exists()
+    opened = nullcontext(cluster) if cluster or is_done else cluster_of(settings.cluster)
+    with opened as workers:  # first, so that a cluster that is not there leaves no run behind
+        run.path.mkdir(parents=True, exist_ok=True)
+        with writer_lock(run.path):
+            for directory in (run.path, run.checkpoint_path.parent):
+                remove_partial_files(directory)
+            if run.model_path.exists():
+                logger.info("run %s is done: nothing left to train", run.path.name)
+                if run.articles_changed():
+                    logger.warning(
+                        "its articles have changed since: choose another --run to use them"
+                    )
+                return _report(run)
             _train(run, settings, _By(workers, clock, stop_after), compiled_before)
     return _report(run)
 

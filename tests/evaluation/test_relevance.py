@@ -83,8 +83,12 @@ def check_law(topic_word: Floats, share: Floats, n: int, weights: Floats) -> int
 )
 @example([(1, 1), (1, 1), (1, 1)], 2)
 @example([(1, 4), (2, 4), (1, 1)], 1)
+@example([(0, 1), (0, 1), (2, 4), (7, 7)], 1)
 def test_the_law_with_ties(pairs: list[tuple[int, int]], n: int) -> None:
-    """Weights are powers of two, so that many words tie, and rows sum to one without rounding."""
+    """Weights are powers of two, so that many words tie; they sum to such, too.
+
+    Else shares would be rounded when they are divided by their sum, and words that tie would not.
+    """
     row = [2**a if a else 0 for a, _ in pairs]
     share = [2.0**-b for _, b in pairs]
     missing = 2**12 - sum(row)
@@ -92,6 +96,8 @@ def test_the_law_with_ties(pairs: list[tuple[int, int]], n: int) -> None:
         if missing >> a & 1:
             row.append(2**a)
             share.append(2.0 ** -(1 + a % 3))
+    row.append(0)
+    share.append(16.0 - sum(share))
     check_law(np.array([row]) / 2**12, np.array(share), n, WEIGHTS[::20])
 
 

@@ -82,8 +82,8 @@ def test_a_file_gets_lines() -> None:
     text = shown(io.StringIO())
     assert "\r" not in text
     lines = text.splitlines()
-    assert lines[0].startswith("digging: 40 %, 4.00 of 10.0 holes")
-    assert lines[-1].startswith("digging: 100 %, 10.0 of 10.0 holes")
+    assert lines[0].startswith("digging: 40 %, 4 of 10 holes")
+    assert lines[-1].startswith("digging: 100 %, 10 of 10 holes")
     assert lines[-1].endswith("ten")
 
 

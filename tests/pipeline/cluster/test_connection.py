@@ -21,7 +21,7 @@ from pipeline.cluster.errors import ClusterError
 from pipeline.errors import UsageError
 from tests.pipeline.cluster import tasks
 from tests.pipeline.cluster.workers import HERE
-from tests.pipeline.support import call
+from tests.pipeline.support import TINY, call
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +86,20 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
             cluster_of(address),
         ):
             pass
+
+
+def test_one_that_is_not_there_leaves_no_run_behind(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 0.3)
+    before = sorted(tiny.rglob("*"))
+    nowhere = ("--cluster", "tcp://127.0.0.1:1")
+    outcome = call("train", "--run", "x", *TINY, *nowhere, cwd=tiny)
+    assert outcome.code == 1
+    assert "no Dask scheduler answers at tcp://127.0.0.1:1" in outcome.error
+    assert sorted(tiny.rglob("*")) == before
+    outcome = call("train", "--run", "tiny", *nowhere, cwd=tiny)  # it is done and needs none
+    assert outcome.code == 0, outcome.err
 
 
 @pytest.mark.parametrize("says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64])

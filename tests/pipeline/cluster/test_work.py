@@ -121,6 +121,21 @@ def test_without_workers_it_waits_for_some() -> None:
         assert cluster.n_threads >= 1
 
 
+def test_lost_workers_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    with threads_as_workers(2) as cluster, caplog.at_level("INFO", "pipeline"):
+        cluster._look_at_workers()
+        assert not caplog.messages
+        lost, left = cluster.addresses
+        cluster.client.retire_workers([lost], close_workers=True)
+        while cluster.n_workers == 2:
+            cluster._look_at_workers()
+        assert cluster.addresses == (left,)
+    assert [text.partition(cluster.address)[2] for text in caplog.messages] == [
+        f" has lost {lost}: others do again what was there",
+        " has 1 workers now",
+    ]
+
+
 def test_without_workers_it_does_not_wait_for_ever(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
