@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,13 @@ class TopicWords:
 
     topic_word: Floats
     """(K, V). In the literature these are φ or β."""
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        """Pickles hold what a model is made of, and not what is kept beside it.
+
+        Unpickled arrays could be written to, and kernels would be compiled again for such.
+        """
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     @property
     def n_topics(self) -> int:

@@ -35,6 +35,9 @@ class TiltedTopics(TopicWords):
     log_empty: float
     """log p of a document without tokens, Σ_k r_k log(1 - Q_k)."""
 
+    def __post_init__(self) -> None:
+        self._freeze({"topic_word": self.topic_word.view(), "alpha": self.alpha.view()})
+
     @classmethod
     def of(cls, topic_word: Floats, shape: Floats, probability: Floats) -> Self:
         """Tilt φ (K, V) for r (K,) and p (K,)."""

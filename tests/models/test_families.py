@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -124,6 +126,32 @@ def test_taken_apart_and_put_together(family):
         assert_array_equal(getattr(again, name.removeprefix("best_")), array)
     with pytest.raises(KeyError):
         topics_of_arrays(family, arrays)
+
+
+@EVERY_FAMILY
+def test_pickled_it_is_the_same_and_no_larger_for_what_was_asked_of_it(family):
+    model = model_of(family)
+    size = len(pickle.dumps(model))
+    assert model.word_topic.shape == (5, 3)
+    model.transform(np.eye(5, dtype=int))
+    pickled = pickle.dumps(model)
+    assert len(pickled) == size
+    again = pickle.loads(pickled)
+    assert type(again) is type(model)
+    for name, array in arrays_of(model).items():
+        found = getattr(again, name)
+        assert found.tobytes() == array.tobytes()
+        assert (found.dtype, found.flags.writeable) == (array.dtype, False)
+        assert not array.flags.writeable
+
+
+def test_what_estimators_of_lda_take_cannot_be_written_to():
+    """Nor when it is pickled: kernels are compiled once for each kind of array."""
+    tilted = model_of("gamma-poisson").tilted
+    for each in (tilted, pickle.loads(pickle.dumps(tilted))):
+        arrays = (each.topic_word, each.word_topic, each.alpha)
+        assert not any(array.flags.writeable for array in arrays)
+        assert all(array.flags.c_contiguous for array in arrays)
 
 
 def test_proportions_are_of_tokens_not_of_scores():

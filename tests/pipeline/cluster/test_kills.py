@@ -67,6 +67,7 @@ def trained(cluster: Cluster | None, when: Callable[[int], None] = lambda _: Non
     return model.topics_.topic_word.tobytes() + model.topics_.alpha.tobytes()
 
 
+@pytest.mark.slow
 def test_a_lost_worker_costs_its_tasks_alone(local: Cluster) -> None:
     """It is stopped, so that it is given work, and dies of what is sent to it."""
     first, second = local.share([3]), local.share({"factor": 5})
