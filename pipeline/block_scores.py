@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from corpora.array_file import release
 from evaluation.document_blocks import DocumentBlock, block_bounds
 from evaluation.methods import score_block
+from models.kernel import working_clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 DOCUMENTS_A_THREAD = 64
 """In blocks that threads share: the last documents of a block keep only some of them busy."""
+FEWEST_DOCUMENTS = 4
+"""Of a part of a block for each thread."""
+BLOCK_SECONDS = 5.0
+MOST_FASTER = 4.0
+"""A part has at most so many times as many documents as the one before."""
 MOST_SHOWN = 3
 """Models whose perplexity so far is shown."""
 
@@ -137,11 +143,34 @@ def to_score(
 def scored_here(
     scorers: Sequence[Scorer], items: Iterable[tuple[int, DocumentBlock]], n_threads: int
 ) -> Iterator[tuple[int, int, LikelihoodEstimate]]:
-    """(number, first document, estimate) of each block by the scorer of that number."""
+    """(number, first document, estimate) of blocks by the scorer of each's number.
+
+    Blocks come in parts that take about `BLOCK_SECONDS`, so that little is lost with what is under
+    way.
+    """
+    most = [FEWEST_DOCUMENTS * n_threads for _ in scorers]
     # A sum of very many numbers is in another order with more threads; workers have one.
     with threadpool_limits(1):
         for number, block in items:
-            yield number, block.first_document, scorers[number].score(block, n_threads)
+            for part in _parts(block, most, number):
+                started = working_clock()
+                estimate = scorers[number].score(part, n_threads)
+                seconds = working_clock() - started
+                yield number, part.first_document, estimate
+                faster = BLOCK_SECONDS / seconds if seconds > 0 else MOST_FASTER
+                wanted = int(part.shape[0] * min(faster, MOST_FASTER))
+                most[number] = max(FEWEST_DOCUMENTS * n_threads, wanted)
+
+
+def _parts(block: DocumentBlock, most: Sequence[int], number: int) -> Iterator[DocumentBlock]:
+    """The block in parts of most[number] documents, which is looked up each time."""
+    first, last = block.first_document, block.first_document + block.shape[0]
+    while True:
+        stop = min(first + most[number], last)
+        yield block.between(first, stop)
+        first = stop
+        if first >= last:
+            return
 
 
 class PerplexitySoFar:

@@ -18,6 +18,7 @@ import numpy as np
 from corpora.files import TEMPORARY_SUFFIX
 from evaluation.partial_estimate import PartialEstimate
 from models.saved import ModelFormatError, read_arrays, write_arrays
+from pipeline.errors import UsageError
 from pipeline.score_key import model_hash, score_key
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class KeptScores:
         """By each model."""
         self._n_saved = self._n_known()
         self._next = time.monotonic() + SAVE_SECONDS
+        self._has_warned = False
 
     @classmethod
     def of(
@@ -73,23 +75,33 @@ class KeptScores:
 
     @contextmanager
     def saved(self) -> Iterator[None]:
-        """If the block ends with an exception, save what is known; else delete the files."""
+        """If the block ends with an exception, save what is known; else delete the files.
+
+        They are deleted too where the same command would end in the same way.
+        """
         try:
             yield
+        except UsageError:
+            self._delete()  # they could be of no use: the same command would end like this one
+            raise
         except BaseException:
             self._save()
             raise
-        with suppress(OSError):  # as long as another command has scores there
-            for path in self._paths:
-                for each in (path, *self._directory.glob(f".{path.name}.*{TEMPORARY_SUFFIX}")):
-                    each.unlink(missing_ok=True)
-            self._directory.rmdir()
+        self._delete()
 
     def save_now_and_then(self) -> None:
         """Save what is known, if it was not saved for a while."""
         if time.monotonic() >= self._next:
             self._save()
             self._next = time.monotonic() + SAVE_SECONDS
+
+    def _delete(self) -> None:
+        with suppress(OSError):  # as long as another command has scores there
+            for path in self._paths:
+                for each in (path, *self._directory.glob(f".{path.name}.*{TEMPORARY_SUFFIX}")):
+                    each.unlink(missing_ok=True)
+            self._directory.rmdir()
+            self._directory.parent.rmdir()  # if it has no runs
 
     def _n_known(self) -> list[int]:
         return [int(np.count_nonzero(each.is_known)) for each in self.scores]
@@ -99,12 +111,15 @@ class KeptScores:
         n_known = self._n_known()
         try:
             for i, (path, scores) in enumerate(zip(self._paths, self.scores, strict=True)):
-                if n_known[i] > self._n_saved[i]:
+                # The same command, given twice at a time, may have deleted what was saved.
+                if n_known[i] > self._n_saved[i] or (n_known[i] and not path.exists()):
                     self._directory.mkdir(parents=True, exist_ok=True)
                     write_arrays(path, KIND, {"names": scores.names}, scores.arrays())
                     self._n_saved[i] = n_known[i]
-        except OSError as error:
-            logger.warning("scores are not kept, should this command be interrupted: %s", error)
+        except (OSError, MemoryError) as error:
+            if not self._has_warned:
+                logger.warning("scores are not kept, should this command be interrupted: %s", error)
+            self._has_warned = True
 
 
 def _read(path: Path, n_docs: int) -> PartialEstimate:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 def score_key(
     settings: EvaluateSettings, model: str, documents: HeldOut, words: Sequence[str]
 ) -> str:
-    """SHA-256 of all that scores depend on; `model` is the model's hash, `words` are scored."""
+    """SHA-256 of all that scores depend on; `model` is the model's hash, `words` are scored.
+
+    Of this software that is the version: changes of its code between versions do not show.
+    """
     depends_on = {
         "software": software_version(),
         "model": model,

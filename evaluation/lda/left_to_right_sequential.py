@@ -103,10 +103,10 @@ def left_to_right_sequential(
     n_particles = n_samples or DEFAULT_PARTICLES
 
     def sampler(words: NDArray[np.int32], n: Ints64, rng: np.random.Generator) -> Score:
-        run = score_document(topics.word_topic, words, n, topics.alpha, n_particles, rng)
-        variance = float(np.maximum(run.relative_variance, 0.0))  # rounding may leave less than 0
+        log_p, found = score_document(topics.word_topic, words, n, topics.alpha, n_particles, rng)
+        variance = float(np.maximum(found, 0.0))  # rounding may leave less than 0
         size = n_particles / (1.0 + n_particles * variance)
-        return Score(run.log_mean, math.sqrt(variance), size)
+        return Score(log_p, math.sqrt(variance), size)
 
     return sample_documents(
         counts,
@@ -127,22 +127,24 @@ def score_document(
     alpha: Floats,
     n_particles: int,
     rng: np.random.Generator,
-) -> Run:
-    """Log p of one document of the different `words` (U,), `n` (U,) times each.
+) -> tuple[float, float]:
+    """Log p of one document of the different `words` (U,), `n` (U,) times each; and the variance.
 
-    Runs are independent of each other, so that the mean of theirs is unbiased too.
+    It is relative, and NaN for one particle. Runs are independent of each other, so that the mean
+    of theirs is unbiased too. No named tuple comes to Python: making one, numba crashes if an
+    interrupt is raised there.
     """
     arrangement = arrange(word_topic, words, n, alpha)
     _, log_mean, variance = sent(arrangement, alpha, n_particles, rng)
     largest = log_mean.max()
     if largest == -math.inf:
-        return Run(largest, math.nan)
+        return largest, math.nan
     total, weighted = 0.0, 0.0
     for i in range(len(log_mean)):
         share = math.exp(log_mean[i] - largest)
         total += share
         weighted += share * share * variance[i]
-    return Run(largest + math.log(total) + arrangement.log_scale, weighted / (total * total))
+    return largest + math.log(total) + arrangement.log_scale, weighted / (total * total)
 
 
 @kernel

@@ -25,7 +25,7 @@ LOOK_SECONDS = 1.0
 FETCH_SECONDS = 20.0
 """For a result that is there to come from a worker; twice as long after each time it did not."""
 MOST_KILLS = 3
-"""Times that Dask may give a task up, as some four workers died at it."""
+"""When Dask gives a task up so many times, as some four workers died at it, so do we."""
 MOST_TRIES = 3
 """Of a task that fails with an OSError, as where it reads from may answer again."""
 
@@ -67,7 +67,7 @@ class Work(Generic[Result]):
     shared
         Values that `begin` needs.
     most_kills
-        How often to begin again when workers died at it.
+        When Dask gives it up so many times, as workers died at it, an error is raised.
     """
 
     def __init__(

@@ -108,7 +108,8 @@ class Cluster:
         Parameters
         ----------
         most_kills
-            How often Dask may give up an item that is tried so: each time some four workers died.
+            An item that Dask gives up so many times when it is tried so is given up: each time some
+            four workers died.
 
         Raises
         ------
@@ -229,7 +230,7 @@ class Cluster:
             self.check()
 
     def _look_at_workers(self) -> None:
-        now, before = time.monotonic(), self._threads
+        now, before, is_first = time.monotonic(), self._threads, self._looked < 0
         try:
             self._threads = dict(self.client.nthreads(callback_timeout=ANSWER_SECONDS))
         except Exception as error:
@@ -243,7 +244,8 @@ class Cluster:
         self._looked = time.monotonic()
         if self._threads:
             self._alone_since = 0.0
-            _tell_of_change(self.address, before, self._threads)
+            if not is_first:
+                _tell_of_change(self.address, before, self._threads)
             return
         if not self._alone_since:
             self._alone_since = now
@@ -258,14 +260,16 @@ class Cluster:
 
 
 def _tell_of_change(address: str, before: Collection[str], now: Collection[str]) -> None:
-    """Say which workers are lost, and how many there are."""
-    lost = sorted(set(before) - set(now))
-    if lost:
+    """Say which workers have gone, and how many there are."""
+    gone = sorted(set(before) - set(now))
+    if gone:
         logger.warning(
-            "cluster %s has lost %s: others do again what was there", address, ", ".join(lost)
+            "%s has left cluster %s: what it was at is done again", ", ".join(gone), address
         )
-    if before and set(before) != set(now):
-        logger.info("cluster %s has %d workers now", address, len(now))
+    if set(before) != set(now):
+        logger.info(
+            "cluster %s has %d worker%s now", address, len(now), "" if len(now) == 1 else "s"
+        )
 
 
 def _noted_signal() -> int | None:

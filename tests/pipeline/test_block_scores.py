@@ -13,6 +13,7 @@ from evaluation import LikelihoodEstimate, log_likelihood
 from evaluation.document_blocks import DocumentBlock
 from evaluation.partial_estimate import PartialEstimate
 from models import LDATopics
+from pipeline import block_scores
 from pipeline.block_scores import PerplexitySoFar, Scorer, WordBlocks, scored_here, to_score
 from pipeline.common_words import counts_of
 
@@ -109,6 +110,28 @@ def test_perplexity_so_far() -> None:
     assert str(several) == "perplexity a 4.0, b 8.0, c 4.0"
     several.add(0, part(-np.inf, 1))
     assert str(several) == "perplexity b 8.0, c 4.0, d 4.0"
+
+
+@pytest.mark.parametrize(("seconds", "sizes"), [(0.0, [4, 16, 64, 16]), (2.0, [4] * 25)])
+def test_parts_take_some_seconds(monkeypatch, seconds, sizes):
+    """A document takes no time, or two seconds."""
+    now, seen = 0.0, []
+
+    class Slow:
+        def score(self, block, n_jobs):
+            nonlocal now
+            assert n_jobs == 1
+            now += seconds * block.shape[0]
+            seen.append(block.shape[0])
+            return block.toarray()
+
+    monkeypatch.setattr(block_scores, "working_clock", lambda: now)
+    block = DocumentBlock.of(counts_of(corpus_of(100), WORDS, 4), 40, 7)
+    found = list(scored_here([None, Slow()], [(1, block)], 1))
+    assert seen == sizes
+    assert [first for _, first, _ in found] == [40 + sum(sizes[:i]) for i in range(len(sizes))]
+    assert (np.concatenate([part for *_, part in found]) == block.toarray()).all()
+    assert {number for number, *_ in found} == {1}
 
 
 def test_linear_algebra_has_one_thread_as_on_workers():

@@ -8,11 +8,11 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from pipeline import kept_scores, scoring
+from pipeline import block_scores, kept_scores, scoring
 from pipeline.block_scores import Scorer
 from pipeline.cluster.errors import ClusterLostError
 from pipeline.commands import evaluate as evaluate_module
-from pipeline.errors import Interrupted
+from pipeline.errors import Interrupted, UsageError
 from pipeline.progress import Progress
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.evaluate_support import N_DOCUMENTS, succeeded
@@ -36,6 +36,7 @@ def _small_blocks() -> Iterator[None]:
     """As if a thread had few documents; with two of them there are more."""
     with (
         mock.patch.object(scoring, "DOCUMENTS_A_THREAD", SMALLER),
+        mock.patch.object(block_scores, "FEWEST_DOCUMENTS", 100),
         mock.patch("evaluation.document_blocks.LEAST_DOCUMENTS", 1),
     ):
         yield
@@ -165,6 +166,14 @@ def test_scores_of_something_else_are_let_be(zoo: Path, more: tuple[object, ...]
     assert "from before" not in outcome.err
 
 
+def test_scores_that_can_be_of_no_use_are_not_kept(zoo: Path) -> None:
+    """The same command would fail in the same way."""
+    with mock.patch.object(evaluate_module, "compare", side_effect=UsageError("no such thing")):
+        outcome, _ = run(zoo)
+    assert outcome.code == 2
+    assert not (zoo / "runs").exists()
+
+
 def test_of_several_models_each_has_its_own(
     zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
 ) -> None:
@@ -207,8 +216,9 @@ def test_what_a_killed_command_was_writing_is_deleted(
 
 def test_no_place_for_them(zoo: Path) -> None:
     (zoo / "runs").write_text("")
-    outcome, _ = interrupted(zoo)
-    assert "scores are not kept, should this command be interrupted" in outcome.err
+    with mock.patch.object(kept_scores, "SAVE_SECONDS", 0):
+        outcome, _ = interrupted(zoo)
+    assert outcome.err.count("scores are not kept, should this command be interrupted") == 1
     succeeded(run(zoo)[0])
     assert (zoo / "runs").read_text() == ""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -353,3 +356,39 @@ def test_table_1_of_buntine_2009(gamma):
     t = np.mean(errors) / (np.std(errors, ddof=1) / np.sqrt(1000))
     assert abs(t) < 2.58
     assert 0.93 <= np.mean(inside) <= 0.97
+
+
+INTERRUPTED = """
+import signal, threading, time
+import numpy as np
+from scipy import sparse
+from evaluation import log_likelihood
+from models import LDATopics
+
+class Interrupted(KeyboardInterrupt):
+    pass
+
+def interrupt(*_):
+    raise Interrupted
+
+signal.signal(signal.SIGTERM, interrupt)
+model = LDATopics(np.random.default_rng(0).dirichlet(np.ones(30), 8), np.full(8, 0.3))
+counts = sparse.csr_array(np.full((1, 30), 3))
+main = threading.main_thread().ident
+for _ in range(5):
+    log_likelihood(model, counts, "left-to-right-sequential", n_samples=10, random_state=0)
+    threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGTERM)).start()
+    try:
+        log_likelihood(model, counts, "left-to-right-sequential", n_samples=20_000, random_state=0)
+        time.sleep(1)
+    except (Interrupted, SystemError):
+        print("caught", flush=True)
+"""
+
+
+def test_interrupted_in_its_kernel_on_the_main_thread():
+    """What a kernel returns is made into an object while the interrupt is pending."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["caught"] * 5), done.stderr

@@ -130,9 +130,9 @@ def test_lost_workers_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
         while cluster.n_workers == 2:
             cluster._look_at_workers()
         assert cluster.addresses == (left,)
-    assert [text.partition(cluster.address)[2] for text in caplog.messages] == [
-        f" has lost {lost}: others do again what was there",
-        " has 1 workers now",
+    assert caplog.messages == [
+        f"{lost} has left cluster {cluster.address}: what it was at is done again",
+        f"cluster {cluster.address} has 1 worker now",
     ]
 
 
