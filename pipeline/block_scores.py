@@ -30,6 +30,7 @@ DOCUMENTS_A_THREAD = 64
 FEWEST_DOCUMENTS = 4
 """Of a part of a block for each thread."""
 BLOCK_SECONDS = 5.0
+"""That a part of a block is to take."""
 MOST_FASTER = 4.0
 """A part has at most so many times as many documents as the one before."""
 MOST_SHOWN = 3
