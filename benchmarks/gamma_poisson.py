@@ -46,7 +46,7 @@ def compare(n_topics: int, n_sweeps: int, n_threads: int, seed: int) -> None:
     train, test = reference_counts()
     common = {"n_iter": n_sweeps, "random_state": seed, "n_jobs": n_threads}
     models = {
-        "LDA, GibbsLDA": GibbsLDA(n_topics, **common),
+        "LDA, GibbsLDA": GibbsLDA(n_topics, eta=0.1, **common),
         "r learned": BetaGammaPFA(n_topics, **common),
         "r = 1": BetaGammaPFA(n_topics, learn_shape=False, **common),
     }

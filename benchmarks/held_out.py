@@ -60,7 +60,7 @@ def simulated(n_topics: int, n_documents: int) -> tuple[LDATopics, sparse.csr_ar
 def wikipedia(n_topics: int, n_documents: int) -> tuple[LDATopics, sparse.csr_array]:
     """Test articles, under topics that 100 sweeps have learned from the training articles."""
     train, test = reference_counts()
-    model = GibbsLDA(n_topics, random_state=1, n_jobs=2).fit(train).topics_
+    model = GibbsLDA(n_topics, eta=0.1, random_state=1, n_jobs=2).fit(train).topics_
     rows = np.random.default_rng(0).choice(test.shape[0], n_documents, replace=False)
     return model, test[np.sort(rows)]
 

@@ -243,6 +243,7 @@ def against_lda(threads: int, penalty: float, name: str, n_topics: int) -> None:
     fitted = time.perf_counter()
     lda = GibbsLDA(
         n_topics,
+        eta=0.1,
         n_iter=260,  # as many as the other
         burn_in=200,
         learn_priors="both",

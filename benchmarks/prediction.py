@@ -50,7 +50,7 @@ def main() -> None:
         held_out = counts[scored]
         common = {"n_iter": SWEEPS, "burn_in": SWEEPS // 2, "random_state": 0}
         models = {
-            "LDA": GibbsLDA(arguments.topics, **common),
+            "LDA": GibbsLDA(arguments.topics, eta=0.1, **common),
             "r learned": BetaGammaPFA(arguments.topics, **common),
             "r = 1": BetaGammaPFA(arguments.topics, learn_shape=False, **common),
         }

@@ -80,3 +80,8 @@ def is_canonical(counts: sparse.csr_array[Any]) -> bool:
 def smallest(counts: sparse.csr_array[Any]) -> Any:
     """The smallest of the entries that are stored; 0 if there are none."""
     return min((block.data.min() for _, block in row_blocks(counts) if block.nnz), default=0)
+
+
+def total_of(counts: sparse.csr_array[Any]) -> float:
+    """Sum of all entries."""
+    return sum(float(block.data.sum(dtype=np.float64)) for _, block in row_blocks(counts))

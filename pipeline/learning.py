@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,12 +68,20 @@ def estimator_of(settings: TrainSettings, n_threads: int) -> Trainer:
     return (gibbs_lda_of if settings.model == "gibbs" else online_lda_of)(settings, n_threads)
 
 
+def decided_eta(settings: TrainSettings) -> TrainSettings:
+    """Settings in which eta is a number, if it was left to a trainer that has it."""
+    trainer = estimator_of(settings, 1)
+    if settings.eta != "auto" or not hasattr(trainer, "eta"):
+        return settings
+    return replace(settings, eta=str(trainer.eta))
+
+
 def online_lda_of(settings: TrainSettings, n_threads: int) -> OnlineLDA:
     """`--model online`."""
     return OnlineLDA(
         settings.topics,
         alpha=_number_or_name(settings.alpha),
-        eta=_number_or_name(settings.eta),
+        **_eta_of(settings),
         batch_size=settings.batch_size,
         max_e_iterations=settings.max_e_iterations,
         e_tolerance=settings.e_tolerance,
@@ -91,7 +100,7 @@ def gibbs_lda_of(settings: TrainSettings, n_threads: int) -> GibbsLDA:
     return GibbsLDA(
         settings.topics,
         alpha=_number_or_name(settings.alpha),
-        eta=_number_or_name(settings.eta),
+        **_eta_of(settings),
         learn_priors=settings.learn_priors,
         n_iter=settings.max_passes,
         sampler=settings.sampler,
@@ -107,7 +116,7 @@ def beta_gamma_pfa_of(settings: TrainSettings, n_threads: int) -> BetaGammaPFA:
     """`--model gamma-poisson`."""
     return BetaGammaPFA(
         settings.topics,
-        eta=_number_or_name(settings.eta),
+        **_eta_of(settings),
         shape=1.0 if settings.shape is None else settings.shape,
         learn_shape=settings.shape is None,
         n_iter=settings.max_passes,
@@ -356,6 +365,11 @@ def _is_past_burn_in(state: object) -> bool:
     if isinstance(state, PoissonMRFState):
         return state.stage == "done" or (state.stage == "fields" and state.stage_rounds > 0)
     return not isinstance(state, GibbsLDAState) or state.n_samples > 0
+
+
+def _eta_of(settings: TrainSettings) -> dict[str, Any]:
+    """`eta`, or nothing where the trainer's default is wanted."""
+    return {} if settings.eta == "auto" else {"eta": _number_or_name(settings.eta)}
 
 
 def _number_or_name(text: str) -> float | str:

@@ -332,6 +332,7 @@ def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
         articles=settings.articles or SAMPLE_STORE,
         documents=begun.documents if settings.documents == "auto" else settings.documents,
         spacy_model=settings.spacy_model or begun.spacy_model,
+        eta=begun.eta if settings.eta == "auto" else settings.eta,
         seed=begun.seed if settings.seed is None else settings.seed,
     )
 

@@ -135,7 +135,11 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
             break
         begun = from_table(TrainSettings, _table(path), str(path / SETTINGS))
         found = SelectDirectory(path, replace(begun, runs=asked.runs, threads=asked.threads))
-        same = replace(asked, seed=begun.seed if asked.seed is None else asked.seed)
+        same = replace(
+            asked,
+            eta=begun.eta if asked.eta == "auto" else asked.eta,
+            seed=begun.seed if asked.seed is None else asked.seed,
+        )
         other = _first_difference(begun, same)
         if other is None:
             return found

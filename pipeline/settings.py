@@ -169,8 +169,9 @@ class TrainSettings:
         of=LDA_MODELS,
     )
     eta: str = setting(
-        "0.1",
-        "prior of words in a topic: number or symmetric; online: or learned",
+        "auto",
+        "prior of words in a topic: number or symmetric; online: or learned; auto: 0.5 for online, "
+        "0.05 for gibbs, 0.1 for gamma-poisson",
         of=(*LDA_MODELS, "gamma-poisson"),
     )
     learn_priors: str = setting(

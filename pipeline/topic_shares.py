@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from models.topics import TopicWords
 
 DOCUMENTS_AT_ONCE = 1000
+STARVING = 0.1
+"""Share of the average topic's tokens below which a topic starves."""
 
 
 class PrevalenceSum:
@@ -81,3 +83,8 @@ def prevalence_in(
     for _, n_tokens, shares in shares_in_blocks(topics, counts, n_threads, stage):
         total.add(n_tokens, shares)
     return total.prevalence
+
+
+def is_starving(prevalence: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(K,) whether a topic holds less than a tenth of the tokens of the average topic."""
+    return prevalence < STARVING / len(prevalence)

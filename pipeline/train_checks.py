@@ -14,6 +14,9 @@ from pipeline.errors import UsageError
 from pipeline.learning import estimator_of
 from pipeline.settings import SAMPLED, TrainSettings
 
+FORMER_DEFAULTS = {"eta": "0.1"}
+"""Defaults of earlier versions, which runs of all models recorded."""
+
 
 def check_settings(settings: TrainSettings) -> None:
     """Refuse what makes no sense.
@@ -58,7 +61,8 @@ def _check_model(settings: TrainSettings) -> None:
     """Find settings of the other model."""
     for each in fields(settings):
         models, value = each.metadata["of"], getattr(settings, each.name)
-        if models and settings.model not in models and value != each.default:
+        harmless = (each.default, FORMER_DEFAULTS.get(each.name))
+        if models and settings.model not in models and value not in harmless:
             raise UsageError(
                 f"--{each.name.replace('_', '-')} is for --model {' or '.join(models)}, not "
                 f"{settings.model}: leave it out"
@@ -91,7 +95,8 @@ def _check_trainer(settings: TrainSettings) -> None:
     of_sampling = ("sampler", "start", "burn_in", "eta")
     foreign = {"gap": of_sampling, "kl-nmf": (*of_sampling, "shape")}.get(settings.trainer, ())
     for name in foreign:
-        if getattr(settings, name) != getattr(TrainSettings, name):
+        harmless = (getattr(TrainSettings, name), FORMER_DEFAULTS.get(name))
+        if getattr(settings, name) not in harmless:
             raise UsageError(
                 f"--{name.replace('_', '-')} has no meaning for --trainer {settings.trainer}: "
                 "leave it out"

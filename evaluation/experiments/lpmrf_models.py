@@ -204,6 +204,7 @@ def fitted(
         n_sweeps = effort.lda_sweeps + effort.n_rounds * effort.n_sweeps
         model = GibbsLDA(
             cell.n_topics,
+            eta=0.1,
             n_iter=n_sweeps,
             burn_in=effort.lda_sweeps,
             learn_priors="both",

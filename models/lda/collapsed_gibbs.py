@@ -72,7 +72,7 @@ class CollapsedGibbs(TopicEstimator):
         """
         del y
         self.resume(X, state)
-        yield from self._train()
+        yield from self._train(self.n_iter, self.burn_in, self.thinning)
 
     def resume(self, X: Any, state: GibbsLDAState | None) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.
@@ -150,6 +150,7 @@ class CollapsedGibbs(TopicEstimator):
             sampler = auto_sampler(self.n_topics, len(tokens.doc_of))
         n_threads = effective_n_jobs(self.n_jobs)
         self._n_tokens: NDArray[np.int64] = counts.sum(axis=1, dtype=np.int64)
+        self._tokens = tokens
         self._sweeps = GibbsSweeps(tokens, state, counts.shape[0], sampler, n_threads)
 
     def _first_topics(
@@ -161,14 +162,14 @@ class CollapsedGibbs(TopicEstimator):
         rng = np.random.default_rng([seed, 0, 0])
         return random_start(len(tokens.doc_of), self.n_topics, rng)
 
-    def _train(self) -> Iterator[GibbsLDAStep]:
+    def _train(self, n_iter: int, burn_in: int, thinning: int) -> Iterator[GibbsLDAStep]:
         state, sweeps = self.state_, self._sweeps
-        while state.n_sweeps < self.n_iter:
+        while state.n_sweeps < n_iter:
             sweeps.sweep()
             if state.n_sweeps % self.prior_interval == 0:
                 self._learn_priors()
-            age = state.n_sweeps - self.burn_in
-            if age > 0 and age % self.thinning == 0:
+            age = state.n_sweeps - burn_in
+            if age > 0 and age % thinning == 0:
                 self._add_sample(age)
             yield GibbsLDAStep(
                 n_sweeps=state.n_sweeps,

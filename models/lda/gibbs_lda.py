@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from models.lda.collapsed_gibbs import CollapsedGibbs, whole_numbers
 from models.lda.dirichlet_prior import check_priors, prior_vector
-from models.lda.gibbs_start import random_start
+from models.lda.gibbs_start import online_start, random_start, topics_given
 from models.lda.gibbs_state import GibbsLDAState, mean_topics
+from models.lda.gibbs_stream import (
+    FADING,
+    MAX_REMEMBERED,
+    MIN_SWEEPS,
+    RESTART_GROWTH,
+    RESTART_SHARE,
+    TokenTopics,
+    by_document,
+)
 from models.lda.gibbs_tokens import Tokens, tokens_of
 from models.lda.minka import asymmetric_prior, symmetric_prior
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-    from scipy import sparse
+    from numpy.typing import ArrayLike, NDArray
 
     from models.lda.topics import LDATopics
+
+
+class _Stream(NamedTuple):
+    """What `partial_fit` knows of earlier documents besides the state."""
+
+    state: GibbsLDAState
+    """The one that the last call left; another means that other data came since."""
+    n_started: int
+    """Documents at the last start; 0 if there will be no other, as not all are remembered."""
+    n_docs: int
+    """Documents so far."""
+    documents: TokenTopics | None
+    """Those before the last call; None if that had all that are remembered."""
+    resampled: NDArray[np.int64] | None
+    """(n,) which of them the last call resampled, ascending."""
+
 
 START_ITERATIONS = 20
 """Fixed-point iterations when priors are first learned, from the topics of an online start."""
@@ -84,7 +109,7 @@ class GibbsLDA(CollapsedGibbs):
         n_topics: int = 20,
         *,
         alpha: float | str | ArrayLike = 0.1,
-        eta: float | str | ArrayLike = 0.1,
+        eta: float | str | ArrayLike = 0.05,
         learn_priors: str = "alpha",
         n_iter: int = 200,
         sampler: str = "auto",
@@ -111,11 +136,15 @@ class GibbsLDA(CollapsedGibbs):
         self.n_jobs = n_jobs
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
-        """Take the next documents of a stream: `n_iter` sweeps over them.
+        """Take the next documents of a stream, and resample earlier ones along with them.
 
-        The topics of earlier documents stay as they are, and count for those of the new ones
-        (Canini, Shi & Griffiths 2009, without rejuvenation). `topics_` averages over the samples of
-        the last call.
+        A call visits `n_iter` times as many documents as are new: these, from topics that are
+        probable by what was learned, and earlier ones at random, of which the last 100,000 are
+        remembered, in 6 bytes a token. When the documents have become half as many again, and all
+        are remembered, the call makes a warm start: a pass of `OnlineLDA` over all of them from the
+        present topics, and `n_iter` / 2 sweeps. `burn_in` is for the first call and such ones, and
+        there is no warm start if `start` is "random". `topics_` averages over the samples since the
+        last start. A document that comes a second time is taken as another.
 
         Raises
         ------
@@ -131,21 +160,129 @@ class GibbsLDA(CollapsedGibbs):
                 f"the model has learned {len(last.alpha)} topics, and n_topics is {self.n_topics}: "
                 "set it back, or begin with fit"
             )
-        tokens, n_batches = tokens_of(counts), last.n_batches + 1
-        rng = np.random.default_rng([last.seed, 0, n_batches])
+        earlier = self._remembered()
+        n_docs = earlier.n_docs + counts.shape[0]
+        n_started = self._stream.n_started
+        is_due = n_started and n_docs >= RESTART_GROWTH * n_started
+        if is_due and n_docs <= MAX_REMEMBERED and self.start == "online":
+            self._restart(earlier, counts)
+        else:
+            self._add_documents(earlier, counts)
+        return self
+
+    def _remembered(self) -> TokenTopics:
+        """Earlier documents, with the topics that the last call left them with."""
+        state, tokens = self.state_, self._tokens
+        present = TokenTopics.of(tokens, state.topic_of, len(self._n_tokens))
+        stream: _Stream | None = getattr(self, "_stream", None)
+        if stream is None or stream.state is not state:  # `fit`, `iterate` or `resume` came last
+            n_started = 0 if len(state.n_kw_before) else present.n_docs
+            self._stream = _Stream(state, n_started, present.n_docs, None, None)
+            return present
+        if stream.documents is None or stream.resampled is None:
+            return present
+        n_before = len(stream.resampled)
+        documents: TokenTopics = stream.documents
+        places = documents.positions(stream.resampled)
+        documents.topic_of[places] = present.topic_of[: len(places)]
+        new = TokenTopics(
+            present.start[n_before:] - present.start[n_before],
+            present.word_of[len(places) :],
+            present.topic_of[len(places) :],
+        )
+        return documents.followed_by(new)
+
+    def _restart(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
+        """Sample the topics of earlier documents and new ones (n, V) from a warm start."""
+        last = self.state_
+        every = earlier.counts(np.arange(earlier.n_docs), new.shape[1])
+        counts = sparse.csr_array(sparse.vstack([every, new], "csr"))
+        tokens = tokens_of(counts)
         state = replace(
             last,
-            topic_of=random_start(len(tokens.doc_of), self.n_topics, rng),
-            n_kw_before=self._sweeps.n_wk,
+            topic_of=online_start(
+                counts,
+                tokens,
+                last.alpha,
+                last.eta,
+                self.word_budget,
+                last.seed,
+                self.n_jobs,
+                self._sweeps.n_wk,
+            ),
+            n_kw_before=np.zeros((0, self.n_topics), np.int32),
+            topic_word_sum=np.zeros((0, self.n_topics), np.float32),
+            n_samples=0,
+            n_sweeps=0,
+            n_batches=last.n_batches + 1,
+        )
+        self._begin(counts, tokens, state)
+        self._learn_first_priors()
+        self._sample(max(1, int(RESTART_SHARE * self.n_iter)), int(RESTART_SHARE * self.burn_in))
+        n_docs = counts.shape[0]
+        self._stream = _Stream(state, n_docs, n_docs, None, None)
+
+    def _add_documents(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
+        """Sample the topics of new documents (n, V), and those of earlier ones chosen at random."""
+        last, stream, n_new = self.state_, self._stream, new.shape[0]
+        n_batches, n_words = last.n_batches + 1, new.shape[1]
+        rng = np.random.default_rng([last.seed, 5, n_batches])
+        n_visits = self.n_iter * n_new
+        n_chosen = min(earlier.n_docs, max(0, n_visits // MIN_SWEEPS - n_new))
+        chosen = np.sort(rng.permutation(earlier.n_docs)[:n_chosen])
+        n_sweeps = max(1, round(n_visits / max(1, n_new + n_chosen)))
+
+        counts = sparse.csr_array(sparse.vstack([earlier.counts(chosen, n_words), new], "csr"))
+        tokens = tokens_of(counts)
+        n_wk = self._sweeps.n_wk
+        topics = self._topics_of_new(new, n_wk, rng)
+        places = earlier.positions(chosen)
+        topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
+        topic_of[by_document(tokens)] = np.concatenate((earlier.topic_of[places], topics))
+        average, n_samples = last.topic_word_sum, last.n_samples
+        state = replace(
+            last,
+            topic_of=topic_of,
+            n_kw_before=n_wk - earlier.word_topics(chosen, last.frozen, self.n_topics),
             topic_word_sum=np.zeros((0, self.n_topics), np.float32),
             n_samples=0,
             n_sweeps=0,
             n_batches=n_batches,
         )
         self._begin(counts, tokens, state)
-        for _ in self._train():
+        self._sample(n_sweeps, 0)
+        n_docs = stream.n_docs + n_new
+        if len(average) and n_docs:
+            weight = np.float32(1.0 - (stream.n_docs / n_docs) ** FADING)
+            fresh = state.topic_word_sum / state.topic_word_sum.sum(axis=0)
+            state.topic_word_sum = weight * fresh + (np.float32(1.0) - weight) * (
+                average / average.sum(axis=0)
+            )
+            state.n_samples += n_samples
+        n_started = stream.n_started if n_docs <= MAX_REMEMBERED else 0
+        self._stream = _Stream(state, n_started, n_docs, earlier, chosen)
+
+    def _topics_of_new(
+        self, new: sparse.csr_array, n_wk: NDArray[np.int32], rng: np.random.Generator
+    ) -> NDArray[np.uint16]:
+        """Topics (n_tokens,) to begin with for new documents (n, V), by document and word."""
+        tokens, state = tokens_of(new), self.state_
+        if self.start == "random":
+            return random_start(len(tokens.doc_of), self.n_topics, rng)
+        weight = n_wk + state.eta[:, None]
+        topic_of = topics_given(
+            weight / weight.sum(axis=0),
+            new,
+            tokens,
+            state.alpha,
+            int(rng.integers(2**63)),
+            self.n_jobs,
+        )
+        return topic_of[by_document(tokens)]
+
+    def _sample(self, n_iter: int, burn_in: int) -> None:
+        for _ in self._train(n_iter, burn_in, min(self.thinning, n_iter)):
             pass
-        return self
 
     @property
     def topics_(self) -> LDATopics:

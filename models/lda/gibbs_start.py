@@ -46,22 +46,43 @@ def online_start(
     word_budget: int | None,
     seed: int,
     n_jobs: int | None,
+    n_wk: NDArray[np.int32] | None = None,
 ) -> NDArray[np.uint16]:
-    """Topics (n_tokens,) drawn from θ_dk φ_kw of one pass of `OnlineLDA` over counts (D, V)."""
+    """Topics (n_tokens,) drawn from θ_dk φ_kw of one pass of `OnlineLDA` over counts (D, V).
+
+    With the counts `n_wk` (V, K) of words and topics in other documents, or earlier ones, it is a
+    warm start: the pass begins at the topics that these show.
+    """
     n_topics = len(alpha)
     alpha = alpha * min(1.0, MOST_ALPHA / alpha.sum())
-    cap = min(MOST_CAP, max(LEAST_CAP, CAP_TIMES_TOPICS // n_topics))
     online = OnlineLDA(
         n_topics,
         alpha=alpha,
         eta=eta,
         n_passes=ONLINE_PASSES,
-        max_e_iterations=cap,
+        max_e_iterations=_cap(n_topics),
         word_budget=word_budget,
         random_state=seed,
         n_jobs=n_jobs,
-    ).fit(counts)
-    word_topic = online.topics_.word_topic
+    ).resume(counts, None)
+    if n_wk is not None:
+        share = online.documents_stood_for(counts) / counts.shape[0]
+        online.state_.learn_from(np.multiply(n_wk, share, dtype=np.float64))
+    for _ in online.iterate(counts, state=online.state_):
+        pass
+    return topics_given(online.topics_.word_topic, counts, tokens, alpha, seed, n_jobs)
+
+
+def topics_given(
+    word_topic: Floats,
+    counts: sparse.csr_array,
+    tokens: Tokens,
+    alpha: Floats,
+    seed: int,
+    n_jobs: int | None,
+) -> NDArray[np.uint16]:
+    """Topics (n_tokens,) drawn from θ_dk φ_kw, given φ (V, K), for the tokens of counts (D, V)."""
+    n_topics, cap = len(alpha), _cap(len(alpha))
     padded_word_topic = _padded(word_topic)
     topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
     for block, (first, last) in enumerate(pairwise(tokens.block_start)):  # to bound memory
@@ -93,6 +114,10 @@ def online_start(
 
         for_blocks(draw, tokens.n_blocks, 1, effective_n_jobs(n_jobs))
     return topic_of
+
+
+def _cap(n_topics: int) -> int:
+    return min(MOST_CAP, max(LEAST_CAP, CAP_TIMES_TOPICS // n_topics))
 
 
 def _padded(weights: Floats) -> NDArray[np.float32]:

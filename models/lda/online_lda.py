@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
-from corpora.row_blocks import taken_rows
+from corpora.row_blocks import taken_rows, total_of
 from models.estimator import TopicEstimator
 from models.lda.bound import document_bound, topic_bound
 from models.lda.dirichlet_prior import (
@@ -41,6 +41,18 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+MIN_TOKENS_PER_WORD = 20.0
+"""Tokens that D documents have at least, for each topic and word of the vocabulary, by default.
+exp E[log φ_kw] of a λ_kw near 0 is far below its mean, so with fewer tokens topics hardly leave
+their random start: K = 100 on 1,000 articles had a perplexity of 2500, and of 1850 with these (see
+docs/benchmarks.md)."""
+MIN_STREAM_BATCH, MAX_BATCH = 50, 1000
+DOCUMENTS_PER_TOPIC = 2
+"""Least documents of a stream's batch for each topic, up to `MAX_BATCH`: in the first steps few
+documents cannot tell many topics apart."""
+STREAM_BATCHES = 40
+"""Documents seen of a stream are this many of its batches, if that is neither too few nor too many
+a batch."""
 _BETWEEN_STANDSTILLS = 16
 """Times one more than the staleness: batches after which no batch is under way for a moment."""
 _SMALLEST_SCALE = 1e-50
@@ -75,18 +87,25 @@ class OnlineLDA(TopicEstimator):
     batch_size : int, optional
         S, documents a step. By default 1,000, or a twentieth of a corpus of fewer than 20,000
         documents (but 100 at least), so that a pass over any corpus makes a good many steps. It
-        is the most that `fit` takes: a pass is parted into batches of equal size.
+        is the most that `fit` takes: a pass is parted into batches of equal size. For a stream
+        (`partial_fit`) the default is a fortieth of the documents seen, but at least 50 and two
+        for each topic, and at most 1,000.
     max_e_iterations : int
         The cap: most iterations of a document's fixed point.
     e_tolerance : float
         The fixed point has converged when γ changes by less than this, on average over topics.
     learning_decay, learning_offset : float
         κ and τ0 of the step size ρ_t = (τ0 + 1 + t)^-κ. Convergence needs κ in (0.5, 1]; smaller
-        values are allowed because Aldebakel et al. used 0.05.
+        values are allowed because Aldebakel et al. used 0.05. A batch of a stream that has a part
+        f of S documents is a part of a step: its step size is 1 - (1 - ρ_t)^f, and t grows by f.
     n_passes : int
         Passes over the corpus that `fit` makes.
     total_documents : int, optional
-        D, for `partial_fit`: how many documents the stream stands for. By default, those seen.
+        D, the documents that a batch stands for in λ ← (1-ρ) λ + ρ (eta + D/S · expected counts).
+        By default those of the corpus, or those seen of a stream, but at least as many as hold 20
+        tokens for each topic and word of the vocabulary, at the mean length of the documents: with
+        fewer, topics stay near their random start. The weight of eta falls as D grows. Set it to
+        the size of the corpus for the algorithm as it was published.
     word_budget : int, optional
         Words with parameters. All others, the most frequent of the first data seen, are frozen:
         they keep λ = eta after every step, while data and likelihood stay as they are.
@@ -119,7 +138,7 @@ class OnlineLDA(TopicEstimator):
         n_topics: int = 20,
         *,
         alpha: float | str | ArrayLike = 0.1,
-        eta: float | str | ArrayLike = 0.1,
+        eta: float | str | ArrayLike = 0.5,
         batch_size: int | None = None,
         max_e_iterations: int = 20,
         e_tolerance: float = 1e-3,
@@ -193,6 +212,7 @@ class OnlineLDA(TopicEstimator):
         self._start(counts, state)
         order, order_pass = np.arange(0), -1
         n_streamed = self.state_.n_streamed
+        stands_for = self.documents_stood_for(counts)
         together = _BETWEEN_STANDSTILLS * (self.staleness + 1) if self.staleness else 1
         while (done := self.state_.n_batches - n_streamed) < self.n_passes * batches_per_pass:
             n_passes, batch = divmod(done, batches_per_pass)
@@ -205,7 +225,7 @@ class OnlineLDA(TopicEstimator):
                 taken_rows(counts, np.sort(order[first[b] : first[b + 1]]))
                 for b in range(batch, end)
             )
-            iterations, step_size = self._window(batches, n_docs, expect or self._expect_here)
+            iterations, step_size = self._window(batches, stands_for, expect or self._expect_here)
             yield OnlineLDAStep(
                 n_batches=self.state_.n_batches,
                 n_documents=self.state_.n_documents,
@@ -215,7 +235,7 @@ class OnlineLDA(TopicEstimator):
             )
 
     def _window(
-        self, batches: Iterable[sparse.csr_array], total_documents: int, expect: ExpectCounts
+        self, batches: Iterable[sparse.csr_array], total_documents: float, expect: ExpectCounts
     ) -> tuple[int, float]:
         """Train on batches; returns iterations of their E-steps and the last ρ.
 
@@ -238,7 +258,10 @@ class OnlineLDA(TopicEstimator):
         return iterations, step_size
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
-        """Take the next documents of a stream, in batches of `batch_size`, once and in order.
+        """Take the next documents of a stream, once and in order.
+
+        What is learned depends little on how the stream is cut into calls: more documents than
+        `batch_size` are parted into batches, and fewer make a part of a step.
 
         Raises
         ------
@@ -253,13 +276,18 @@ class OnlineLDA(TopicEstimator):
             self._check_state(self.state_, counts.shape[1])
         else:
             self._start(counts, None)
-        batch_size = self._batch_size(self.total_documents or counts.shape[0])
-        for start in range(0, counts.shape[0], batch_size):
-            batch = counts[start : start + batch_size]
-            seen = self.state_.n_documents + batch.shape[0]
-            begun = self._begin(batch, self.state_.n_batches, self._expect_here)
-            self._end(begun, self.total_documents or seen)
-            self.state_.n_streamed += 1
+        state, first = self.state_, 0
+        while first < counts.shape[0]:
+            size = self._stream_batch_size()
+            n_batches = -(-(counts.shape[0] - first) // size)
+            batch = counts[first : first + -(-(counts.shape[0] - first) // n_batches)]
+            first += batch.shape[0]
+            state.n_stream_tokens += total_of(batch)
+            state.n_stream_documents += batch.shape[0]
+            stands_for = self._total_documents(state.n_stream_documents, state.n_stream_tokens)
+            begun = self._begin(batch, state.n_batches, self._expect_here)
+            self._end(begun, stands_for, batch.shape[0] / size)
+            state.n_streamed += 1
         return self
 
     def resume(self, X: Any, state: OnlineLDAState | None) -> Self:
@@ -309,10 +337,29 @@ class OnlineLDA(TopicEstimator):
         check_is_fitted(self, "state_")
         return self.state_.topic_word_dirichlet
 
+    def documents_stood_for(self, counts: sparse.csr_array) -> float:
+        """D of `fit` on counts (D, V)."""
+        return self._total_documents(counts.shape[0], total_of(counts))
+
     def _batch_size(self, n_docs: int) -> int:
         if self.batch_size is not None:
             return self.batch_size
-        return min(1000, max(100, n_docs // 20))
+        return min(MAX_BATCH, max(100, n_docs // 20))
+
+    def _stream_batch_size(self) -> int:
+        if self.batch_size is not None:
+            return self.batch_size
+        least = max(MIN_STREAM_BATCH, DOCUMENTS_PER_TOPIC * self.n_topics)
+        return min(MAX_BATCH, max(least, self.state_.n_stream_documents // STREAM_BATCHES))
+
+    def _total_documents(self, n_docs: int, n_tokens: float) -> float:
+        """D, given documents of which there are so many and their tokens."""
+        if self.total_documents is not None:
+            return self.total_documents
+        if not n_tokens:
+            return n_docs
+        wanted = MIN_TOKENS_PER_WORD * self.n_topics * len(self.state_.eta)
+        return max(n_docs, wanted * n_docs / n_tokens)
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
@@ -368,16 +415,24 @@ class OnlineLDA(TopicEstimator):
         step = self._e_step(words_of(counts), number)
         return _Begun(number, step.weight, expect(counts, step))
 
-    def _end(self, begun: _Begun, total_documents: int) -> tuple[BatchStatistics, float]:
-        """Wait for the E-step of a batch and make its M-step; returns what came of it, and ρ."""
+    def _end(
+        self, begun: _Begun, total_documents: float, share: float = 1.0
+    ) -> tuple[BatchStatistics, float]:
+        """Wait for the E-step of a batch and make its M-step; returns what came of it, and ρ.
+
+        `share` is the part of a whole step that the batch is.
+        """
         state, statistics = self.state_, begun.result()
-        step_size = float((self.learning_offset + 1.0 + begun.number) ** -self.learning_decay)
+        step_size = float((self.learning_offset + 1.0 + state.time) ** -self.learning_decay)
+        if share != 1.0:
+            step_size = 1.0 - (1.0 - step_size) ** share
         self._m_step(statistics, begun.weight, step_size, total_documents)
         if self._learns("alpha"):
             self._learn_alpha(statistics, step_size)
         if self._learns("eta"):
             self._learn_eta(step_size)
         state.n_batches += 1
+        state.time += share
         state.n_documents += statistics.n_documents
         return statistics, step_size
 
@@ -421,7 +476,7 @@ class OnlineLDA(TopicEstimator):
         )
 
     def _m_step(
-        self, statistics: BatchStatistics, weight: Floats, step_size: float, total_documents: int
+        self, statistics: BatchStatistics, weight: Floats, step_size: float, total_documents: float
     ) -> None:
         """λ ← (1-ρ) λ + ρ (eta + D/S · expected counts), then λ = eta for the frozen words."""
         state, n_words = self.state_, len(statistics.words)

@@ -39,12 +39,28 @@ class OnlineLDAState:
     """Fixes the order of the documents."""
     n_streamed: int = 0
     """Those of the batches that `partial_fit` took; `iterate` counts its passes from there."""
+    n_stream_documents: int = 0
+    """Documents that `partial_fit` took."""
+    n_stream_tokens: float = 0.0
+    """Tokens of these."""
+    time: float = -1.0
+    """t of the next step size: steps made, of which a small batch of a stream is a part. If not
+    given, `n_batches`."""
+
+    def __post_init__(self) -> None:
+        if self.time < 0:
+            self.time = float(self.n_batches)
 
     @property
     def topic_word_dirichlet(self) -> Floats:
         """λ (K, V)."""
         word_topic: Floats = self.eta[:, None] + self.scale * self.excess
         return word_topic.T
+
+    def learn_from(self, word_topic: Floats) -> None:
+        """Set λ to eta plus expected counts (V, K)."""
+        self.excess, self.scale = np.where(self.frozen[:, None], 0.0, word_topic), 1.0
+        self.excess_sum = self.excess.sum(axis=0)
 
     def topics(self) -> LDATopics:
         """The posterior mean topics, and the prior as learned so far."""

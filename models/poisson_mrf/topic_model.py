@@ -33,7 +33,7 @@ STAGES = {
 }
 PRIOR_ITERATIONS = 20
 """Steps of alpha in each round."""
-FIRST_ALPHA = 0.1
+FIRST_ALPHA, FIRST_ETA = 0.1, 0.1
 GIBBS_ROUNDS = 3
 """With interactions, by default: more did not make held-out documents of Classic3 more probable."""
 DOCUMENT_BLOCK = 64
@@ -136,7 +136,12 @@ class LPMRFTopicModel(FieldEstimator):
         if self.assignments == "moves":
             return PoissonMRFState(kmeans_labels(counts, self.n_topics, seed), "mixture", seed)
         lda = GibbsLDA(
-            self.n_topics, n_iter=1, learn_priors="both", random_state=seed, n_jobs=self.n_jobs
+            self.n_topics,
+            eta=FIRST_ETA,
+            n_iter=1,
+            learn_priors="both",
+            random_state=seed,
+            n_jobs=self.n_jobs,
         )
         first = lda.resume(counts, None).state_
         return PoissonMRFState(
@@ -194,6 +199,7 @@ class LPMRFTopicModel(FieldEstimator):
         n_after = min(n_before + self.n_sweeps, self.lda_sweeps)
         lda = GibbsLDA(
             self.n_topics,
+            eta=FIRST_ETA,
             n_iter=n_after,
             burn_in=n_after - 1,
             learn_priors="both",

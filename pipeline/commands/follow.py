@@ -5,7 +5,7 @@ comes; when the download has ended, all documents make the run's corpus, and tra
 passes over it like any other (see `pipeline.commands.train`).
 
 The outcome depends on the articles and their order, and not on when they came: a step takes so many
-consecutive training documents, and stands for as many as there were up to it, or for `LEAST_TOTAL`.
+consecutive training documents.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.learning import (
     LOOK_EVERY_SECONDS,
     Looks,
+    decided_eta,
     look_every,
     online_lda_of,
     to_look_at,
@@ -58,12 +59,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 400
-"""Documents a step, if the settings do not say. With 100 the perplexity was 7 % higher, even after
-five more passes (50 topics, 20,000 articles)."""
-LEAST_TOTAL = 25_000
-"""Documents that a step stands for at least. Steps that stand for the few documents seen so far
-leave the topics near their random start, and later passes do not make up for it: perplexity was
-14 to 55 % higher (50 topics, 4,000 and 20,000 articles)."""
+"""Documents taken at a time, if the settings do not say."""
 
 
 def follow(
@@ -111,7 +107,7 @@ def follow(
 
 def _begin(run: RunDirectory, settings: TrainSettings, store: FollowedStore) -> TrainSettings:
     """Make the run directory, and wait for enough articles to learn the words from."""
-    settings = replace(settings, seed=seed_from(settings.seed))
+    settings = replace(decided_eta(settings), seed=seed_from(settings.seed))
     _create(run, settings, store)
     store.look()
     there = f"{store.n_articles:,} articles in {settings.articles}"
@@ -214,10 +210,7 @@ class _StreamTraining:
         with Progress("following", None, "articles") as progress, closing(stream.read()) as reading:
             try:
                 for is_new in reading:
-                    # What is over half a batch more is let be until more is there: the last step
-                    # then has half a batch at least, as a smaller one would weigh its few
-                    # documents as much as others do many.
-                    while stream.n_waiting >= 1.5 * self._batch_size:
+                    while stream.n_waiting >= self._batch_size:
                         self._step(self._batch_size)
                     progress.update(stream.n_articles - n_shown, self._note())
                     n_shown = stream.n_articles
@@ -240,14 +233,12 @@ class _StreamTraining:
         return self._stream.n_taken
 
     def _step(self, n_docs: int) -> None:
-        """One step over the next documents, as one batch."""
+        """One step over the next documents."""
         checkpoint, estimator = self._checkpoint, self._estimator
         with _in_one_go():
             self._in_step = True
             started = self._clock()
             counts = self._stream.take(n_docs)
-            stands_for = max(LEAST_TOTAL, self._n_taken)
-            estimator.set_params(batch_size=n_docs, total_documents=stands_for)
             estimator.partial_fit(counts)
             checkpoint.seconds += self._clock() - started
             self._look_if_due()

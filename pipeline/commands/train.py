@@ -34,6 +34,7 @@ from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.learning import (
     LOOK_EVERY_SECONDS,
     Looks,
+    decided_eta,
     estimator_of,
     look_every,
     most_passes,
@@ -42,8 +43,8 @@ from pipeline.learning import (
 from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
 from pipeline.setting_sources import as_table
-from pipeline.settings import DownloadSettings, TrainSettings
-from pipeline.topic_shares import prevalence_in
+from pipeline.settings import LDA_MODELS, DownloadSettings, TrainSettings
+from pipeline.topic_shares import is_starving, prevalence_in
 from pipeline.topic_table import format_topics, topic_rows
 from pipeline.train_checks import check_settings
 
@@ -123,6 +124,11 @@ def print_training(result: dict[str, Any]) -> None:
     """The topics and where they are."""
     print(format_topics(result["topics"]))
     print()
+    if result.get("starving"):
+        print(
+            f"{result['starving']} of {len(result['topics'])} topics hold less than a tenth of the "
+            "average topic's tokens: fewer --topics, a lower --eta or more articles help"
+        )
     if result["validation"]:
         best = result["validation"]
         print(
@@ -189,7 +195,7 @@ def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
         settings = replace(settings, articles=SAMPLE_STORE)
     store = ArticleStore(settings.articles)
     settings = decide_documents(settings, len(store))
-    settings = replace(settings, seed=seed_from(settings.seed))
+    settings = replace(decided_eta(settings), seed=seed_from(settings.seed))
     run.create(settings, about_articles(settings, store.entries, settled=True))
     return settings
 
@@ -391,6 +397,13 @@ def _finish(
     save_model(run.model_path, model)
 
 
+def _n_starving(model: SavedModel) -> int | None:
+    """Topics that starve; None of families that empty topics on purpose."""
+    if model.prevalence is None or model.header["settings"]["model"] not in LDA_MODELS:
+        return None
+    return int(is_starving(model.prevalence).sum())
+
+
 def _report(run: RunDirectory) -> dict[str, Any]:
     model = load_model(run.model_path)
     provenance = run.provenance()
@@ -404,5 +417,6 @@ def _report(run: RunDirectory) -> dict[str, Any]:
         "seed": provenance["seed"],
         "seconds": provenance.get("seconds", {}),
         "validation": validation,
+        "starving": _n_starving(model),
         "topics": topic_rows(model, TOP_WORDS),
     }

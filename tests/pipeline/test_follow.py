@@ -13,7 +13,6 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-import numpy as np
 import pytest
 
 import pipeline.commands.follow as following
@@ -432,24 +431,20 @@ def test_other_priors_are_resumed_to_the_same_bits(there: Path, argv: tuple[obje
     assert model_of(there, "parts") == model_of(there, "whole")
 
 
-def test_no_batch_is_small(there: Path) -> None:
+def test_each_step_takes_as_many_documents(there: Path) -> None:
     sizes = []
     partial_fit = OnlineLDA.partial_fit
 
     def noted(self: OnlineLDA, counts: Any) -> OnlineLDA:
-        n_batches = self.state_.n_batches
         sizes.append(counts.shape[0])
-        partial_fit(self, counts)
-        assert self.state_.n_batches == n_batches + 1
-        return self
+        return partial_fit(self, counts)
 
     with mock.patch.object(OnlineLDA, "partial_fit", noted):
         outcome = call(*FOLLOW, "--run", "x", cwd=there)
     assert outcome.code == 0, outcome.err
     assert sizes[:-1] == [10] * (len(sizes) - 1)
-    assert 5 <= sizes[-1] < 15
+    assert 0 < sizes[-1] <= 10
     assert sum(sizes) == sum(part_of(f"en:{i + 1}") == "train" for i in range(N_ARTICLES))
-    assert np.all(np.array(sizes) > 0)
 
 
 # --- mistakes -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -13,15 +14,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import GibbsLDA, GibbsLDAState
-from models.lda import collapsed_gibbs, gibbs_tokens
+from models.lda import collapsed_gibbs, gibbs_lda, gibbs_stream, gibbs_tokens
 from models.lda.collapsed_gibbs import auto_sampler
 from models.lda.gibbs_sweep import SAMPLERS
+from tests.models.lda.counts import perplexity_of, random_counts, simulated_corpus
 from tests.oracles.simulated import block_topics, simulated_documents
-
-
-def random_counts(seed=0, n_docs=60, n_words=12, rate=0.8):
-    counts = np.random.default_rng(seed).poisson(rate, size=(n_docs, n_words)).astype(np.int32)
-    return sparse.csr_array(counts)
 
 
 def fitted(counts, **settings):
@@ -211,20 +208,89 @@ def test_seeds():
 def test_a_stream_goes_on_from_what_it_has_learned():
     truth = block_topics(3, 5)
     rng = np.random.default_rng(1)
-    batches = [simulated_documents(truth, 0.1, 60, 40, rng)[0] for _ in range(3)]
+    batches = [simulated_documents(truth, 0.1, 60, 40, rng)[0] for _ in range(4)]
     model = GibbsLDA(3, eta=0.05, n_iter=20, random_state=0)
     for batch in batches:
         model.partial_fit(batch)
     assert_array_equal(
         model._sweeps.n_wk.sum(axis=1), sum(np.asarray(b.sum(axis=0)) for b in batches)
     )
-    assert model.state_.n_documents == 3 * 60 * 20
     assert cosine_after_matching(model.topics_.topic_word, truth) > 0.98
-    again = GibbsLDA(3, eta=0.05, n_iter=20, random_state=0)
-    for batch in batches[:2]:
-        again.partial_fit(batch)
-    carried = copy.deepcopy(again)
-    assert_same_state(carried.partial_fit(batches[2]).state_, model.state_)
+    for n_carried in (1, 2, 3):
+        again = GibbsLDA(3, eta=0.05, n_iter=20, random_state=0)
+        for batch in batches[:n_carried]:
+            again.partial_fit(batch)
+        carried = pickle.loads(pickle.dumps(copy.deepcopy(again)))
+        for batch in batches[n_carried:]:
+            carried.partial_fit(batch)
+        assert_same_state(carried.state_, model.state_)
+        assert_array_equal(carried.topics_.topic_word, model.topics_.topic_word)
+
+
+@pytest.mark.parametrize("size", [25, 250, 2000])
+def test_a_stream_learns_as_well_as_fit(size):
+    train, test = simulated_corpus()
+    settings = {"n_iter": 30, "eta": 0.05, "random_state": 0}
+    fit = GibbsLDA(10, **settings).fit(train)
+    stream = GibbsLDA(10, **settings)
+    for first in range(0, 2000, size):
+        stream.partial_fit(train[first : first + size])
+    assert perplexity_of(stream, test) < 1.03 * perplexity_of(fit, test)
+
+
+@pytest.mark.parametrize("most", [10, 35, 1000])
+@pytest.mark.parametrize("word_budget", [None, 8])
+def test_counts_of_a_stream_are_those_of_its_tokens(most, word_budget, monkeypatch):
+    """Whatever is remembered, resampled or learned anew."""
+    monkeypatch.setattr(gibbs_lda, "MAX_REMEMBERED", most)
+    monkeypatch.setattr(gibbs_stream, "MAX_REMEMBERED", most)
+    rng, counts = np.random.default_rng(3), random_counts(n_docs=300)
+    model, first = GibbsLDA(3, n_iter=7, word_budget=word_budget, random_state=0), 0
+    while first < 300:
+        batch = counts[first : first + int(rng.integers(1, 30))]
+        first += batch.shape[0]
+        model.partial_fit(batch)
+        n_wk = model._sweeps.n_wk
+        of_words = np.where(model.state_.frozen, 0, counts[:first].sum(axis=0))
+        assert_array_equal(n_wk.sum(axis=1), of_words)
+        assert (n_wk >= 0).all()
+        assert (model.state_.n_kw_before >= 0).all()
+        remembered = model._remembered()
+        assert min(most, first) <= remembered.n_docs <= max(most, batch.shape[0])
+        last = counts[first - remembered.n_docs : first]
+        rows = np.arange(remembered.n_docs)
+        assert (remembered.counts(rows, 12) != last).nnz == 0
+        if most == 1000:  # then all counts are of what is remembered
+            assert_array_equal(remembered.word_topics(rows, model.state_.frozen, 3), n_wk)
+        assert_allclose(model.topics_.topic_word.sum(axis=1), 1.0, rtol=1e-6)
+
+
+def test_a_stream_goes_on_after_fit_and_resume():
+    counts = random_counts()
+    fitted_first = fitted(counts).partial_fit(random_counts(1))
+    resumed = GibbsLDA(3, n_iter=6, random_state=9)
+    resumed.resume(counts, copy.deepcopy(fitted(counts).state_)).partial_fit(random_counts(1))
+    assert_same_state(resumed.state_, fitted_first.state_)
+
+
+def test_topics_keep_their_numbers_in_a_stream():
+    truth = block_topics(4, 6)
+    rng = np.random.default_rng(0)
+    batches = [simulated_documents(truth, 0.1, 50, 60, rng)[0] for _ in range(2)]
+    model = GibbsLDA(4, eta=0.05, n_iter=40, random_state=1).partial_fit(batches[0])
+    before = model.topics_.topic_word
+    after = model.partial_fit(batches[1]).topics_.topic_word
+    assert len(model.state_.topic_of) == sum(int(batch.sum()) for batch in batches)  # all of them
+    assert_array_equal((before @ after.T).argmax(axis=1), np.arange(4))
+
+
+def test_a_stream_takes_samples_whatever_the_thinning():
+    model = GibbsLDA(3, n_iter=10, thinning=9, random_state=0)
+    for seed in range(3):
+        model.partial_fit(random_counts(seed))
+    assert model.state_.n_samples > 0
+    before = model.topics_.topic_word
+    assert (model.partial_fit(random_counts(9)).topics_.topic_word != before).any()
 
 
 # --- memory ---------------------------------------------------------------------------------------

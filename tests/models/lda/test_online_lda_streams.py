@@ -6,9 +6,10 @@ from unittest import mock
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from models import OnlineLDA
-from tests.models.lda.counts import random_counts
+from tests.models.lda.counts import perplexity_of, random_counts, simulated_corpus
 
 # --- streams --------------------------------------------------------------------------------------
 
@@ -25,16 +26,77 @@ def test_a_stream_in_pieces_is_the_stream_at_once():
     assert pieces.state_.n_batches == 3
 
 
-def test_a_stream_stands_for_what_has_been_seen_or_for_what_it_is_told():
-    counts = random_counts(n_docs=20)
+@pytest.mark.parametrize(
+    ("sizes", "shares"),
+    [((20, 20, 20), (1, 1, 1)), ((60,), (1, 1, 1)), ((7, 28, 25), (0.35, 0.7, 0.7, 0.65, 0.6))],
+)
+def test_a_step_is_of_so_many_documents_however_they_come(sizes, shares):
+    """A part f of a batch keeps (1 - ρ)^f of what was learned, and t grows by f."""
+    counts, kept, time = random_counts(), 1.0, 0.0
+    model = OnlineLDA(3, batch_size=20, random_state=0)
+    for last, size in zip(np.cumsum(sizes), sizes, strict=True):
+        model.partial_fit(counts[last - size : last])
+    for share in shares:
+        kept *= (1.0 - (11.0 + time) ** -0.7) ** share
+        time += share
+    assert model.state_.n_batches == len(shares)
+    assert model.state_.time == pytest.approx(3.0)
+    assert model.state_.scale == pytest.approx(kept)
+
+
+def test_batches_of_a_stream_grow_with_it():
+    counts = sparse.vstack([random_counts()] * 200, format="csr")  # 12,000 documents
+    model = OnlineLDA(3, n_jobs=1, random_state=0)
+    model.partial_fit(counts[:10])
+    assert (model.state_.n_batches, model.state_.time) == (1, pytest.approx(10 / 50))
+    model.partial_fit(counts[10:110])
+    assert (model.state_.n_batches, model.state_.time) == (3, pytest.approx(110 / 50))
+    model.partial_fit(counts)
+    n_batches = model.state_.n_batches
+    model.partial_fit(counts[:300])
+    assert model.state_.n_batches == n_batches + 1  # a batch is 302 documents by now
+    assert OnlineLDA(200, random_state=0).partial_fit(counts[:399]).state_.n_batches == 1
+    assert OnlineLDA(200, random_state=0).partial_fit(counts[:401]).state_.n_batches == 2
+
+
+def test_documents_stand_for_those_seen_or_for_twenty_tokens_a_topic_and_word_or_what_is_said():
+    """With a step size of 1 what is learned of is the last batch alone, times D/S."""
+    counts = random_counts(n_docs=20)  # of 12 words
     step = {"batch_size": 10, "learning_decay": 0.0, "eta": 0.01, "random_state": 0}
     tokens = counts.sum()
+    wanted = 20 * 3 * 12
+
+    def learned_of(model):
+        return model.state_.excess.sum() * model.state_.scale
+
     seen = OnlineLDA(3, **step).partial_fit(counts[:10]).partial_fit(counts[10:])
-    assert seen.state_.excess.sum() == pytest.approx(counts[10:].sum() * 2, rel=1e-9)
+    last = counts[10:].sum()
+    assert learned_of(seen) == pytest.approx(last / 10 * 20 * wanted / tokens, rel=1e-9)
+    many = sparse.vstack([counts] * 9, format="csr")
+    more = OnlineLDA(3, **step).partial_fit(many)
+    assert learned_of(more) == pytest.approx(last / 10 * 180, rel=1e-9)
     told = OnlineLDA(3, **step, total_documents=1000).partial_fit(counts[:10])
-    assert told.state_.excess.sum() == pytest.approx(counts[:10].sum() * 100, rel=1e-9)
-    all_of_them = OnlineLDA(3, **{**step, "batch_size": 20}).fit(counts)
-    assert all_of_them.state_.excess.sum() == pytest.approx(tokens, rel=1e-9)
+    assert learned_of(told) == pytest.approx(counts[:10].sum() * 100, rel=1e-9)
+    at_once = {**step, "batch_size": 20}
+    assert learned_of(OnlineLDA(3, **at_once).fit(counts)) == pytest.approx(wanted, rel=1e-9)
+    of_these = OnlineLDA(3, **at_once, total_documents=20).fit(counts)
+    assert learned_of(of_these) == pytest.approx(tokens, rel=1e-9)
+    none = OnlineLDA(3, **step).partial_fit(0 * counts)
+    assert learned_of(none) == 0.0
+
+
+@pytest.mark.parametrize("size", [25, 250, 2000])
+def test_a_stream_of_unknown_length_learns_as_well_as_fit(size):
+    """On average: each run finds another local optimum."""
+    train, test = simulated_corpus()
+    ratios = []
+    for seed in range(6):
+        fit = OnlineLDA(10, n_passes=1, random_state=seed).fit(train)
+        stream = OnlineLDA(10, random_state=seed)
+        for first in range(0, 2000, size):
+            stream.partial_fit(train[first : first + size])
+        ratios.append(perplexity_of(stream, test) / perplexity_of(fit, test))
+    assert np.mean(ratios) < 1.03
 
 
 def test_passes_after_a_stream_are_resumed_to_the_same_bits():
@@ -50,7 +112,8 @@ def test_passes_after_a_stream_are_resumed_to_the_same_bits():
     assert [step.n_batches for step in steps] == list(range(5, 13))
     assert [step.n_documents for step in steps][3::4] == [66, 99]
     assert_allclose([step.n_passes for step in steps][3::4], [1, 2])
-    assert_allclose([step.step_size for step in steps], [(11.0 + t) ** -0.7 for t in range(4, 12)])
+    of_steps = [(11.0 + 3.3 + t) ** -0.7 for t in range(8)]  # the stream was of 3.3 batches
+    assert_allclose([step.step_size for step in steps], of_steps)
     for done, state in enumerate([stream.state_, *states]):
         resumed = OnlineLDA(**settings, n_passes=2)
         assert list(resumed.iterate(counts, state=copy.deepcopy(state))) == steps[done:]
@@ -59,16 +122,17 @@ def test_passes_after_a_stream_are_resumed_to_the_same_bits():
 
 def test_each_pass_after_a_stream_visits_every_document_once():
     counts = random_counts(n_docs=33)
-    model = OnlineLDA(3, batch_size=7, n_passes=2, random_state=0).partial_fit(counts[:20])
+    settings = {"batch_size": 7, "n_passes": 2, "total_documents": 33, "random_state": 0}
+    model = OnlineLDA(3, **settings).partial_fit(counts[:20])
     visited, begin, end = [], OnlineLDA._begin, OnlineLDA._end
 
     def noted(self, batch, *rest):
         visited.append(batch.toarray())
         return begin(self, batch, *rest)
 
-    def checked(self, begun, total_documents):
+    def checked(self, begun, total_documents, *share):
         assert total_documents == 33
-        return end(self, begun, total_documents)
+        return end(self, begun, total_documents, *share)
 
     with (
         mock.patch.object(OnlineLDA, "_begin", noted),

@@ -143,7 +143,8 @@ def test_without_interactions_it_is_lda_by_gibbs_sampling():
     """To the bit, though in rounds of three sweeps."""
     counts = random_counts(rate=1.2)
     model = topic_model("gibbs", 3, penalty=np.inf).fit(counts)
-    lda = GibbsLDA(3, learn_priors="both", n_iter=8, burn_in=7, random_state=0).fit(counts)
+    settings = {"learn_priors": "both", "n_iter": 8, "burn_in": 7, "random_state": 0}
+    lda = GibbsLDA(3, eta=0.1, **settings).fit(counts)
     assert_array_equal(model.topics_.topic_word, lda.topics_.topic_word)
     assert_array_equal(model.topics_.alpha, lda.topics_.alpha)
     assert model.state_.eta == lda.state_.eta[0]
