@@ -7,7 +7,9 @@ threads or processes for whoever can use them (gensim's LdaModel and `lda` canno
 completion of the same test documents that scores all topics. The variational trainers make four
 passes in batches of 1,000 with the same step sizes; the samplers sample for `--seconds`. tomotopy
 learns alpha every ten sweeps, as it does by default, and so does GibbsLDA; with --fixed-priors
-neither does. No other trainer here learns a prior.
+neither does. No other trainer here learns a prior. Trainers named "-stream" are given 1,000
+documents at a time by `partial_fit` (gensim: `update`) and are not told how many there will be;
+GibbsLDA passes the stream once, with `n_iter` 50.
 
 What is timed: training alone, from handing over the counts in the library's own input format (see
 `trainers`), so with every library's own layout of the data and start. Kernels are compiled before,

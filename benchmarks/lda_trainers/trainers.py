@@ -20,13 +20,15 @@ from models import GibbsLDA, LDATopics, OnlineLDA
 from models.lda.collapsed_gibbs import auto_sampler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from scipy import sparse
 
     from benchmarks.lda_trainers.recorder import Recorder
 
 ALPHA, ETA, BATCH, DECAY, OFFSET, JOBS = 0.1, 0.01, 1000, 0.7, 10.0, 2
+STREAM_SWEEPS = 50
+"""`n_iter` of GibbsLDA on a stream, which it passes once."""
 FOREVER = 1_000_000
 """Sweeps: more than there is time for."""
 
@@ -104,6 +106,32 @@ def online_lda(
     recorder.finish(lambda: model.topics_)
 
 
+def online_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
+    arguments: dict[str, Any] = {"alpha": ALPHA, "eta": ETA, "random_state": settings.seed}
+    arguments |= {"learning_decay": DECAY, "learning_offset": OFFSET, "n_jobs": JOBS}
+    OnlineLDA(settings.n_topics, **arguments).partial_fit(train[:300])  # compile
+    model = OnlineLDA(settings.n_topics, **arguments)
+    recorder.start()
+    for chunk in _chunks(train, settings.passes):
+        model.partial_fit(chunk)
+        recorder.step(lambda: model.topics_)
+    recorder.finish(lambda: model.topics_)
+
+
+def gibbs_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
+    arguments: dict[str, Any] = {"alpha": ALPHA, "eta": ETA, "random_state": settings.seed}
+    arguments |= {"learn_priors": "none" if settings.fixed_priors else "alpha", "n_jobs": JOBS}
+    arguments |= {"sampler": auto_sampler(settings.n_topics, int(train.sum()))}
+    warm = GibbsLDA(settings.n_topics, **arguments, n_iter=10)
+    warm.partial_fit(train[:300]).partial_fit(train[300:330]).partial_fit(train[:200])  # compile
+    model = GibbsLDA(settings.n_topics, **arguments, n_iter=STREAM_SWEEPS)
+    recorder.start()
+    for chunk in _chunks(train, 1):
+        model.partial_fit(chunk)
+        recorder.step(lambda: model.topics_)
+    recorder.finish(lambda: model.topics_)
+
+
 def tomotopy(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
     from tomotopy import LDAModel  # type: ignore[import-untyped]  # noqa: PLC0415 - a peer
 
@@ -161,6 +189,55 @@ def scikit_learn(train: sparse.csr_array, settings: Settings, recorder: Recorder
     for _ in range(settings.passes):
         model.partial_fit(train)
     recorder.finish(topics)
+
+
+def scikit_learn_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
+    """Its own default for how many documents there are, 1,000,000."""
+    from sklearn.decomposition import LatentDirichletAllocation  # noqa: PLC0415
+
+    model = LatentDirichletAllocation(
+        settings.n_topics,
+        doc_topic_prior=ALPHA,
+        topic_word_prior=ETA,
+        learning_decay=DECAY,
+        learning_offset=OFFSET,
+        batch_size=BATCH,
+        n_jobs=JOBS,
+        random_state=settings.seed,
+    )
+    LatentDirichletAllocation(2, n_jobs=JOBS).partial_fit(train[:300])
+    recorder.start()
+    for chunk in _chunks(train, settings.passes):
+        model.partial_fit(chunk)
+        recorder.step(lambda: LDATopics.from_sklearn(model))
+    recorder.finish(lambda: LDATopics.from_sklearn(model))
+
+
+def gensim_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
+    """By `update`, as `LdaModel` has no `partial_fit`."""
+    from gensim.models import LdaModel  # noqa: PLC0415
+
+    chunks = [
+        [list(zip(words.tolist(), counts.tolist(), strict=True)) for words, counts in _rows(chunk)]
+        for chunk in _chunks(train, 1)
+    ]
+    recorder.start()
+    model = LdaModel(
+        num_topics=settings.n_topics,
+        id2word={w: str(w) for w in range(train.shape[1])},
+        chunksize=BATCH,
+        alpha=np.full(settings.n_topics, ALPHA),
+        eta=ETA,
+        decay=DECAY,
+        offset=OFFSET,
+        eval_every=None,
+        random_state=settings.seed,
+    )
+    for _ in range(settings.passes):
+        for chunk in chunks:
+            model.update(chunk)
+            recorder.step(lambda: LDATopics.from_gensim(model))
+    recorder.finish(lambda: LDATopics.from_gensim(model))
 
 
 def gensim(
@@ -224,6 +301,13 @@ def run_trainer(
         return
 
 
+def _chunks(counts: sparse.csr_array, n_passes: int) -> Iterator[sparse.csr_array]:
+    """A stream of unknown length: `BATCH` documents at a time, in order."""
+    for _ in range(n_passes):
+        for first in range(0, counts.shape[0], BATCH):
+            yield counts[first : first + BATCH]
+
+
 def _rows(counts: sparse.csr_array) -> list[tuple[Any, Any]]:
     """The words and their counts of each document."""
     parts = [slice(*pair) for pair in zip(counts.indptr[:-1], counts.indptr[1:], strict=True)]
@@ -234,11 +318,15 @@ OURS = {
     "GibbsLDA": Trainer(gibbs_lda, samples=True),
     "OnlineLDA": Trainer(online_lda, samples=False),
     "OnlineLDA-cap-5": Trainer(partial(online_lda, max_e_iterations=5), samples=False),
+    "OnlineLDA-stream": Trainer(online_lda_stream, samples=False),
+    "GibbsLDA-stream": Trainer(gibbs_lda_stream, samples=False),
 }
 PEERS = {
     "tomotopy": Trainer(tomotopy, samples=True, package="tomotopy"),
     "lda": Trainer(lda, samples=True, n_threads=1, package="lda"),
     "scikit-learn": Trainer(scikit_learn, samples=False, package="sklearn"),
+    "scikit-learn-stream": Trainer(scikit_learn_stream, samples=False, package="sklearn"),
+    "gensim-stream": Trainer(gensim_stream, samples=False, n_threads=1, package="gensim"),
     "gensim-LdaModel": Trainer(
         partial(gensim, multicore=False), samples=False, n_threads=1, package="gensim"
     ),
