@@ -37,48 +37,44 @@ class BackgroundError(RuntimeError):
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
+_CODES = {
+    "pipeline.errors.UsageError": USAGE,
+    "downloader.errors.ContactError": USAGE,
+    "downloader.errors.SourceError": USAGE,
+    "evaluation.lda.exact.ExactCostError": USAGE,
+    "evaluation.allocation.frontier.MarginalCostError": USAGE,
+    "models.allocation.cliques.TableMemoryError": USAGE,
+    "downloader.errors.TryLaterError": TRY_AGAIN,
+    "pipeline.cluster.errors.ClusterLostError": TRY_AGAIN,
+    "corpora.errors.StoreLockedError": TRY_AGAIN,
+    "pipeline.cluster.errors.ClusterError": FAILED,
+    "downloader.errors.DownloadError": FAILED,
+    "corpora.errors.MissingExtraError": FAILED,
+    "corpora.errors.MissingModelError": FAILED,
+    "corpora.errors.UnsuitableModelError": FAILED,
+    "corpora.worker_pool.WorkerDiedError": FAILED,
+    "builtins.OSError": FAILED,
+    "corpora.errors.CorpusFormatError": BAD_DATA,
+    "corpora.errors.EmptyVocabularyError": BAD_DATA,
+    "models.saved.ModelFormatError": BAD_DATA,
+    "evaluation.checked_counts.ZeroProbabilityError": BAD_DATA,
+    "models.allocation.reachable.UnreachableCellError": BAD_DATA,
+    "builtins.FileNotFoundError": BAD_DATA,
+    "builtins.IsADirectoryError": BAD_DATA,
+    "builtins.NotADirectoryError": BAD_DATA,
+}
+"""Exit codes of errors and their subclasses, by name: nothing is imported while an error is told of,
+when a directory may be closed to us or a disk be gone."""
+
 
 def exit_code_of(error: Exception) -> int | None:
     """The exit code for an error that a caller can act on; None for one that is our mistake."""
-    if isinstance(error, UsageError):
-        return USAGE
     if isinstance(error, BackgroundError):
         return error.exit_code
-    # Not at the top: they bring spaCy and numba along, which a mistyped option need not wait for.
-    from corpora.errors import (  # noqa: PLC0415
-        CorpusFormatError,
-        EmptyVocabularyError,
-        MissingExtraError,
-        MissingModelError,
-        StoreLockedError,
-        UnsuitableModelError,
-    )
-    from corpora.worker_pool import WorkerDiedError  # noqa: PLC0415
-    from downloader.errors import (  # noqa: PLC0415
-        ContactError,
-        DownloadError,
-        SourceError,
-        TryLaterError,
-    )
-    from evaluation import MarginalCostError, ZeroProbabilityError  # noqa: PLC0415
-    from evaluation.lda.exact import ExactCostError  # noqa: PLC0415
-    from models import ModelFormatError, TableMemoryError, UnreachableCellError  # noqa: PLC0415
-    from pipeline.cluster.errors import ClusterError, ClusterLostError  # noqa: PLC0415
-
-    codes: dict[tuple[type[Exception], ...], int] = {
-        (ContactError, SourceError, ExactCostError): USAGE,
-        (MarginalCostError, TableMemoryError): USAGE,
-        (TryLaterError, ClusterLostError): TRY_AGAIN,
-        (ClusterError,): FAILED,
-        (DownloadError, MissingExtraError): FAILED,
-        (MissingModelError, UnsuitableModelError, WorkerDiedError): FAILED,
-        (CorpusFormatError, ModelFormatError, EmptyVocabularyError): BAD_DATA,
-        (ZeroProbabilityError, UnreachableCellError): BAD_DATA,
-        (FileNotFoundError, IsADirectoryError, NotADirectoryError): BAD_DATA,
-        (StoreLockedError,): TRY_AGAIN,
-        (OSError,): TRY_AGAIN if getattr(error, "errno", None) in _NO_SPACE else FAILED,
-    }
-    return next((code for kinds, code in codes.items() if isinstance(error, kinds)), None)
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        return TRY_AGAIN
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    return next((_CODES[name] for name in names if name in _CODES), None)
 
 
 def message_of(error: Exception) -> str:

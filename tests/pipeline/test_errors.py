@@ -1,0 +1,33 @@
+"""Which exit code an error means."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+
+from corpora import CorpusFormatError
+from downloader.errors import RefusedError, TryLaterError
+from pipeline import errors
+from pipeline.errors import BAD_DATA, FAILED, TRY_AGAIN, BackgroundError, exit_code_of
+
+
+def test_each_name_is_that_of_an_error() -> None:
+    for name in errors._CODES:
+        module, _, kind = name.rpartition(".")
+        found = getattr(importlib.import_module(module), kind)
+        assert issubclass(found, Exception)
+        assert (found.__module__, found.__qualname__) == (module, kind)
+
+
+def test_the_nearest_class_decides() -> None:
+    class OfOurs(CorpusFormatError):
+        pass
+
+    assert exit_code_of(OfOurs()) == BAD_DATA
+    assert exit_code_of(RefusedError("no")) == FAILED
+    assert exit_code_of(TryLaterError("later")) == TRY_AGAIN
+    assert exit_code_of(FileNotFoundError(errno.ENOENT, "x")) == BAD_DATA
+    assert exit_code_of(PermissionError(errno.EACCES, "x")) == FAILED
+    assert exit_code_of(OSError(errno.ENOSPC, "full")) == TRY_AGAIN
+    assert exit_code_of(BackgroundError("x", 3)) == 3
+    assert exit_code_of(ValueError("our mistake")) is None
