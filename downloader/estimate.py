@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from downloader.mediawiki_api import WikiInfo
 
 DUMP_BYTES = 3_200
-"""Of a dump, for each article in it: the English Wikipedia's `pages-articles` has about 22 GB, and
+"""Of a dump, for each article in it: the English Wikipedia's `pages-articles` had about 22 GB, and
 about 7 million articles. The other pages in it are counted with them."""
+DEPRECATED = (
+    "Wikimedia calls these dumps deprecated: if the file is gone, take the XML of this wiki from"
+    " https://dumps.wikimedia.org/other/mediawiki_content_current/"
+)
 UNPACKED_BYTES = 4.3 * DUMP_BYTES
 """What bzip2 makes of that: the same dump unpacks to about 95 GB."""
 RECEIVED_BYTES_A_SECOND = 5e6
@@ -57,7 +61,7 @@ class Estimate:
             return text
         return (
             f"{text}; a dump would take about {in_words(self.dump_seconds)}: download"
-            f" {self.dump_address} and give it to --source dump --input"
+            f" {self.dump_address} and give it to --source dump --input ({DEPRECATED})"
         )
 
 

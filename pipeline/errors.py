@@ -63,7 +63,7 @@ _CODES = {
     "builtins.IsADirectoryError": BAD_DATA,
     "builtins.NotADirectoryError": BAD_DATA,
 }
-"""Exit codes of errors and their subclasses, by name: nothing is imported while an error is told of,
+"""Exit codes of errors and their subclasses, by name: nothing is imported while an error is told,
 when a directory may be closed to us or a disk be gone."""
 
 

@@ -55,7 +55,8 @@ class DownloadSettings:
     )
     input: str = setting(
         "",
-        "file to read (dump, jsonl, titles, cirrus), address (cirrus) or name (category)",
+        "file to read (dump: an XML export of a wiki; jsonl, titles, cirrus), address (cirrus) or "
+        "name (category)",
         metavar="INPUT",
     )
     output: str = setting("articles", "article store to add to", metavar="DIR")

@@ -57,7 +57,7 @@ def read_pages(
             if name != "mediawiki":
                 raise CorpusFormatError(
                     f"{path}: a MediaWiki XML export begins with <mediawiki>, this file with"
-                    f" <{name}>; use a dump such as enwiki-latest-pages-articles.xml.bz2"
+                    f" <{name}>; use an XML export of a wiki, .xml or .xml.bz2"
                 )
             site = site_of(root)
         elif event == "start":
@@ -86,7 +86,7 @@ def read_events(
         what = "an HTML page" if name.lstrip().startswith(b"HTML") else "XML with a document type"
         raise CorpusFormatError(
             f"{path}: this is {what}, not a MediaWiki XML export;"
-            " use a dump such as enwiki-latest-pages-articles.xml.bz2"
+            " use an XML export of a wiki, .xml or .xml.bz2"
         )
     try:
         while chunk:

@@ -40,9 +40,9 @@ def fill_rates(word_topic: Floats, w: int, scores: Floats, p: Floats) -> float:
     """Set `p` (K,) to word_topic[w] · scores, in place, and return its sum."""
     total = 0.0
     for k in range(len(p)):
-        value = word_topic[w, k] * scores[k]
-        p[k] = value
-        total += value
+        p[k] = word_topic[w, k] * scores[k]
+    for k in range(len(p)):
+        total += p[k]
     return total
 
 

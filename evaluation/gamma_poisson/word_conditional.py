@@ -64,9 +64,9 @@ def log_coefficient(
     for i in range(1, n + 1):
         total = 0.0
         for k in range(len(shape)):
-            value = power[k] * success[k]
-            power[k] = value
-            total += value
+            power[k] *= success[k]
+        for k in range(len(shape)):
+            total += power[k]
         sums[i] = total
         total = 0.0
         for j in range(1, i + 1):
@@ -109,9 +109,9 @@ def add_topic_counts(
                 rest -= value
         total = 0.0
         for k in range(len(p)):
-            value = shape[k] * success[k] ** size
-            p[k] = value
-            total += value
+            p[k] = shape[k] * success[k] ** size
+        for k in range(len(p)):
+            total += p[k]
         added[pick(p, rng.random() * total)] += size
         n -= size
     for k in range(len(shape)):
@@ -139,9 +139,9 @@ def log_proposal_mean(
     counts, p = room
     total = 0.0
     for k in range(len(p)):
-        value = shape[k] * success[k] / kept[k]
-        p[k] = value
-        total += value
+        p[k] = shape[k] * success[k] / kept[k]
+    for k in range(len(p)):
+        total += p[k]
     largest, scaled_sum = -np.inf, 0.0
     for _ in range(n_proposals):
         counts[:] = 0.0

@@ -116,6 +116,7 @@ def _sweep(
         of_counts = 0.0
         for a in range(n_active):
             share[a] = weight[u, topic[a]] * n[a]
+        for a in range(n_active):
             of_counts += share[a]
         of_prior = cumulative[u, n_topics - 1]
         uniform = rng.random() * (of_prior + t * of_counts)

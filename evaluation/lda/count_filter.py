@@ -200,9 +200,9 @@ def update_block(
             block[i] += weight * other[i]
     total = 0.0
     for i in range(len(block)):
-        value = block[i] if block[i] >= SMALLEST else 0.0
-        block[i] = value
-        total += value
+        block[i] = block[i] if block[i] >= SMALLEST else 0.0
+    for i in range(len(block)):
+        total += block[i]
     return total
 
 
@@ -255,9 +255,9 @@ def add_token_of_two(
         value = f[c] * second[c]
         if c > 0:
             value += f[c - 1] * first[c]
-        value = value if value >= SMALLEST else 0.0
-        f[c] = value
-        total += value
+        f[c] = value if value >= SMALLEST else 0.0
+    for c in range(len(first)):
+        total += f[c]
     return float(np.log(total))
 
 

@@ -257,7 +257,9 @@ def greedy_start(word_topic: Floats, n: Ints64, alpha: Floats, order: Ints64) ->
         best, total = 0, 0.0
         for k in range(len(alpha)):
             q[u, k] = word_topic[u, k] * mean[k]
+        for k in range(len(alpha)):
             total += q[u, k]
+        for k in range(len(alpha)):
             if q[u, k] > q[u, best]:
                 best = k
         for k in range(len(alpha)):
@@ -325,6 +327,7 @@ def normalise(weight: Floats) -> tuple[float, float]:
     mean, squares = weight.mean(), 0.0
     for r in range(len(weight)):
         weight[r] /= mean
+    for r in range(len(weight)):
         squares += weight[r] * weight[r]
     return mean, squares
 

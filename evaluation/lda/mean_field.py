@@ -160,6 +160,7 @@ def mean_field(
             for k in range(n_topics):
                 factor = expected_factor(mean[k], variance[k], q[u, k], alpha[k], second_order)
                 new[k] = word_topic[u, k] * factor
+            for k in range(n_topics):
                 total += new[k]
             for k in range(n_topics):
                 before, after = q[u, k], new[k] / total

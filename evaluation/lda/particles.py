@@ -155,6 +155,7 @@ def visit_groups(  # noqa: C901, PLR0912, PLR0915
             listed = 0.0
             for i in range(n_here):
                 term[i] = tally[r, i] * word_topic[u, topic[r, i]]
+            for i in range(n_here):
                 listed += term[i]
             power[1] = groups.power[u, 1] + listed
             series[size] = power[1]

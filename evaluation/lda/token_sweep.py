@@ -55,9 +55,9 @@ def fill_probabilities(word_topic: Floats, u: int, alpha: Floats, n_k: Floats, p
     """Set `p` (K,) to word_topic[u] · (n_k + alpha), in place, and return its sum."""
     total = 0.0
     for k in range(len(p)):
-        value = word_topic[u, k] * (n_k[k] + alpha[k])
-        p[k] = value
-        total += value
+        p[k] = word_topic[u, k] * (n_k[k] + alpha[k])
+    for k in range(len(p)):
+        total += p[k]
     return total
 
 
@@ -117,9 +117,9 @@ def resample(
             count = count + 1.0 if k == drawn else count
             count = count - 1.0 if k == left else count
             n_k[k] = count
-            value = word_topic[u, k] * (count + alpha[k])
-            p[k] = value
-            total += value
+            p[k] = word_topic[u, k] * (count + alpha[k])
+        for k in range(len(p)):
+            total += p[k]
         drawn = pick(p, rng.random() * total)
         topic_of[i] = drawn
     if drawn >= 0:

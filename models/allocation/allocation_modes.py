@@ -192,10 +192,9 @@ def modes(
         if top == -np.inf:
             is_possible = False
             continue
-        total = 0.0
         for h in range(n_values):
             phi[h] = np.exp(phi[h] - top)
-            total += phi[h]
+        total = phi[:n_values].sum()
         for h in range(n_values):
             phi[h] /= total
         multinomial_mode(phi[:n_values], counts[cell], tokens, heap, gain)

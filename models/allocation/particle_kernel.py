@@ -109,6 +109,7 @@ def _settle(
     squares = 0.0
     for p in range(n_particles):
         particles.weights[p] *= particles.increment[p]
+    for p in range(n_particles):
         total += particles.weights[p]
         squares += particles.weights[p] ** 2
     record.log_increment[token] = np.log(total / n_particles)

@@ -49,6 +49,7 @@ def draw_children(
             expected = n_particles * (weights[p] / total)
             children[p] = np.int32(np.floor(expected))
             rest[p] = expected - children[p]
+        for p in range(n_particles):
             total_rest += rest[p]
             n_left -= children[p]
         total = total_rest

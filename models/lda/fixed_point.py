@@ -60,6 +60,7 @@ def infer_document(
             updated = alpha[k] + theta[k] * total[k]
             change[k] = abs(updated - gamma[k])
             gamma[k] = updated
+        for k in range(n_topics):
             change_in_all += change[k]
             n_active += change[k] >= _AT_REST * tolerance
         converged = change_in_all < tolerance * n_topics

@@ -55,6 +55,15 @@ def count_doc_topics(tokens: Tokens, first: int, last: int, topic_of: Topics, n_
 
 
 @kernel
+def sum_of(p: NDArray[np.float32]) -> np.float32:
+    """Equivalent to `p.sum()`, with sums over lanes."""
+    total = np.float32(0.0)
+    for j in range(len(p)):
+        total += p[j]
+    return np.float32(total)
+
+
+@kernel
 def resample_dense(
     tokens: Tokens,
     first_run: int,
@@ -94,11 +103,9 @@ def resample_dense(
             doc[k] -= 1
             inverse[k] = factor[k] / (np.float32(n_k[k]) + eta_sum)
             weight[k] = (np.float32(row[k]) + eta) * inverse[k]
-            total = np.float32(0.0)
             for j in range(n_padded):
-                value = (np.float32(doc[j]) + alpha[j]) * weight[j]
-                p[j] = value
-                total += value
+                p[j] = (np.float32(doc[j]) + alpha[j]) * weight[j]
+            total = sum_of(p)
             # Find the block, then the topic in it; rounding may leave a rest, which is the last's.
             rest = uniforms[t - first_token] * total
             block = 0

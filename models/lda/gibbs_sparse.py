@@ -146,9 +146,9 @@ def resample_sparse(
             prior_sum[k // BLOCK] = _product(alpha[k // BLOCK], phi_block[k // BLOCK])
             of_document = np.float32(0.0)
             for i in range(n):
-                value = np.float32(n_dk[i]) * phi[topic[i]]
-                p[i] = value
-                of_document += value
+                p[i] = np.float32(n_dk[i]) * phi[topic[i]]
+            for i in range(n):
+                of_document += p[i]
             of_prior = np.float32(0.0)
             for block in range(n_blocks):
                 of_prior += prior_sum[block]

@@ -158,11 +158,12 @@ def draw_topics(
             for block in range(n_blocks):
                 part = np.float32(0.0)
                 for lane in range(LANES):
-                    value = of_doc[block, lane] * of_word[block, lane]
-                    p[block, lane] = value
-                    part += value
+                    p[block, lane] = of_doc[block, lane] * of_word[block, lane]
+                for lane in range(LANES):
+                    part += p[block, lane]
                 block_sum[block] = part
-                total += part
+            for block in range(n_blocks):
+                total += block_sum[block]
             rest = uniforms[t - first_token] * total
             block = 0
             while block < n_blocks - 1 and rest >= block_sum[block]:

@@ -201,10 +201,12 @@ def sweep(  # noqa: C901, PLR0912, PLR0915
         squares, total = 0.0, 0.0
         for k in range(n_topics):
             product[k] = slope[k] * inner[u, k]
+        for k in range(n_topics):
             squares += product[k] * product[k]
         if squares < STEEP * STEEP:
             for k in range(n_topics):
                 product[k] = share[u, k] * factor[k] * _exponential(product[k])
+            for k in range(n_topics):
                 total += product[k]
         if not LEAST < total < MOST:
             total = _products_by_logarithms(document, state, u, t)

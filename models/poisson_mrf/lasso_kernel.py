@@ -161,6 +161,7 @@ def move_rates(part: Selected, now: Exponentials, scratch: Scratch) -> float:
     square = 0.0
     for d in range(part.n_docs):
         square += (scratch.rate[d] - scratch.last_rate[d]) ** 2
+    for d in range(part.n_docs):
         scratch.last_rate[d] = scratch.rate[d]
     return float(np.sqrt(square))
 

@@ -20,10 +20,10 @@ def test_each_name_is_that_of_an_error() -> None:
 
 
 def test_the_nearest_class_decides() -> None:
-    class OfOurs(CorpusFormatError):
+    class OfOursError(CorpusFormatError):
         pass
 
-    assert exit_code_of(OfOurs()) == BAD_DATA
+    assert exit_code_of(OfOursError()) == BAD_DATA
     assert exit_code_of(RefusedError("no")) == FAILED
     assert exit_code_of(TryLaterError("later")) == TRY_AGAIN
     assert exit_code_of(FileNotFoundError(errno.ENOENT, "x")) == BAD_DATA
