@@ -132,6 +132,7 @@ class OnlineLDA(TopicEstimator):
     """
 
     state_: OnlineLDAState
+    _first: OnlineLDAState | None = None
 
     def __init__(
         self,
@@ -261,7 +262,9 @@ class OnlineLDA(TopicEstimator):
         """Take the next documents of a stream, once and in order.
 
         What is learned depends little on how the stream is cut into calls: more documents than
-        `batch_size` are parted into batches, and fewer make a part of a step.
+        `batch_size` are parted into batches, and fewer make a part of a step. Until as many have
+        come as the first batch has, all are inferred by the topics at the start: few documents
+        would else decide what the topics are.
 
         Raises
         ------
@@ -282,12 +285,15 @@ class OnlineLDA(TopicEstimator):
             n_batches = -(-(counts.shape[0] - first) // size)
             batch = counts[first : first + -(-(counts.shape[0] - first) // n_batches)]
             first += batch.shape[0]
+            by = self._topics_at_start() if self._is_first_batch(size) else state
             state.n_stream_tokens += total_of(batch)
             state.n_stream_documents += batch.shape[0]
             stands_for = self._total_documents(state.n_stream_documents, state.n_stream_tokens)
-            begun = self._begin(batch, state.n_batches, self._expect_here)
+            begun = self._begin(batch, state.n_batches, self._expect_here, by)
             self._end(begun, stands_for, batch.shape[0] / size)
             state.n_streamed += 1
+        if state.n_stream_documents >= self._stream_batch_size():
+            self._first = None
         return self
 
     def resume(self, X: Any, state: OnlineLDAState | None) -> Self:
@@ -386,18 +392,23 @@ class OnlineLDA(TopicEstimator):
             self._check_state(state, n_words)
             self.state_ = state
             return
-        seed = seed_from(self.random_state)
+        frozen = frozen_words(counts, self.word_budget)
+        self.state_ = self._first_state(frozen, seed_from(self.random_state))
+
+    def _first_state(self, frozen: NDArray[np.bool_], seed: int) -> OnlineLDAState:
+        """Where training begins: at random topics that the seed decides."""
+        n_words = len(frozen)
         eta = prior_vector(self.eta, n_words, "eta")
         # λ starts as Gamma(100, 0.01) draws, as in Hoffman's onlineldavb.
         rng = np.random.default_rng([seed, 0])
         excess = rng.gamma(100.0, 0.01, size=(n_words, self.n_topics)) - eta[:, None]
-        self.state_ = OnlineLDAState(
+        return OnlineLDAState(
             excess=excess,
             scale=1.0,
             excess_sum=excess.sum(axis=0),
             alpha=prior_vector(self.alpha, self.n_topics, "alpha"),
             eta=eta,
-            frozen=frozen_words(counts, self.word_budget),
+            frozen=frozen,
             n_batches=0,
             n_documents=0,
             seed=seed,
@@ -410,9 +421,26 @@ class OnlineLDA(TopicEstimator):
                 f"words, the model has n_topics = {self.n_topics} and the data {n_words} words"
             )
 
-    def _begin(self, counts: sparse.csr_array, number: int, expect: ExpectCounts) -> _Begun:
-        """Begin the E-step of a batch (S, V) under the present λ."""
-        step = self._e_step(words_of(counts), number)
+    def _is_first_batch(self, size: int) -> bool:
+        """Whether fewer documents have come yet than a first batch of this size has."""
+        state = self.state_
+        return state.n_batches == state.n_streamed > 0 and state.n_stream_documents < size
+
+    def _topics_at_start(self) -> OnlineLDAState:
+        """The first state again, kept as long as it is needed."""
+        if self._first is None or self._first.seed != self.state_.seed:
+            self._first = self._first_state(self.state_.frozen, self.state_.seed)
+        return self._first
+
+    def _begin(
+        self,
+        counts: sparse.csr_array,
+        number: int,
+        expect: ExpectCounts,
+        by: OnlineLDAState | None = None,
+    ) -> _Begun:
+        """Begin the E-step of a batch (S, V) under the present λ, or that of the state `by`."""
+        step = self._e_step(words_of(counts), number, by or self.state_)
         return _Begun(number, step.weight, expect(counts, step))
 
     def _end(
@@ -445,9 +473,9 @@ class OnlineLDA(TopicEstimator):
         prior = getattr(self, name)
         return isinstance(prior, str) and prior == "learned"
 
-    def _e_step(self, words: NDArray[np.int32], number: int) -> EStep:
-        """The E-step under the present λ of the batch with this number, whose words these are."""
-        state, n_threads = self.state_, effective_n_jobs(self.n_jobs)
+    def _e_step(self, words: NDArray[np.int32], number: int, state: OnlineLDAState) -> EStep:
+        """The E-step under a state's λ of the batch with this number, whose words these are."""
+        n_threads = effective_n_jobs(self.n_jobs)
         elog_norm = psi(state.eta.sum() + state.scale * state.excess_sum)
         norm = np.exp(np.maximum(elog_norm, _LEAST_ELOG))
         weight = np.empty((len(words), self.n_topics))

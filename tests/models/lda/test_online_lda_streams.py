@@ -44,6 +44,24 @@ def test_a_step_is_of_so_many_documents_however_they_come(sizes, shares):
     assert model.state_.scale == pytest.approx(kept)
 
 
+def test_documents_of_the_first_batch_are_inferred_by_the_topics_at_the_start():
+    counts, begin, excesses = random_counts(), OnlineLDA._begin, []
+    at_start = OnlineLDA(3, random_state=4).resume(counts, None).state_.excess
+
+    def noted(self, batch, number, expect, by):
+        excesses.append(by.excess.copy())
+        return begin(self, batch, number, expect, by)
+
+    with mock.patch.object(OnlineLDA, "_begin", noted):
+        model = OnlineLDA(3, batch_size=20, random_state=4)
+        for first in range(0, 60, 8):
+            if first == 16:
+                model = copy.deepcopy(model).set_params(random_state=None)
+                model._first = None  # as after the state alone was kept
+            model.partial_fit(counts[first : first + 8])
+    assert [(each == at_start).all() for each in excesses] == [True] * 3 + [False] * 5
+
+
 def test_batches_of_a_stream_grow_with_it():
     counts = sparse.vstack([random_counts()] * 200, format="csr")  # 12,000 documents
     model = OnlineLDA(3, n_jobs=1, random_state=0)
