@@ -28,10 +28,10 @@ def kernel(function: F) -> F:
     Kernels run without the GIL, so that blocks of work can be given to a thread pool. Each is a
     sequential function: the partition into blocks, not the number of threads, decides the result.
 
-    No loop both fills an array and sums up. Such a loop is compiled twice, with its sum in vectors
-    and in scalars, and which of them runs, and so its last bit, depends on where the arrays lie: if
-    one begins within some hundred bytes after another, they are taken to overlap. Fill first, then
-    sum in a loop of its own.
+    No loop both fills an array and sums up, unless it cannot be vectorised. Such a loop is compiled
+    twice, with its sum in vectors and in scalars, and which of them runs, and so its last bit,
+    depends on where the arrays lie: if one begins within some hundred bytes after another, they are
+    taken to overlap. Fill first, then sum in a loop of its own.
 
     A cached kernel is compiled anew when its own file changes, but not when another file does whose
     kernels it calls: after such a change, `make clean` takes the cache away.

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 Trainer = OnlineLDA | GibbsLDA | BetaGammaPFA | GaP | KLNMF | LPMRFTopicModel | LPMRFMixture
 
+FORMER_DEFAULTS = {"eta": ("0.1",)}
+"""Defaults of earlier versions, which runs of all models recorded."""
 LOOK_EVERY_DOCUMENTS = {
     "online": 25_000,
     "gibbs": 100_000,
@@ -74,6 +76,17 @@ def decided_eta(settings: TrainSettings) -> TrainSettings:
     if settings.eta != "auto" or not hasattr(trainer, "eta"):
         return settings
     return replace(settings, eta=str(trainer.eta))
+
+
+def eta_as_begun(begun: TrainSettings, settings: TrainSettings) -> str:
+    """The eta of settings that leave it open, beside those that a run was begun with.
+
+    It is the default, or what the default was when the run was begun.
+    """
+    if settings.eta != "auto":
+        return settings.eta
+    default = decided_eta(settings).eta
+    return begun.eta if begun.eta in FORMER_DEFAULTS["eta"] else default
 
 
 def online_lda_of(settings: TrainSettings, n_threads: int) -> OnlineLDA:

@@ -31,6 +31,7 @@ from corpora.files import atomic_write_text, sha256_of
 from corpora.tokens.store import describe
 from pipeline.documents import text_settings
 from pipeline.errors import UsageError
+from pipeline.learning import eta_as_begun
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
 from pipeline.version import software_version
@@ -332,7 +333,7 @@ def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
         articles=settings.articles or SAMPLE_STORE,
         documents=begun.documents if settings.documents == "auto" else settings.documents,
         spacy_model=settings.spacy_model or begun.spacy_model,
-        eta=begun.eta if settings.eta == "auto" else settings.eta,
+        eta=eta_as_begun(begun, settings),
         seed=begun.seed if settings.seed is None else settings.seed,
     )
 
@@ -345,6 +346,9 @@ def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
         for each in fields(TrainSettings)
         if model not in each.metadata["of"] and begun.model in each.metadata["of"]
     }
+    trainer = asked.get("trainer", begun.trainer)
+    if (model, trainer) != (begun.model, begun.trainer):
+        defaults["eta"] = "auto"  # else that of the other model
     return replace(begun, **defaults | asked)
 
 

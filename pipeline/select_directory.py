@@ -22,6 +22,7 @@ from corpora.files import atomic_write_text
 from corpora.lock import lock_holder
 from models import seed_from
 from pipeline.errors import UsageError
+from pipeline.learning import decided_eta, eta_as_begun
 from pipeline.runs import NOT_IDENTITY, SAMPLE_STORE, RunDirectory
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
@@ -137,7 +138,7 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
         found = SelectDirectory(path, replace(begun, runs=asked.runs, threads=asked.threads))
         same = replace(
             asked,
-            eta=begun.eta if asked.eta == "auto" else asked.eta,
+            eta=eta_as_begun(begun, asked),
             seed=begun.seed if asked.seed is None else asked.seed,
         )
         other = _first_difference(begun, same)
@@ -151,6 +152,7 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
                 f"{getattr(same, other)}: choose another --name, or leave the setting out"
             )
         number += 1
+    asked = decided_eta(asked)
     return SelectDirectory(path, replace(asked, seed=_first_seed(asked.seed, n_seeds)))
 
 

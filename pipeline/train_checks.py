@@ -11,11 +11,8 @@ from models import seed_from
 from pipeline.cluster.connection import check_address
 from pipeline.documents import learn_bigrams, text_settings
 from pipeline.errors import UsageError
-from pipeline.learning import estimator_of
+from pipeline.learning import FORMER_DEFAULTS, estimator_of
 from pipeline.settings import SAMPLED, TrainSettings
-
-FORMER_DEFAULTS = {"eta": "0.1"}
-"""Defaults of earlier versions, which runs of all models recorded."""
 
 
 def check_settings(settings: TrainSettings) -> None:
@@ -61,7 +58,7 @@ def _check_model(settings: TrainSettings) -> None:
     """Find settings of the other model."""
     for each in fields(settings):
         models, value = each.metadata["of"], getattr(settings, each.name)
-        harmless = (each.default, FORMER_DEFAULTS.get(each.name))
+        harmless = (each.default, *FORMER_DEFAULTS.get(each.name, ()))
         if models and settings.model not in models and value not in harmless:
             raise UsageError(
                 f"--{each.name.replace('_', '-')} is for --model {' or '.join(models)}, not "
@@ -95,7 +92,7 @@ def _check_trainer(settings: TrainSettings) -> None:
     of_sampling = ("sampler", "start", "burn_in", "eta")
     foreign = {"gap": of_sampling, "kl-nmf": (*of_sampling, "shape")}.get(settings.trainer, ())
     for name in foreign:
-        harmless = (getattr(TrainSettings, name), FORMER_DEFAULTS.get(name))
+        harmless = (getattr(TrainSettings, name), *FORMER_DEFAULTS.get(name, ()))
         if getattr(settings, name) not in harmless:
             raise UsageError(
                 f"--{name.replace('_', '-')} has no meaning for --trainer {settings.trainer}: "

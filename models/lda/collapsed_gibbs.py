@@ -162,11 +162,13 @@ class CollapsedGibbs(TopicEstimator):
         rng = np.random.default_rng([seed, 0, 0])
         return random_start(len(tokens.doc_of), self.n_topics, rng)
 
-    def _train(self, n_iter: int, burn_in: int, thinning: int) -> Iterator[GibbsLDAStep]:
+    def _train(
+        self, n_iter: int, burn_in: int, thinning: int, *, learns_priors: bool = True
+    ) -> Iterator[GibbsLDAStep]:
         state, sweeps = self.state_, self._sweeps
         while state.n_sweeps < n_iter:
             sweeps.sweep()
-            if state.n_sweeps % self.prior_interval == 0:
+            if learns_priors and state.n_sweeps % self.prior_interval == 0:
                 self._learn_priors()
             age = state.n_sweeps - burn_in
             if age > 0 and age % thinning == 0:
@@ -217,11 +219,11 @@ def add_topic_words(
             total[w, k] += (np.float32(n_wk[w, k]) + eta[w]) * inverse[k]
 
 
-def whole_numbers(counts: sparse.csr_array) -> sparse.csr_array:
+def whole_numbers(counts: sparse.csr_array, seed: int | list[int] = 0) -> sparse.csr_array:
     """Counts (D, V) as int32; fractions are rounded up with the probability of their remainder."""
     data = counts.data
     if data.dtype.kind == "f" and (data != (whole := np.floor(data))).any():
-        data = whole + (np.random.default_rng(0).random(len(data)) < data - whole)
+        data = whole + (np.random.default_rng(seed).random(len(data)) < data - whole)
     if len(data) and data.max() > np.iinfo(np.int32).max:
         raise ValueError(f"a count of {data.max():g} is more than a corpus can hold")
     arrays = (data.astype(np.int32), counts.indices, counts.indptr)

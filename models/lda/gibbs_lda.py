@@ -16,6 +16,7 @@ from models.lda.gibbs_state import GibbsLDAState, mean_topics
 from models.lda.gibbs_stream import (
     FADING,
     MAX_REMEMBERED,
+    MIN_DOCUMENTS,
     MIN_SWEEPS,
     RESTART_GROWTH,
     RESTART_SHARE,
@@ -144,7 +145,9 @@ class GibbsLDA(CollapsedGibbs):
         are remembered, the call makes a warm start: a pass of `OnlineLDA` over all of them from the
         present topics, and `n_iter` / 2 sweeps. `burn_in` is for the first call and such ones, and
         there is no warm start if `start` is "random". `topics_` averages over the samples since the
-        last start. A document that comes a second time is taken as another.
+        last start. A document that comes a second time is taken as another. Priors are learned by
+        calls that visit 10 documents a topic. To keep a stream for later, pickle the estimator: the
+        state alone has the documents of the last call, new and resampled.
 
         Raises
         ------
@@ -154,7 +157,9 @@ class GibbsLDA(CollapsedGibbs):
         if not hasattr(self, "state_"):
             return self.fit(X, y)
         self.check_settings()
-        counts, last = whole_numbers(self._check_counts(X, reset=False)), self.state_
+        last = self.state_
+        seed = [last.seed, 6, last.n_batches + 1]
+        counts = whole_numbers(self._check_counts(X, reset=False), seed)
         if len(last.alpha) != self.n_topics:
             raise ValueError(
                 f"the model has learned {len(last.alpha)} topics, and n_topics is {self.n_topics}: "
@@ -164,10 +169,15 @@ class GibbsLDA(CollapsedGibbs):
         n_docs = earlier.n_docs + counts.shape[0]
         n_started = self._stream.n_started
         is_due = n_started and n_docs >= RESTART_GROWTH * n_started
-        if is_due and n_docs <= MAX_REMEMBERED and self.start == "online":
-            self._restart(earlier, counts)
-        else:
-            self._add_documents(earlier, counts)
+        before = dict(self.__dict__)
+        try:
+            if is_due and n_docs <= MAX_REMEMBERED and self.start == "online":
+                self._restart(earlier, counts)
+            else:
+                self._add_documents(earlier, counts)
+        except BaseException:  # an interrupt, as a rule: as if there had been no call
+            self.__dict__.update(before)
+            raise
         return self
 
     def _remembered(self) -> TokenTopics:
@@ -208,7 +218,7 @@ class GibbsLDA(CollapsedGibbs):
                 self.word_budget,
                 last.seed,
                 self.n_jobs,
-                self._sweeps.n_wk,
+                (self._sweeps.n_wk, last.frozen),
             ),
             n_kw_before=np.zeros((0, self.n_topics), np.int32),
             topic_word_sum=np.zeros((0, self.n_topics), np.float32),
@@ -250,7 +260,8 @@ class GibbsLDA(CollapsedGibbs):
             n_batches=n_batches,
         )
         self._begin(counts, tokens, state)
-        self._sample(n_sweeps, 0)
+        # Of few documents alpha would be learned as if topics that they lack were gone.
+        self._sample(n_sweeps, 0, learns_priors=counts.shape[0] >= MIN_DOCUMENTS * self.n_topics)
         n_docs = stream.n_docs + n_new
         if len(average) and n_docs:
             weight = np.float32(1.0 - (stream.n_docs / n_docs) ** FADING)
@@ -280,8 +291,11 @@ class GibbsLDA(CollapsedGibbs):
         )
         return topic_of[by_document(tokens)]
 
-    def _sample(self, n_iter: int, burn_in: int) -> None:
-        for _ in self._train(n_iter, burn_in, min(self.thinning, n_iter)):
+    def _sample(self, n_iter: int, burn_in: int, *, learns_priors: bool = True) -> None:
+        """Make sweeps, and take one sample at least."""
+        burn_in = min(burn_in, n_iter - 1)
+        thinning = min(self.thinning, n_iter - burn_in)
+        for _ in self._train(n_iter, burn_in, thinning, learns_priors=learns_priors):
             pass
 
     @property

@@ -46,12 +46,12 @@ def online_start(
     word_budget: int | None,
     seed: int,
     n_jobs: int | None,
-    n_wk: NDArray[np.int32] | None = None,
+    warm: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None,
 ) -> NDArray[np.uint16]:
     """Topics (n_tokens,) drawn from θ_dk φ_kw of one pass of `OnlineLDA` over counts (D, V).
 
-    With the counts `n_wk` (V, K) of words and topics in other documents, or earlier ones, it is a
-    warm start: the pass begins at the topics that these show.
+    With `warm`, counts n_wk (V, K) of words and topics in earlier documents and which words are
+    frozen (V,), it is a warm start: the pass begins at the topics that the counts show.
     """
     n_topics = len(alpha)
     alpha = alpha * min(1.0, MOST_ALPHA / alpha.sum())
@@ -65,7 +65,8 @@ def online_start(
         random_state=seed,
         n_jobs=n_jobs,
     ).resume(counts, None)
-    if n_wk is not None:
+    if warm is not None:
+        n_wk, online.state_.frozen = warm
         share = online.documents_stood_for(counts) / counts.shape[0]
         online.state_.learn_from(np.multiply(n_wk, share, dtype=np.float64))
     for _ in online.iterate(counts, state=online.state_):

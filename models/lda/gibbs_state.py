@@ -24,10 +24,11 @@ class GibbsLDAState:
 
     topic_of: NDArray[np.uint16]
     """(n_tokens,), the topic of each token, in the order of `tokens_of(counts)`. In the literature
-    this is z."""
+    this is z. Of a stream these are the tokens of the last call: of its new documents, and before
+    them those of the earlier ones that were resampled."""
     n_kw_before: NDArray[np.int32]
-    """(V, K), counts of the documents that `partial_fit` took before the present ones, by word;
-    (0, K) if there were none."""
+    """(V, K), counts by word of earlier documents of a stream that are not among the present ones;
+    (0, K) if there are none."""
     topic_word_sum: NDArray[np.float32]
     """(V, K), weighted sum over samples of (n_kw + eta_w) / (n_k + Σ eta); (0, K) before the
     first."""

@@ -26,6 +26,8 @@ RESTART_SHARE = 0.5
 """Sweeps after a warm start, as a share of `n_iter`."""
 MIN_SWEEPS = 5
 """Sweeps over new documents, at least, and over the earlier ones resampled with them."""
+MIN_DOCUMENTS = 10
+"""Documents of a call for each topic from which on it learns priors."""
 FADING = 4
 """In the average of topics over calls, a call weighs as the growth of the 4th power of the number
 of documents: topics of few documents fade soon."""

@@ -213,7 +213,11 @@ class OnlineLDA(TopicEstimator):
         self._start(counts, state)
         order, order_pass = np.arange(0), -1
         n_streamed = self.state_.n_streamed
-        stands_for = self.documents_stood_for(counts)
+        n_tokens, now = total_of(counts), self.state_
+        stands_for = self._total_documents(n_docs, n_tokens)
+        if n_docs > now.n_stream_documents:
+            now.n_stream_documents, now.n_stream_tokens = n_docs, n_tokens
+        now.is_started = True
         together = _BETWEEN_STANDSTILLS * (self.staleness + 1) if self.staleness else 1
         while (done := self.state_.n_batches - n_streamed) < self.n_passes * batches_per_pass:
             n_passes, batch = divmod(done, batches_per_pass)
@@ -285,14 +289,19 @@ class OnlineLDA(TopicEstimator):
             n_batches = -(-(counts.shape[0] - first) // size)
             batch = counts[first : first + -(-(counts.shape[0] - first) // n_batches)]
             first += batch.shape[0]
-            by = self._topics_at_start() if self._is_first_batch(size) else state
-            state.n_stream_tokens += total_of(batch)
-            state.n_stream_documents += batch.shape[0]
-            stands_for = self._total_documents(state.n_stream_documents, state.n_stream_tokens)
+            n_docs, n_tokens = state.n_stream_documents + batch.shape[0], total_of(batch)
+            if state.n_stream_tokens or not state.n_stream_documents:
+                n_tokens += state.n_stream_tokens
+            else:  # as long as these, for all that is known
+                n_tokens *= n_docs / batch.shape[0]
+            is_at_start = state.n_streamed > 0 and not state.is_started
+            by = self._topics_at_start() if is_at_start else state
             begun = self._begin(batch, state.n_batches, self._expect_here, by)
-            self._end(begun, stands_for, batch.shape[0] / size)
+            self._end(begun, self._total_documents(n_docs, n_tokens), batch.shape[0] / size)
+            state.n_stream_documents, state.n_stream_tokens = n_docs, n_tokens
+            state.is_started |= n_docs >= size
             state.n_streamed += 1
-        if state.n_stream_documents >= self._stream_batch_size():
+        if state.is_started:
             self._first = None
         return self
 
@@ -387,7 +396,7 @@ class OnlineLDA(TopicEstimator):
         effective_n_jobs(self.n_jobs)
 
     def _start(self, counts: sparse.csr_array, state: OnlineLDAState | None) -> None:
-        n_words = counts.shape[1]
+        n_words, self._first = counts.shape[1], None
         if state is not None:
             self._check_state(state, n_words)
             self.state_ = state
@@ -412,6 +421,7 @@ class OnlineLDA(TopicEstimator):
             n_batches=0,
             n_documents=0,
             seed=seed,
+            is_started=False,
         )
 
     def _check_state(self, state: OnlineLDAState, n_words: int) -> None:
@@ -420,11 +430,6 @@ class OnlineLDA(TopicEstimator):
                 f"the state is of {state.excess.shape[1]} topics over {state.excess.shape[0]} "
                 f"words, the model has n_topics = {self.n_topics} and the data {n_words} words"
             )
-
-    def _is_first_batch(self, size: int) -> bool:
-        """Whether fewer documents have come yet than a first batch of this size has."""
-        state = self.state_
-        return state.n_batches == state.n_streamed > 0 and state.n_stream_documents < size
 
     def _topics_at_start(self) -> OnlineLDAState:
         """The first state again, kept as long as it is needed."""

@@ -40,9 +40,11 @@ class OnlineLDAState:
     n_streamed: int = 0
     """Those of the batches that `partial_fit` took; `iterate` counts its passes from there."""
     n_stream_documents: int = 0
-    """Documents that `partial_fit` took."""
+    """Documents that a stream has brought: to `partial_fit`, or all at once to `fit`."""
     n_stream_tokens: float = 0.0
-    """Tokens of these."""
+    """Tokens of these; 0 if an earlier version did not count them."""
+    is_started: bool = True
+    """Whether the topics have left the start: not until a stream has brought its first batch."""
     time: float = -1.0
     """t of the next step size: steps made, of which a small batch of a stream is a part. If not
     given, `n_batches`."""
@@ -50,6 +52,8 @@ class OnlineLDAState:
     def __post_init__(self) -> None:
         if self.time < 0:
             self.time = float(self.n_batches)
+        if self.n_streamed and not self.n_stream_documents:  # of an earlier version
+            self.n_stream_documents = self.n_documents
 
     @property
     def topic_word_dirichlet(self) -> Floats:

@@ -126,8 +126,8 @@ def print_training(result: dict[str, Any]) -> None:
     print()
     if result.get("starving"):
         print(
-            f"{result['starving']} of {len(result['topics'])} topics hold less than a tenth of the "
-            "average topic's tokens: fewer --topics, a lower --eta or more articles help"
+            f"topics with less than a tenth of the average topic's tokens: {result['starving']} of "
+            f"{len(result['topics'])}; fewer --topics, a lower --eta or more articles help"
         )
     if result["validation"]:
         best = result["validation"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -291,6 +292,59 @@ def test_a_stream_takes_samples_whatever_the_thinning():
     assert model.state_.n_samples > 0
     before = model.topics_.topic_word
     assert (model.partial_fit(random_counts(9)).topics_.topic_word != before).any()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_an_interrupted_call_is_as_if_it_had_not_been(restarts):
+    batches = [random_counts(seed, n_docs=40) for seed in range(2)]
+    batches.append(random_counts(3, n_docs=60 if restarts else 5))
+    settings = {"n_iter": 20, "random_state": 0}
+    whole, model = GibbsLDA(3, **settings), GibbsLDA(3, **settings)
+    for batch in batches[:2]:
+        whole.partial_fit(batch)
+        model.partial_fit(batch)
+    n_sweeps = 0
+
+    def interrupted(*_):
+        nonlocal n_sweeps
+        n_sweeps += 1
+        if n_sweeps == 2:
+            raise KeyboardInterrupt
+
+    with (
+        mock.patch.object(GibbsLDA, "_add_sample", interrupted),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.partial_fit(batches[2])
+    assert_same_state(model.state_, whole.state_)
+    assert_same_state(model.partial_fit(batches[2]).state_, whole.partial_fit(batches[2]).state_)
+
+
+def test_single_documents_do_not_do_away_with_topics():
+    truth = block_topics(5, 6)
+    counts, _ = simulated_documents(truth, 0.1, 160, 40, np.random.default_rng(2))
+    model = GibbsLDA(5, n_iter=5, random_state=0).partial_fit(counts[:100])
+    before = model.state_.alpha.copy()
+    for first in range(100, 140):
+        model.partial_fit(counts[first : first + 1])
+    assert_array_equal(model.state_.alpha, before)
+
+
+def test_fractions_of_a_stream_are_rounded_anew_in_each_call():
+    counts = random_counts(n_docs=200).astype(float) * 0.5
+    model = GibbsLDA(3, n_iter=1, random_state=0)
+    for first in range(200):
+        model.partial_fit(counts[first : first + 1])
+    expected = np.asarray(counts.sum(axis=0)).ravel()
+    found = model._sweeps.n_wk.sum(axis=1)
+    assert np.abs(found - expected).max() < 5 * np.sqrt(200 / 4)  # at most 1/4 of a document's
+
+
+def test_a_warm_start_takes_a_sample_whatever_the_burn_in():
+    model = GibbsLDA(3, n_iter=4, burn_in=3, thinning=9, random_state=0)
+    for seed in range(3):
+        model.partial_fit(random_counts(seed))
+        assert seed == 0 or model.state_.n_samples > 0
 
 
 # --- memory ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from models import OnlineLDA
+from models import OnlineLDA, OnlineLDAState
 from tests.models.lda.counts import perplexity_of, random_counts, simulated_corpus
 
 # --- streams --------------------------------------------------------------------------------------
@@ -60,6 +60,40 @@ def test_documents_of_the_first_batch_are_inferred_by_the_topics_at_the_start():
                 model._first = None  # as after the state alone was kept
             model.partial_fit(counts[first : first + 8])
     assert [(each == at_start).all() for each in excesses] == [True] * 3 + [False] * 5
+
+
+def test_a_stream_that_has_begun_never_goes_back_to_the_start():
+    counts = random_counts()
+    model = OnlineLDA(3, batch_size=10, random_state=0).partial_fit(counts[:30])
+    other = copy.deepcopy(model)
+    other._topics_at_start = lambda: pytest.fail("the start again")
+    other.set_params(batch_size=1000).partial_fit(counts[30:])
+    old = dict(vars(copy.deepcopy(model.state_)))
+    for name in ("n_stream_documents", "n_stream_tokens", "is_started", "time"):
+        del old[name]  # as an earlier version saved it
+    again = OnlineLDA(3, random_state=0).resume(counts, OnlineLDAState(**old))
+    again._topics_at_start = lambda: pytest.fail("the start again")
+    again.partial_fit(counts[30:])
+    assert again.state_.n_stream_documents == 60
+    per_document = counts[30:].sum() / 30
+    assert again.state_.n_stream_tokens == pytest.approx(60 * per_document)
+
+
+def test_another_start_forgets_the_topics_of_the_last():
+    model = OnlineLDA(3, random_state=0)
+    model.partial_fit(random_counts()[:10]).partial_fit(random_counts()[10:20])
+    wider = random_counts(n_words=20)
+    model.resume(wider, None).partial_fit(wider[:10]).partial_fit(wider[10:20])
+    fresh = OnlineLDA(3, random_state=0).resume(wider, None)
+    fresh.partial_fit(wider[:10]).partial_fit(wider[10:20])
+    assert (model.topic_word_dirichlet_ == fresh.topic_word_dirichlet_).all()
+
+
+def test_a_stream_that_goes_on_after_fit_counts_its_documents():
+    counts = random_counts()
+    model = OnlineLDA(3, n_passes=3, random_state=0).fit(counts).partial_fit(counts[:10])
+    assert model.state_.n_stream_documents == 70
+    assert model.state_.n_stream_tokens == counts.sum() + counts[:10].sum()
 
 
 def test_batches_of_a_stream_grow_with_it():

@@ -1,0 +1,83 @@
+"""Eta that is left to the trainer, and topics that starve."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from pipeline.commands.train import print_training
+from pipeline.learning import decided_eta, eta_as_begun
+from pipeline.runs import _mended
+from pipeline.settings import TrainSettings
+from pipeline.topic_shares import is_starving
+from tests.pipeline.support import TINY_GIBBS, call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("model", "trainer", "eta"),
+    [
+        ("online", "beta-gamma-pfa", "0.5"),
+        ("gibbs", "beta-gamma-pfa", "0.05"),
+        ("gamma-poisson", "beta-gamma-pfa", "0.1"),
+        ("gamma-poisson", "gap", "auto"),
+        ("gamma-poisson", "kl-nmf", "auto"),
+        ("poisson-mrf", "beta-gamma-pfa", "auto"),
+    ],
+)
+def test_the_eta_that_is_recorded(model: str, trainer: str, eta: str) -> None:
+    assert decided_eta(TrainSettings(model=model, trainer=trainer)).eta == eta
+    assert decided_eta(TrainSettings(model=model, trainer=trainer, eta="0.3")).eta == "0.3"
+
+
+def test_a_run_of_another_eta_is_not_taken_for_that_of_the_default() -> None:
+    asked = TrainSettings(model="gibbs")
+    assert eta_as_begun(replace(asked, eta="0.01"), asked) == "0.05"
+    assert eta_as_begun(replace(asked, eta="0.05"), asked) == "0.05"
+    assert eta_as_begun(replace(asked, eta="0.1"), asked) == "0.1"  # the default it was begun with
+    assert eta_as_begun(replace(asked, eta="0.1"), replace(asked, eta="0.2")) == "0.2"
+
+
+def test_a_run_that_is_mended_with_another_model_has_that_models_eta() -> None:
+    begun = TrainSettings(model="online", eta="0.5", no_below=9)
+    assert _mended(begun, {"model": "gibbs"}).eta == "auto"
+    assert _mended(begun, {"no_below": 2}).eta == "0.5"
+    assert _mended(begun, {"model": "gibbs", "eta": "0.2"}).eta == "0.2"
+
+
+def test_runs_of_different_eta_are_different_runs(untouched: Path) -> None:
+    eta_of = {}
+    for argv in (("--eta", "0.01"), ()):
+        outcome = call("train", *argv, *TINY_GIBBS, "--json", cwd=untouched)
+        result = outcome.result
+        assert result["starving"] in range(len(result["topics"]) + 1)
+        settings = tomllib.loads((untouched / result["path"] / "settings.toml").read_text())
+        eta_of[result["run"]] = settings["train"]["eta"]
+    assert list(eta_of.values()) == ["0.01", "0.05"]
+
+
+def test_what_starves() -> None:
+    prevalence = np.array([0.5, 0.4, 0.05, 0.03, 0.0199, 0.0001])
+    assert is_starving(prevalence).tolist() == [False] * 4 + [False, True]
+    assert not is_starving(np.ones(1)).any()
+
+
+def test_topics_that_starve_are_counted_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"topic": k, "prevalence": share, "words": ["w"], "probabilities": [1.0]}
+        for k, share in enumerate((0.999, 0.001))
+    ]
+    result = {"topics": rows, "validation": None, "path": "runs/x"}
+    print_training({**result, "starving": 1})
+    assert (
+        "average topic's tokens: 1 of 2; fewer --topics, a lower --eta" in capsys.readouterr().out
+    )
+    for none in (0, None):
+        print_training({**result, "starving": none})
+        assert "average topic" not in capsys.readouterr().out
