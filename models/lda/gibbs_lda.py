@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class _Stream(NamedTuple):
-    """What `partial_fit` knows of earlier documents besides the state."""
+    """Earlier documents of a stream, as far as the state does not have them."""
 
     state: GibbsLDAState
     """The one that the last call left; another means that other data came since."""

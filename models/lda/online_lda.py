@@ -405,7 +405,7 @@ class OnlineLDA(TopicEstimator):
         self.state_ = self._first_state(frozen, seed_from(self.random_state))
 
     def _first_state(self, frozen: NDArray[np.bool_], seed: int) -> OnlineLDAState:
-        """Where training begins: at random topics that the seed decides."""
+        """State before the first step: random topics, which the seed decides."""
         n_words = len(frozen)
         eta = prior_vector(self.eta, n_words, "eta")
         # λ starts as Gamma(100, 0.01) draws, as in Hoffman's onlineldavb.
