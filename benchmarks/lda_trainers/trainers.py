@@ -109,6 +109,7 @@ def online_lda(
 def online_lda_stream(train: sparse.csr_array, settings: Settings, recorder: Recorder) -> None:
     arguments: dict[str, Any] = {"alpha": ALPHA, "eta": ETA, "random_state": settings.seed}
     arguments |= {"learning_decay": DECAY, "learning_offset": OFFSET, "n_jobs": JOBS}
+    arguments |= {"batch_size": BATCH}
     OnlineLDA(settings.n_topics, **arguments).partial_fit(train[:300])  # compile
     model = OnlineLDA(settings.n_topics, **arguments)
     recorder.start()

@@ -89,7 +89,8 @@ class OnlineLDA(TopicEstimator):
         documents (but 100 at least), so that a pass over any corpus makes a good many steps. It
         is the most that `fit` takes: a pass is parted into batches of equal size. For a stream
         (`partial_fit`) the default is a fortieth of the documents seen, but at least 50 and two
-        for each topic, and at most 1,000.
+        for each topic, and at most 1,000. With a small eta, such as 0.01, give 1,000: topics can
+        then hardly take on words that their first batches did not have.
     max_e_iterations : int
         The cap: most iterations of a document's fixed point.
     e_tolerance : float
