@@ -20,7 +20,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from benchmarks.reference_counts import reference_counts
 from evaluation.completion import split_tokens
 from models import LDATopics, OnlineLDA
-from models.lda.word_probability import log_word_probability
+from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable

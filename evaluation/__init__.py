@@ -7,7 +7,7 @@ from evaluation.checked_counts import ZeroProbabilityError
 from evaluation.coherence import Coherence, coherence
 from evaluation.comparison import Comparison, compare
 from evaluation.estimate import LikelihoodEstimate
-from evaluation.lda.exact import ExactCostError
+from evaluation.exact_cost import ExactCostError
 from evaluation.log_likelihood import log_likelihood
 from evaluation.log_marginal import log_marginal
 from evaluation.log_partition import log_partition

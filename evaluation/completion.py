@@ -23,7 +23,7 @@ from scipy import sparse
 from evaluation.document_blocks import n_tokens_before
 from evaluation.estimate import LikelihoodEstimate
 from models import GammaPoissonTopics, LDATopics
-from models.lda.word_probability import log_word_probability
+from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,7 @@ from evaluation.methods import (
     kind_of,
     score_block,
 )
-from evaluation.target_error import MISSED, has_missed
+from evaluation.monte_carlo.target_error import MISSED, has_missed
 from models import PoissonMRFMixture, PoissonMRFTopicModel, seed_from
 
 if TYPE_CHECKING:

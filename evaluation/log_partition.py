@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.special import gammaln, logsumexp
 
-from evaluation.lda.weights import log_mean_of
+from evaluation.monte_carlo.log_mean import log_mean_of
 from evaluation.partition_estimate import PartitionEstimate
 from evaluation.poisson_mrf.exact_partition import MAX_STATES, exact_log_partition
 from evaluation.poisson_mrf.partition_bound import upper_bound

@@ -17,12 +17,12 @@ from evaluation.lda.left_to_right import left_to_right_particle
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
 from evaluation.lda.variational_bound import variational_bound
+from evaluation.monte_carlo.target_error import reach_standard_error
 from evaluation.poisson_mrf.annealed import annealed as poisson_mrf_annealed
 from evaluation.poisson_mrf.best_split import best_split
 from evaluation.poisson_mrf.exact_likelihood import check_affordable
 from evaluation.poisson_mrf.exact_likelihood import exact as poisson_mrf_exact
 from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
-from evaluation.target_error import reach_standard_error
 from models import (
     FixedLengthPoissonMRF,
     GammaPoissonTopics,

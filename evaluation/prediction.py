@@ -38,7 +38,7 @@ from models import (
     seed_from,
 )
 from models.gamma_poisson.tilted import TiltedTopics
-from models.lda.word_probability import log_word_probability
+from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

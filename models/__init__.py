@@ -14,8 +14,8 @@ from models.gamma_poisson.factor_state import GaPState, KLNMFState
 from models.gamma_poisson.gap import GaP
 from models.gamma_poisson.kl_nmf import KLNMF
 from models.gamma_poisson.topics import GammaPoissonTopics
+from models.gibbs.state import GibbsLDAState, GibbsLDAStep
 from models.lda.gibbs_lda import GibbsLDA
-from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep
 from models.lda.online_lda import OnlineLDA
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
 from models.lda.topics import LDATopics

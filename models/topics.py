@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,34 @@ class TopicWords:
         for name, array in arrays.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+
+class WeightedTopics(Protocol):
+    """Topics of LDA up to a factor: what LDA's estimators need to know of a model.
+
+    Rows of topics may sum to less than 1: what is said of probabilities of tokens then holds of
+    products of weights, E_θ[∏_l Σ_k θ_k φ_k,j_l], θ ~ Dirichlet(alpha), all the same.
+    """
+
+    @property
+    def topic_word(self) -> Floats:
+        """(K, V), none negative."""
+
+    @property
+    def word_topic(self) -> Floats:
+        """(V, K), the same by word."""
+
+    @property
+    def alpha(self) -> Floats:
+        """(K,), positive."""
+
+    @property
+    def n_topics(self) -> int:
+        """K."""
+
+    @property
+    def n_words(self) -> int:
+        """V."""
 
 
 def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict[str, Floats]]:

@@ -41,7 +41,7 @@ _CODES = {
     "pipeline.errors.UsageError": USAGE,
     "downloader.errors.ContactError": USAGE,
     "downloader.errors.SourceError": USAGE,
-    "evaluation.lda.exact.ExactCostError": USAGE,
+    "evaluation.exact_cost.ExactCostError": USAGE,
     "evaluation.allocation.frontier.MarginalCostError": USAGE,
     "models.allocation.cliques.TableMemoryError": USAGE,
     "downloader.errors.TryLaterError": TRY_AGAIN,

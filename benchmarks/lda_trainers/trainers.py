@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.lda_trainers.recorder import TimeUpError
 from models import GibbsLDA, LDATopics, OnlineLDA
-from models.lda.collapsed_gibbs import auto_sampler
+from models.gibbs.collapsed_gibbs import auto_sampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

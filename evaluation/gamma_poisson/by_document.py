@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from evaluation.lda.by_document import Score
-from evaluation.lda.by_document import sample_documents as sample_nonempty
-from evaluation.lda.token_sweep import document_words
+from evaluation.monte_carlo.by_document import Score
+from evaluation.monte_carlo.by_document import sample_documents as sample_nonempty
+from evaluation.monte_carlo.token_sweep import document_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

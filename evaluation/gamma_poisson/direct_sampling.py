@@ -15,8 +15,8 @@ import numpy as np
 
 from evaluation.gamma_poisson.by_document import sample_documents
 from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates
-from evaluation.lda.by_document import Score
-from evaluation.lda.weights import log_mean_of
+from evaluation.monte_carlo.by_document import Score
+from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numpy as np
 from evaluation.gamma_poisson.by_document import sample_documents
 from evaluation.gamma_poisson.direct_sampling import log_probability
 from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates, spread
-from evaluation.lda.batch_means import standard_error_of_mean
-from evaluation.lda.by_document import Score
-from evaluation.lda.weights import log_mean_of
+from evaluation.monte_carlo.batch_means import standard_error_of_mean
+from evaluation.monte_carlo.by_document import Score
+from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
 
 if TYPE_CHECKING:

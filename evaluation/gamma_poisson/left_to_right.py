@@ -30,8 +30,8 @@ from evaluation.gamma_poisson.word_conditional import (
     log_coefficient,
     log_proposal_mean,
 )
-from evaluation.lda.batch_means import standard_error_of_mean
-from evaluation.lda.by_document import Score
+from evaluation.monte_carlo.batch_means import standard_error_of_mean
+from evaluation.monte_carlo.by_document import Score
 from models.kernel import kernel
 
 if TYPE_CHECKING:

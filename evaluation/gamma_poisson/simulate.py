@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.lda.simulate import counted
+from evaluation.monte_carlo.simulated_counts import counts_of_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def simulated_documents(
         tokens = np.flatnonzero(topic_of == k)
         share = topics.topic_word[k] / expected[k]
         word_of[tokens] = rng.choice(topics.n_words, size=len(tokens), p=share)
-    return counted(n_dk.sum(axis=1), word_of, topic_of, topics.n_words)
+    return counts_of_tokens(n_dk.sum(axis=1), word_of, topic_of, topics.n_words)
 
 
 MOST_TOKENS = 1e6

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluation.lda.token_sweep import pick
+from evaluation.monte_carlo.token_sweep import pick
 from models.kernel import kernel
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.gamma_poisson.topic_counts import spread
-from evaluation.lda.token_sweep import pick
+from evaluation.monte_carlo.token_sweep import pick
 from models.kernel import kernel
 
 if TYPE_CHECKING:

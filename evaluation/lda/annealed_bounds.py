@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.lda.annealing import Document, log_weights_downwards, log_weights_upwards
-from evaluation.lda.by_document import for_documents
-from evaluation.lda.weights import log_mean_of
+from evaluation.monte_carlo.annealed_chains import temperatures_for
+from evaluation.monte_carlo.by_document import for_documents
+from evaluation.monte_carlo.log_mean import log_mean_of
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from evaluation.lda.weighted_topics import WeightedTopics
+    from models.topics import WeightedTopics
 
 Floats = NDArray[np.float64]
 
@@ -46,23 +47,6 @@ class AnnealedBounds:
     """(D,)."""
     n_chains: int
     n_temperatures: int
-
-
-def temperatures_for(n_temperatures: int, n_tokens: int, alpha: Floats) -> Floats:
-    """Values of t from 0 to 1 for a document of `n_tokens`: even steps of log(1 + t / s).
-
-    The conditional of a token weighs alpha_k against t C_k, so that t counts on the scale of
-    Σalpha / n_tokens: far below, tokens hardly know of each other; far above, what matters is the
-    ratio of one t to the next. With s = 0.1 Σalpha / n_tokens log-weights varied about as little as
-    with the best multiple from 0.01 to 1, for 2 to 400 topics, documents of 30 to 1,000 tokens,
-    and alpha from 0.01 to 1, equal or not. Powers of even steps were no better where they were
-    tried, and the power that is best depends on the number of topics.
-    """
-    scale = 0.1 * alpha.sum() / max(n_tokens, 1)
-    even = np.linspace(0.0, np.log1p(1.0 / scale), n_temperatures)
-    temperatures: Floats = scale * np.expm1(even)
-    temperatures[-1] = 1.0
-    return temperatures
 
 
 def annealed_bounds(

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.lda.annealed_chains import DEFAULT_TEMPERATURES, score_by_chains
 from evaluation.lda.annealing import Document, log_weights_upwards
+from evaluation.monte_carlo.annealed_chains import DEFAULT_TEMPERATURES, score_by_chains
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-    from evaluation.lda.weighted_topics import WeightedTopics
+    from models.topics import WeightedTopics
 
     Floats = NDArray[np.float64]
 

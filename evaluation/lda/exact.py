@@ -14,55 +14,22 @@ from scipy.special import betaln
 
 from evaluation.document_blocks import first_document_of
 from evaluation.estimate import LikelihoodEstimate
-from evaluation.lda.by_document import for_documents
+from evaluation.exact_cost import MAX_MEMORY, MAX_SECONDS, ExactCostError, readable_bytes
 from evaluation.lda.count_filter import SMALLEST, filter_counts
+from evaluation.monte_carlo.by_document import for_documents
 from models.parallel import effective_n_jobs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from evaluation.lda.weighted_topics import WeightedTopics
+    from models.topics import WeightedTopics
 
     Floats = NDArray[np.float64]
 
-MAX_MEMORY = 2 * 2**30
-"""Bytes, for all documents that are computed at the same time: what any machine can spare."""
-MAX_SECONDS = 3600.0
-"""For one document: an hour of waiting without a sign of life is more likely a mistake."""
 SECONDS_AN_UPDATE, SECONDS_A_STATE = 1e-9, 10e-9
 """For each topic; measured, and right within a factor of 3 or so. They serve to refuse only."""
 TOLERANCE = 1e-13
 """The share of a probability that may be lost as too small for a floating-point number."""
-
-
-class ExactCostError(ValueError):
-    """The exact likelihood of some document would take too much memory or time.
-
-    `document` is the costliest one's row, `n_tokens` and `n_topics` are what makes it costly,
-    `n_bytes` and `seconds` are estimates of what it would take (infinity beyond 1e308).
-    """
-
-    def __init__(
-        self,
-        limit: str,
-        document: int,
-        n_tokens: int,
-        n_topics: int,
-        n_bytes: float,
-        seconds: float,
-    ) -> None:
-        self._limit = limit
-        super().__init__(
-            f"document {document} has {n_tokens} tokens of {n_topics} topics: its exact likelihood "
-            f"needs {_readable(n_bytes)} and some {seconds:.2g} seconds, and {limit}"
-        )
-        self.document, self.n_tokens, self.n_topics = document, n_tokens, n_topics
-        self.n_bytes, self.seconds = n_bytes, seconds
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As a pickle it is what it was made of, so that a worker can raise it."""
-        costs = (self.document, self.n_tokens, self.n_topics, self.n_bytes, self.seconds)
-        return type(self), (self._limit, *costs)
 
 
 def exact(
@@ -281,7 +248,7 @@ def _check_affordable(cost: Costs, max_memory: int, first_document: int = 0) -> 
         (
             cost.n_bytes,
             max_memory,
-            f"max_memory is {_readable(max_memory)}: {instead}, or give a higher max_memory",
+            f"max_memory is {readable_bytes(max_memory)}: {instead}, or give a higher max_memory",
         ),
         (cost.seconds, MAX_SECONDS, f"the limit is {MAX_SECONDS:.0f} seconds: {instead}"),
     ):
@@ -295,11 +262,3 @@ def _check_affordable(cost: Costs, max_memory: int, first_document: int = 0) -> 
                 float(cost.n_bytes[d]),
                 float(cost.seconds[d]),
             )
-
-
-def _readable(n_bytes: float) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if n_bytes < 1024:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1024
-    return f"{n_bytes:.3g} GiB"

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.lda.batch_means import standard_error_of_mean
-from evaluation.lda.by_document import Score, sample_documents
-from evaluation.lda.token_sweep import document_words, fill_probabilities, pick, resample
-from evaluation.lda.weights import log_mean_of
+from evaluation.monte_carlo.batch_means import standard_error_of_mean
+from evaluation.monte_carlo.by_document import Score, sample_documents
+from evaluation.monte_carlo.log_mean import log_mean_of
+from evaluation.monte_carlo.token_sweep import document_words, fill_probabilities, pick, resample
 from models.kernel import kernel
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-    from evaluation.lda.weighted_topics import WeightedTopics
+    from models.topics import WeightedTopics
 
     Floats = NDArray[np.float64]
 

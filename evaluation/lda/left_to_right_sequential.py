@@ -35,7 +35,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.lda.by_document import Score, sample_documents
 from evaluation.lda.mean_field import N_CYCLES, independent_start, mean_field
 from evaluation.lda.particles import (
     Groups,
@@ -46,13 +45,14 @@ from evaluation.lda.particles import (
     use_prior,
     visit_groups,
 )
+from evaluation.monte_carlo.by_document import Score, sample_documents
 from models.kernel import kernel
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-    from evaluation.lda.weighted_topics import WeightedTopics
+    from models.topics import WeightedTopics
 
 Floats = NDArray[np.float64]
 Ints64 = NDArray[np.int64]

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.lda.by_document import Score, sample_documents
 from evaluation.lda.importance_weights import log_weights
-from evaluation.lda.weights import log_mean_of
+from evaluation.monte_carlo.by_document import Score, sample_documents
+from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation.estimate import LikelihoodEstimate
-    from evaluation.lda.weighted_topics import WeightedTopics
+    from models.topics import WeightedTopics
 
     Floats = NDArray[np.float64]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
+from evaluation.monte_carlo.simulated_counts import counts_of_tokens
 from models.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from models import LDATopics
 
@@ -50,31 +51,7 @@ def simulated_documents(
         word_of,
         rng,
     )
-    return counted(n_tokens, word_of, topic_of, topics.n_words)
-
-
-def counted(
-    n_tokens: NDArray[np.int64],
-    word_of: NDArray[np.int32],
-    topic_of: NDArray[np.int32],
-    n_words: int,
-) -> tuple[sparse.csr_array, NDArray[np.int32]]:
-    """Counts (D, V), and topics in their order, of tokens by document, `n_tokens` (D,) of each.
-
-    The order depends on the words alone (it is stable), so topics stay a draw given them.
-    """
-    n_docs = len(n_tokens)
-    doc_of = np.repeat(np.arange(n_docs), n_tokens)
-    cell = doc_of * n_words + word_of
-    order = np.argsort(cell, kind="stable")
-    cells, data = np.unique(cell[order], return_counts=True)
-    rows, columns = np.divmod(cells, n_words)
-    start = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_docs))))
-    counts = sparse.csr_array(
-        (data.astype(np.int64), columns.astype(np.int32), start.astype(np.int32)),
-        shape=(n_docs, n_words),
-    )
-    return counts, topic_of[order]
+    return counts_of_tokens(n_tokens, word_of, topic_of, topics.n_words)
 
 
 def checked_lengths(lengths: Any) -> NDArray[np.int64]:

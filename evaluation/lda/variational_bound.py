@@ -8,12 +8,12 @@ import numpy as np
 
 from evaluation.estimate import LikelihoodEstimate
 from models.lda.bound import document_bound
-from models.lda.variational import infer_doc_topic
+from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from evaluation.lda.weighted_topics import WeightedTopics
+    from models.topics import WeightedTopics
 
 MAX_ITERATIONS = 1000
 TOLERANCE = 1e-6

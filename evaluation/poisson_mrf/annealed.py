@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.lda.annealed_chains import DEFAULT_TEMPERATURES, score_by_chains
+from evaluation.monte_carlo.annealed_chains import DEFAULT_TEMPERATURES, score_by_chains
 from models.kernel import kernel
 from models.poisson_mrf.assignment_kernel import (
     FieldArrays,

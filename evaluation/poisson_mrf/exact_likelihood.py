@@ -23,8 +23,8 @@ from scipy.special import betaln, comb, gammaln
 
 from evaluation.document_blocks import first_document_of
 from evaluation.estimate import LikelihoodEstimate
-from evaluation.lda.by_document import for_documents
-from evaluation.lda.exact import MAX_MEMORY, MAX_SECONDS, ExactCostError
+from evaluation.exact_cost import MAX_MEMORY, MAX_SECONDS, ExactCostError
+from evaluation.monte_carlo.by_document import for_documents
 from models.kernel import kernel
 from models.parallel import effective_n_jobs
 

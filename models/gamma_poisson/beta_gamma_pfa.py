@@ -8,7 +8,7 @@ so that a token's topic depends on those of all others:
     p(z_t = k | all others) ∝ p_k (n_dk + r_k) (n_kw + eta_w) / (n_k + Σ_v eta_v)
 
 which is the same posterior with less to be drawn, and LDA's sampler but for p_k: counts are split
-by the same kernels, dense or sparse, exact or parallel (see `models.lda.gibbs_sweep`).
+by the same kernels, dense or sparse, exact or parallel (see `models.gibbs.sweep`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from models.dirichlet_prior import prior_vector
 from models.gamma_poisson.beta_gamma_state import LEAST, BetaGammaPFAState, mean_gamma_poisson
 from models.gamma_poisson.count_priors import CountPriors, sample_probability, sample_shape
-from models.lda.collapsed_gibbs import CollapsedGibbs
-from models.lda.dirichlet_prior import prior_vector
+from models.gibbs.collapsed_gibbs import CollapsedGibbs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from scipy import sparse
 
     from models.gamma_poisson.topics import GammaPoissonTopics
-    from models.lda.gibbs_tokens import Tokens
+    from models.gibbs.tokens import Tokens
 
 FIRST_STEPS = 50
 """Gibbs steps of r and p before the first sweep."""

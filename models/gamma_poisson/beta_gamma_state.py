@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.gamma_poisson.topics import GammaPoissonTopics
-from models.lda.gibbs_state import GibbsLDAState
+from models.gibbs.state import GibbsLDAState
 
 Floats = NDArray[np.float64]
 

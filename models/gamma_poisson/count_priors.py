@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.lda.minka import Exceedances
+    from models.gibbs.minka import Exceedances
 
     Floats = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from models.estimator import TopicEstimator
 from models.gamma_poisson.factor_state import FactorStep, KLNMFState
 from models.gamma_poisson.factor_updates import Rows
-from models.lda.fixed_point import TINY
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
+from models.variational.fixed_point import TINY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel
-from models.lda.fixed_point import TINY, mix_topics, sum_over_words
 from models.parallel import for_blocks
+from models.variational.fixed_point import TINY, mix_topics, sum_over_words
 
 if TYPE_CHECKING:
     from scipy import sparse

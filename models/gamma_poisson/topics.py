@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.gamma_poisson.tilted import TiltedTopics
-from models.lda.variational import infer_doc_topic
 from models.topics import TopicWords, checked_share, checked_topic_word
+from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

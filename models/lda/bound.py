@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
-from models.lda.word_probability import log_word_probability
+from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:
     from scipy import sparse

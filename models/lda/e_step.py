@@ -21,14 +21,14 @@ from scipy import sparse
 from scipy.special import psi
 
 from models.kernel import exact_kernel, read_only
-from models.lda.variational import (
+from models.parallel import effective_n_jobs, for_blocks
+from models.variational.inference import (
     DOCUMENT_BLOCK,
     Occurrences,
     documents_of,
     infer_documents,
     noisy_start,
 )
-from models.parallel import effective_n_jobs, for_blocks
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]

@@ -9,10 +9,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from models.lda.collapsed_gibbs import CollapsedGibbs, whole_numbers
-from models.lda.dirichlet_prior import check_priors, prior_vector
-from models.lda.gibbs_start import online_start, random_start, topics_given
-from models.lda.gibbs_state import GibbsLDAState, mean_topics
+from models.dirichlet_prior import check_priors, prior_vector
+from models.gibbs.collapsed_gibbs import CollapsedGibbs, whole_numbers
+from models.gibbs.minka import asymmetric_prior, symmetric_prior
+from models.gibbs.start import online_start, random_start, topics_given
+from models.gibbs.state import GibbsLDAState, mean_topics
+from models.gibbs.tokens import Tokens, tokens_of
 from models.lda.gibbs_stream import (
     FADING,
     MAX_REMEMBERED,
@@ -23,8 +25,6 @@ from models.lda.gibbs_stream import (
     TokenTopics,
     by_document,
 )
-from models.lda.gibbs_tokens import Tokens, tokens_of
-from models.lda.minka import asymmetric_prior, symmetric_prior
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -73,7 +73,7 @@ class GibbsLDA(CollapsedGibbs):
     sampler : str
         "exact-dense" and "exact-sparse" draw from the posterior itself, one token after another on
         one thread; "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep
-        (see `models.lda.gibbs_sweep`) and use `n_jobs` threads. Dense ones cost K a token, sparse
+        (see `models.gibbs.sweep`) and use `n_jobs` threads. Dense ones cost K a token, sparse
         ones as many topics as its document has, K / 64, and K for each run of one word's tokens.
         "auto" is exact below 100,000 tokens and dense up
         to 200 topics.

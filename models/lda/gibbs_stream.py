@@ -16,7 +16,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.lda.gibbs_tokens import Tokens
+    from models.gibbs.tokens import Tokens
 
 MAX_REMEMBERED = 100_000
 """Documents that are remembered, the last ones; topics of those before stay as they are."""

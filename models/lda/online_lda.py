@@ -15,20 +15,20 @@ from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from corpora.row_blocks import taken_rows, total_of
-from models.estimator import TopicEstimator
-from models.lda.bound import document_bound, topic_bound
-from models.lda.dirichlet_prior import (
+from models.dirichlet_prior import (
     check_priors,
     newton_step,
     prior_vector,
     symmetric_newton_step,
 )
+from models.estimator import TopicEstimator
+from models.gibbs.frozen_words import frozen_words
+from models.lda.bound import document_bound, topic_bound
 from models.lda.e_step import WORD_BLOCK, EStep, expected_counts, words_of
-from models.lda.frozen_words import frozen_words
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
-from models.lda.variational import add_expected_counts, infer_doc_topic, weigh_words
 from models.parallel import effective_n_jobs, for_blocks
 from models.seed import seed_from
+from models.variational.inference import add_expected_counts, infer_doc_topic, weigh_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models.lda.variational import infer_doc_topic
 from models.topics import TopicWords, checked_share, checked_topic_word
+from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from models.gibbs.minka import asymmetric_prior, exceedances
+from models.gibbs.tokens import tokens_of
 from models.lda.gibbs_lda import GibbsLDA
-from models.lda.gibbs_tokens import tokens_of
-from models.lda.minka import asymmetric_prior, exceedances
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.assignment_kernel import documents_of, field_arrays, sweep_documents
 from models.poisson_mrf.field_estimator import FieldEstimator, kmeans_labels

@@ -16,7 +16,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from scipy import sparse
 
 from models.kernel import kernel, read_only, seconds_compiling, working_clock
-from models.lda.variational import documents_of, infer_doc_topic, infer_documents_only
+from models.variational.inference import documents_of, infer_doc_topic, infer_documents_only
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

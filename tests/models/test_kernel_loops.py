@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.gamma_poisson.topic_counts import fill_rates
-from evaluation.lda.token_sweep import fill_probabilities
+from evaluation.monte_carlo.token_sweep import fill_probabilities
 from models.kernel import kernel
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from evaluation.lda.harmonic_mean import harmonic_mean, log_probabilities_given_topics
 from evaluation.lda.left_to_right import straight_sequential
-from evaluation.lda.token_sweep import document_words
+from evaluation.monte_carlo.token_sweep import document_words
 from models import LDATopics
 from tests.oracles.lda_likelihood import log_probability_by_polynomial
 

@@ -16,7 +16,7 @@ from evaluation.lda.left_to_right import (
     predictive_factors,
     straight_sequential,
 )
-from evaluation.lda.token_sweep import document_words
+from evaluation.monte_carlo.token_sweep import document_words
 from models import LDATopics
 from tests.oracles.lda_likelihood import log_probability_by_polynomial, tokens_of
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from evaluation.lda.exact import ExactCostError
+from evaluation.exact_cost import ExactCostError
 from evaluation.lda.exact import exact as lda_exact
 from evaluation.poisson_mrf.exact_likelihood import exact
 from models import LDATopics

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import BetaGammaPFA, GammaPoissonTopics
-from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
+from models.gibbs.sweep import SAMPLERS, GibbsSweeps
 from tests.oracles.simulated import block_topics
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from models.gamma_poisson.count_priors import CountPriors, sample_probability, sample_shape
-from models.lda.minka import exceedances
+from models.gibbs.minka import exceedances
 
 
 def exceedances_of(counts):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.lda.variational import starting_dirichlet
+from models.variational.inference import starting_dirichlet
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import psi
 
 from models.lda.bound import document_bound, topic_bound
-from models.lda.word_probability import log_word_probability
+from models.variational.word_probability import log_word_probability
 from tests.oracles import online_vb
 
 positive = st.floats(1e-3, 50.0)

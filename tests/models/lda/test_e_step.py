@@ -11,7 +11,7 @@ from scipy import sparse
 from models import OnlineLDA
 from models.lda import e_step
 from models.lda.e_step import EStep, combined, expected_counts, nodes, sum_by_word, words_of
-from models.lda.variational import Occurrences
+from models.variational.inference import Occurrences
 
 K, V = 3, 40
 

@@ -15,9 +15,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import GibbsLDA, GibbsLDAState
-from models.lda import collapsed_gibbs, gibbs_lda, gibbs_stream, gibbs_tokens
-from models.lda.collapsed_gibbs import auto_sampler
-from models.lda.gibbs_sweep import SAMPLERS
+from models.gibbs import collapsed_gibbs
+from models.gibbs import tokens as gibbs_tokens
+from models.gibbs.collapsed_gibbs import auto_sampler
+from models.gibbs.sweep import SAMPLERS
+from models.lda import gibbs_lda, gibbs_stream
 from tests.models.lda.counts import perplexity_of, random_counts, simulated_corpus
 from tests.oracles.simulated import block_topics, simulated_documents
 

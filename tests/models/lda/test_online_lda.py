@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from models import OnlineLDA
 from models.lda import e_step
 from models.lda.e_step import _numbered
-from models.lda.variational import noisy_start, starting_dirichlet
+from models.variational.inference import noisy_start, starting_dirichlet
 from tests.models.lda.counts import elog_of, fitted_lambda, random_counts, state_of
 from tests.oracles import online_vb
 

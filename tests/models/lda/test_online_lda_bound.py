@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from models import OnlineLDA
 from models.lda.bound import document_bound, topic_bound
-from models.lda.variational import infer_doc_topic
+from models.variational.inference import infer_doc_topic
 from tests.models.lda.counts import elog_of, fitted_lambda, random_counts, state_of
 from tests.oracles import online_vb
 from tests.oracles.simulated import block_topics, simulated_documents

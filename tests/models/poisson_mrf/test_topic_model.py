@@ -10,8 +10,8 @@ from scipy.special import gammaln
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from models.gibbs.tokens import tokens_of
 from models.lda.gibbs_lda import GibbsLDA
-from models.lda.gibbs_tokens import tokens_of
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topic_matrices import best_split

@@ -12,7 +12,7 @@ import pytest
 
 from evaluation import ExactCostError, LikelihoodEstimate, ZeroProbabilityError
 from evaluation.document_blocks import LEAST_DOCUMENTS
-from evaluation.target_error import has_missed
+from evaluation.monte_carlo.target_error import has_missed
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.cluster.evaluation import score_item
 from pipeline.errors import Interrupted
@@ -152,7 +152,7 @@ def test_a_task_says_nothing_and_the_command_warns_once(
     settings = {"method": "mean-field-is-1", "target_se": 1e-6, "samples": 5}
     with (
         caplog.at_level("WARNING", "evaluation"),
-        mock.patch("evaluation.target_error.MOST_SAMPLES", 20),
+        mock.patch("evaluation.monte_carlo.target_error.MOST_SAMPLES", 20),
     ):
         found = scored(zoo, Backwards(), **settings)
     missed = [text for text in caplog.messages if "standard error above" in text]

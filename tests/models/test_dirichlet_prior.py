@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import psi
 
-from models.lda.dirichlet_prior import newton_step, prior_vector, symmetric_newton_step
+from models.dirichlet_prior import newton_step, prior_vector, symmetric_newton_step
 
 
 def test_settings():

@@ -7,8 +7,8 @@ from scipy import sparse
 from scipy.special import psi
 
 from models.kernel import read_only
-from models.lda.fixed_point import infer_document
-from models.lda.variational import documents_of, infer_doc_topic, infer_documents
+from models.variational.fixed_point import infer_document
+from models.variational.inference import documents_of, infer_doc_topic, infer_documents
 from tests.oracles import online_vb
 
 

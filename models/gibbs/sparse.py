@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from models.lda.gibbs_dense import Priors
-    from models.lda.gibbs_tokens import Tokens
+    from models.gibbs.dense import Priors
+    from models.gibbs.tokens import Tokens
 
 Topics = NDArray[np.uint16]
 Counts = NDArray[np.int32]

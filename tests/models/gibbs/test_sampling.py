@@ -15,19 +15,19 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from scipy.special import gammaln
 
-from models.lda import gibbs_tokens
-from models.lda.gibbs_dense import LANES, Priors, count_doc_topics, padded, resample_dense
-from models.lda.gibbs_sparse import (
+from models.gibbs import tokens as gibbs_tokens
+from models.gibbs.dense import LANES, Priors, count_doc_topics, padded, resample_dense
+from models.gibbs.sparse import (
     BLOCK,
     list_doc_topics,
     no_doc_topics,
     resample_sparse,
     sort_doc_topics,
 )
-from models.lda.gibbs_start import draw_topics, random_start
-from models.lda.gibbs_state import GibbsLDAState
-from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
-from models.lda.gibbs_tokens import count_word_topics, tokens_of
+from models.gibbs.start import draw_topics, random_start
+from models.gibbs.state import GibbsLDAState
+from models.gibbs.sweep import SAMPLERS, GibbsSweeps
+from models.gibbs.tokens import count_word_topics, tokens_of
 from tests.oracles.simulated import block_topics, simulated_documents
 
 TINY = [

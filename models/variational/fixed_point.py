@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel
-from models.lda.digamma import exp_digamma, exp_digamma_up_to_factor
+from models.variational.digamma import exp_digamma, exp_digamma_up_to_factor
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from models.dirichlet_prior import prior_vector
 from models.estimator import TopicEstimator
+from models.gibbs.frozen_words import frozen_words
+from models.gibbs.start import online_start, random_start
+from models.gibbs.state import GibbsLDAState, GibbsLDAStep, check_state
+from models.gibbs.sweep import SAMPLERS, GibbsSweeps
+from models.gibbs.tokens import Tokens, tokens_of
 from models.kernel import kernel
-from models.lda.dirichlet_prior import prior_vector
-from models.lda.frozen_words import frozen_words
-from models.lda.gibbs_start import online_start, random_start
-from models.lda.gibbs_state import GibbsLDAState, GibbsLDAStep, check_state
-from models.lda.gibbs_sweep import SAMPLERS, GibbsSweeps
-from models.lda.gibbs_tokens import Tokens, tokens_of
 from models.parallel import effective_n_jobs, for_blocks
 from models.seed import seed_from
 

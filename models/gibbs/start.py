@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from models.gibbs.dense import LANES, padded
 from models.kernel import kernel
-from models.lda.gibbs_dense import LANES, padded
 from models.lda.online_lda import OnlineLDA
-from models.lda.variational import infer_doc_topic
 from models.parallel import effective_n_jobs, for_blocks
+from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from models.lda.gibbs_tokens import Tokens
+    from models.gibbs.tokens import Tokens
 
 Floats = NDArray[np.float64]
 

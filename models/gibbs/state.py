@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from models.lda.topics import LDATopics
 
 if TYPE_CHECKING:
-    from models.lda.gibbs_tokens import Tokens
+    from models.gibbs.tokens import Tokens
 
 Floats = NDArray[np.float64]
 

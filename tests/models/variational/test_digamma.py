@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import psi
 
-from models.lda.digamma import exp_digamma, exp_digamma_up_to_factor
+from models.variational.digamma import exp_digamma, exp_digamma_up_to_factor
 
 FLOOR = 6.0 * math.exp(-700.0)
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from evaluation import LikelihoodEstimate, log_likelihood
 from evaluation.log_likelihood import warn_of
-from evaluation.target_error import (
+from evaluation.monte_carlo.target_error import (
     LEAST_LOOK,
     MARGIN,
     MISSED,

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 from scipy.special import gammaln, psi
 
-from models.lda.minka import LEAST, asymmetric_prior, exceedances, symmetric_prior
+from models.gibbs.minka import LEAST, asymmetric_prior, exceedances, symmetric_prior
 
 
 def learned_alpha(counts, alpha, n_iterations):

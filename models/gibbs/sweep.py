@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.lda.gibbs_dense import LANES, Priors, count_doc_topics, padded, resample_dense
-from models.lda.gibbs_sparse import (
+from models.gibbs.dense import LANES, Priors, count_doc_topics, padded, resample_dense
+from models.gibbs.minka import Exceedances, exceedances
+from models.gibbs.sparse import (
     BLOCK,
     list_doc_topics,
     no_doc_topics,
     resample_sparse,
     sort_doc_topics,
 )
-from models.lda.gibbs_tokens import count_word_topics
-from models.lda.minka import Exceedances, exceedances
+from models.gibbs.tokens import count_word_topics
 from models.parallel import for_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.lda.gibbs_state import GibbsLDAState
-    from models.lda.gibbs_tokens import Tokens
+    from models.gibbs.state import GibbsLDAState
+    from models.gibbs.tokens import Tokens
 
 SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
 SORT_BLOCK = 256

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel, read_only
-from models.lda.fixed_point import mix_topics
-from models.lda.variational import DOCUMENT_BLOCK, Documents, documents_of
 from models.parallel import effective_n_jobs, for_blocks
+from models.variational.fixed_point import mix_topics
+from models.variational.inference import DOCUMENT_BLOCK, Documents, documents_of
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernel import kernel, read_only
-from models.lda.digamma import exp_digamma
-from models.lda.fixed_point import TINY, infer_document, mix_topics
 from models.parallel import effective_n_jobs, for_blocks
+from models.variational.digamma import exp_digamma
+from models.variational.fixed_point import TINY, infer_document, mix_topics
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.lda.token_sweep import LANES, document_words, pick, resample
+from evaluation.monte_carlo.token_sweep import LANES, document_words, pick, resample
 from models import LDATopics
 from tests.oracles.lda_likelihood import log_prior_of_counts
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.lda.weighted_topics import WeightedTopics
+    from models.topics import WeightedTopics
 
 Floats = NDArray[np.float64]
 

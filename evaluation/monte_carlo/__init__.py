@@ -1,0 +1,1 @@
+"""Monte Carlo estimation of the likelihood of documents: what estimators of all families share."""

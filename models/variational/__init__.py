@@ -1,0 +1,1 @@
+"""Variational inference of a document's topics under given topics, which several families share."""
