@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.allocation.exact import MarginalCostError
+from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.simulate import draw
-from evaluation.log_marginal import log_marginal
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.particles import run_particles

@@ -1,6 +1,8 @@
 """How good a model is: held-out likelihood with standard errors, coherence, differences."""
 
 from evaluation.allocation.exact import MarginalCostError
+from evaluation.allocation.log_marginal import log_marginal
+from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 from evaluation.allocation.totals import log_marginal_by_total
 from evaluation.certificate import Certificate, certify
 from evaluation.checked_counts import ZeroProbabilityError
@@ -9,12 +11,10 @@ from evaluation.comparison import Comparison, compare
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.exact_cost import ExactCostError
 from evaluation.log_likelihood import log_likelihood
-from evaluation.log_marginal import log_marginal
-from evaluation.log_partition import log_partition
-from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
 from evaluation.paired_difference import PairedDifference, paired_difference
-from evaluation.partition_estimate import PartitionEstimate
 from evaluation.poisson_mrf.exact_partition import PartitionCostError
+from evaluation.poisson_mrf.log_partition import log_partition
+from evaluation.poisson_mrf.partition_estimate import PartitionEstimate
 from evaluation.prediction import prediction
 from evaluation.relevance import relevance, relevant_words, topics_of_words
 from evaluation.running_text import RunningText

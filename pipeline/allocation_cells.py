@@ -16,7 +16,7 @@ import numpy as np
 
 from corpora.content_hash import content_hash, of_array
 from corpora.files import remove_partial_files
-from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
+from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 from models.saved import DAMAGE, read_arrays, write_arrays
 from pipeline.version import software_version
 

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from evaluation.marginal_estimate import LARGEST_ERROR
+from evaluation.allocation.marginal_estimate import LARGEST_ERROR
 from pipeline.allocation_strongest import format_strongest
 
 if TYPE_CHECKING:

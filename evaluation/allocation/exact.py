@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 
 from evaluation.allocation.frontier import Frontier, MarginalCostError
-from evaluation.marginal_estimate import MarginalEstimate
+from evaluation.allocation.marginal_estimate import MarginalEstimate
 from models.allocation.program import program_of
 from models.allocation.sequence import log_orders, log_total_probability
 

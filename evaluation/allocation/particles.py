@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
+from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 from models.allocation.cliques import TableMemoryError
 from models.allocation.particle_state import check_memory
 from models.allocation.particles import MAX_MEMORY, RESAMPLE_BELOW, run_particles, times_of

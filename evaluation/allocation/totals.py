@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from evaluation.marginal_estimate import MarginalEstimate
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
     from models.allocation.model import AllocationModel
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ def log_marginal_by_total(
         The values T of S₊ that are asked for.
     log_marginal : callable
         Log-probability of a whole tensor, given the model and its counts; by default the exact
-        one. `functools.partial(evaluation.log_marginal.log_marginal, method="smc")` estimates it.
+        one. `functools.partial(evaluation.log_marginal, method="smc")` estimates it.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluation.marginal_estimate import MarginalEstimate
+from evaluation.allocation.marginal_estimate import MarginalEstimate
 from models.allocation.mean_field import MAX_MEMORY, N_EPOCHS, MeanField, best_of_starts
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from models.allocation.sequence import rate_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from evaluation.marginal_estimate import MarginalEstimate
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

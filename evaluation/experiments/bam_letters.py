@@ -19,7 +19,7 @@ from models.allocation.model import AllocationModel
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from evaluation.marginal_estimate import MarginalEstimate
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
 
 Ints = NDArray[np.int64]
 

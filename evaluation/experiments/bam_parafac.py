@@ -21,8 +21,8 @@ from models.allocation.model import AllocationModel
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
     from evaluation.experiments.bam_scores import Score
-    from evaluation.marginal_estimate import MarginalEstimate
     from models.allocation.cell_counts import CellCounts
 
 Floats = NDArray[np.float64]

@@ -19,8 +19,8 @@ from evaluation.experiments.bam_scores import WITH_MOVES, cell_seed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
     from evaluation.experiments.bam_scores import Effort, Score
-    from evaluation.marginal_estimate import MarginalEstimate
     from models.allocation.model import AllocationModel
 
 Floats = NDArray[np.float64]

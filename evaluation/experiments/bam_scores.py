@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.particles import by_particles
-from evaluation.log_marginal import log_marginal
 from models.allocation.cell_counts import CellCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evaluation.marginal_estimate import MarginalEstimate
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
     from models.allocation.model import AllocationModel
 
 WITH_MOVES, SORTED = "smc-moves", "smc-sorted"

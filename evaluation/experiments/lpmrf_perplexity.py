@@ -21,7 +21,7 @@ from evaluation.comparison import compare
 from evaluation.convention import in_convention
 from evaluation.experiments import lpmrf_published
 from evaluation.experiments.lpmrf_models import BETA, FEW, FIELDS, MULTINOMIAL, Cell, Effort
-from evaluation.field_selection import (
+from evaluation.poisson_mrf.field_selection import (
     LENGTH_SCALES,
     PENALTIES,
     FieldSelection,

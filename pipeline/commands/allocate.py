@@ -23,7 +23,7 @@ import numpy as np
 from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.formats.vocabulary_file import stem_of
-from evaluation.log_marginal import log_marginal
+from evaluation.allocation.log_marginal import log_marginal
 from models.allocation.cell_counts import MISSING, CellCounts
 from pipeline.allocation_candidates import (
     candidates_of,
@@ -47,7 +47,7 @@ from pipeline.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from evaluation.marginal_estimate import MarginalEstimate
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
     from pipeline.allocation_candidates import Candidate
     from pipeline.allocation_cells import Score
     from pipeline.allocation_counts import CountTable

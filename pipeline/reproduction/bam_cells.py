@@ -13,8 +13,12 @@ import numpy as np
 
 from corpora.content_hash import content_hash, of_array
 from corpora.files import remove_partial_files
+from evaluation.allocation.marginal_estimate import (
+    MarginalDirection,
+    MarginalEstimate,
+    ParticlePath,
+)
 from evaluation.experiments.bam_scores import Score, timed
-from evaluation.marginal_estimate import MarginalDirection, MarginalEstimate, ParticlePath
 from pipeline.progress import Progress
 from pipeline.reproduction.kept_arrays import load_arrays, save_arrays
 from pipeline.version import software_version

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
     from evaluation.experiments.bam_abalone import AbaloneSettings
     from evaluation.experiments.bam_letters import LettersSettings
-    from evaluation.marginal_estimate import MarginalEstimate
 
 LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
 BELOW = "below VB's bound"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from evaluation.experiments.lpmrf_models import Cell
     from evaluation.experiments.lpmrf_perplexity import HeldOut, PerplexitySettings
-    from evaluation.field_selection import FieldSelection
+    from evaluation.poisson_mrf.field_selection import FieldSelection
 
     Arrays = Mapping[str, NDArray[Any]]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evaluation.experiments import lpmrf_published
 from evaluation.experiments.lpmrf_models import FEW, FIELDS, MULTINOMIAL, Cell, Effort
 from evaluation.experiments.lpmrf_perplexity import Perplexities, PerplexitySettings
-from evaluation.field_selection import PENALTIES
+from evaluation.poisson_mrf.field_selection import PENALTIES
 from pipeline.errors import UsageError
 from pipeline.reproduction.bam_rank_curves import print_findings
 from pipeline.reproduction.l2r_panels import finite

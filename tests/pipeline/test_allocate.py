@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 from corpora import writer_lock
-from evaluation.log_marginal import log_marginal
+from evaluation.allocation.log_marginal import log_marginal
 from models.allocation.model import AllocationModel
 from pipeline import allocation_cells
 from pipeline.commands import allocate as command

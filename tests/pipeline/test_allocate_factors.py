@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from corpora import Corpus
-from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
+from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 from models import LDATopics, ModelFormatError, load_model
 from models.allocation.model import AllocationModel
 from pipeline.allocation_cells import Score

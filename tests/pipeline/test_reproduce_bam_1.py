@@ -11,6 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import pipeline.commands.reproduce as command
+from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 from evaluation.experiments import bam_parafac_cost as costs
 from evaluation.experiments.bam_histogram import Histogram, HistogramSettings
 from evaluation.experiments.bam_parafac import RankCurves, RankSettings
@@ -24,7 +25,6 @@ from evaluation.experiments.bam_toy import (
     ToyComparison,
     ToySettings,
 )
-from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
 from pipeline.errors import Interrupted, UsageError
 from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import bam_histogram, bam_parafac, bam_toy

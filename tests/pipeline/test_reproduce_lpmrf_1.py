@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 import pipeline.commands.reproduce as command
-from evaluation import field_selection
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.experiments import lpmrf_published
 from evaluation.experiments.lpmrf_models import FEW, FIELDS, MULTINOMIAL, Cell, Effort, Score, score
@@ -24,6 +23,7 @@ from evaluation.experiments.lpmrf_perplexity import (
     PerplexitySettings,
     published_split,
 )
+from evaluation.poisson_mrf import field_selection
 from pipeline.errors import Interrupted
 from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import lpmrf_cells, lpmrf_counts, lpmrf_perplexity

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluation.allocation.log_marginal import log_marginal
+from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.experiments.bam_abalone import (
     CP,
     AbaloneSettings,
@@ -29,8 +31,6 @@ from evaluation.experiments.bam_rank_scores import (
     planned,
 )
 from evaluation.experiments.bam_scores import WITH_MOVES, Effort, Score
-from evaluation.log_marginal import log_marginal
-from evaluation.marginal_estimate import MarginalEstimate
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts

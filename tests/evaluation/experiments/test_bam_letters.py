@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluation.allocation.log_marginal import log_marginal
 from evaluation.experiments.bam_letters import (
     GRAPHS,
     NMF,
@@ -20,7 +21,6 @@ from evaluation.experiments.bam_letters import (
 )
 from evaluation.experiments.bam_rank_scores import SCORING, RankCell, planned
 from evaluation.experiments.bam_scores import Effort
-from evaluation.log_marginal import log_marginal
 
 SMALL = LettersSettings(n_tokens=60, ranks=(1, 2), effort=Effort(50, 3, 3, 5))
 

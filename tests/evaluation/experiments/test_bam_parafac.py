@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from evaluation.allocation.exact import exact
+from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.allocation.simulate import draw
 from evaluation.experiments import bam_parafac as ranks
 from evaluation.experiments import bam_parafac_cost as costs
@@ -14,7 +15,6 @@ from evaluation.experiments.bam_histogram import all_allocations, log_allocation
 from evaluation.experiments.bam_parafac import RankCurves, RankSettings, drawn_tensor, rank_curves
 from evaluation.experiments.bam_parafac_cost import Cost, CostSettings, cost_curves, measured
 from evaluation.experiments.bam_scores import WITH_MOVES, Effort, Score
-from evaluation.marginal_estimate import MarginalEstimate
 from models.allocation.cell_counts import CellCounts
 from models.allocation.mean_field import MeanField
 from models.allocation.model import AllocationModel

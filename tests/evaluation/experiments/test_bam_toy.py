@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evaluation.allocation.log_marginal import log_marginal
+from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.experiments import bam_scores
 from evaluation.experiments.bam_published import LOG_MARGINAL, RANKS, A
 from evaluation.experiments.bam_scores import (
@@ -29,8 +31,6 @@ from evaluation.experiments.bam_toy import (
     estimate,
     log_odds,
 )
-from evaluation.log_marginal import log_marginal
-from evaluation.marginal_estimate import MarginalEstimate
 from models.allocation.model import AllocationModel
 from tests.shared_data import shared_file
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import gammaln, psi, xlogy
 
 from evaluation.allocation.exact import exact
-from evaluation.log_marginal import log_marginal
+from evaluation.allocation.log_marginal import log_marginal
 from models.allocation import allocation_modes, mean_field
 from models.allocation.allocation_modes import multinomial_mode
 from models.allocation.cell_counts import CellCounts

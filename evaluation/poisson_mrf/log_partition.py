@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from scipy.special import gammaln, logsumexp
 
 from evaluation.monte_carlo.log_mean import log_mean_of
-from evaluation.partition_estimate import PartitionEstimate
 from evaluation.poisson_mrf.exact_partition import MAX_STATES, exact_log_partition
 from evaluation.poisson_mrf.partition_bound import upper_bound
+from evaluation.poisson_mrf.partition_estimate import PartitionEstimate
 from models.allocation.particles import check_whole
 from models.poisson_mrf.annealed_partition import annealed_log_weights
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.seed import seed_from
 
 if TYPE_CHECKING:
-    from evaluation.partition_estimate import PartitionDirection
+    from evaluation.poisson_mrf.partition_estimate import PartitionDirection
 
 logger = logging.getLogger(__name__)
 

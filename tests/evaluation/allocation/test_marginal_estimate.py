@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.marginal_estimate import MarginalEstimate, ParticlePath
+from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 
 
 def estimate_of(repeats):

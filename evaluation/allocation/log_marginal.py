@@ -15,7 +15,7 @@ from models.allocation.reachable import check_reachable
 from models.seed import seed_from
 
 if TYPE_CHECKING:
-    from evaluation.marginal_estimate import MarginalEstimate
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
     from models.allocation.model import AllocationModel
 
 logger = logging.getLogger(__name__)

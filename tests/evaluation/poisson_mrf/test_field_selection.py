@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from evaluation import field_selection
-from evaluation.field_selection import (
+from evaluation.poisson_mrf import field_selection
+from evaluation.poisson_mrf.field_selection import (
     EFFORT,
     LENGTH_SCALES,
     PENALTIES,

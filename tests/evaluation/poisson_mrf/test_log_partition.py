@@ -10,13 +10,15 @@ import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import binom
 
-from evaluation.log_partition import PARTITION_METHODS, log_partition
-from evaluation.partition_estimate import PartitionEstimate
 from evaluation.poisson_mrf.exact_partition import PartitionCostError
+from evaluation.poisson_mrf.log_partition import PARTITION_METHODS, log_partition
+from evaluation.poisson_mrf.partition_estimate import PartitionEstimate
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from tests.oracles import poisson_mrf as oracle
 
-module = importlib.import_module("evaluation.log_partition")  # not the function of that name
+module = importlib.import_module(
+    "evaluation.poisson_mrf.log_partition"
+)  # not the function of that name
 PHI = np.array([[0, 0.3, -0.2], [0.3, 0, 0], [-0.2, 0, 0]])
 MIXED = FixedLengthPoissonMRF([2.0, 1.0, 0.5], PHI, half_length=9.0)
 
