@@ -18,6 +18,7 @@ import time
 import numpy as np
 from scipy import sparse
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.exact import ExactCostError, exact
 from models import LDATopics
 
@@ -43,7 +44,7 @@ def peak_megabytes() -> float:
 
 def estimated_seconds(topics: LDATopics, document: sparse.csr_array) -> float:
     try:
-        exact(topics, document, max_memory=1)
+        exact(topics, DocumentBlock(document), max_memory=1)
     except ExactCostError as error:
         return error.seconds
     return 0.0
@@ -55,7 +56,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, nargs="+", default=[14, 100, 25])
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
-    exact(topics_of(3), documents_of(2, 5))  # compile
+    exact(topics_of(3), DocumentBlock(documents_of(2, 5)))  # compile
     print(f"memory before: {peak_megabytes():,.0f} MB")
     print("topics  tokens  documents   ms a document   estimated, ms   peak memory, MB", flush=True)
     for n_topics, n_tokens in zip(arguments.topics, arguments.tokens, strict=True):
@@ -65,7 +66,7 @@ def main() -> None:
         seconds = []
         for _ in range(arguments.repeats):
             started = time.perf_counter()
-            exact(topics, documents)
+            exact(topics, DocumentBlock(documents))
             seconds.append(time.perf_counter() - started)
         estimate = estimated_seconds(topics, documents[[0]])
         print(

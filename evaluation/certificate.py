@@ -16,24 +16,16 @@ import numpy as np
 from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
-from evaluation.convention import log_change
-from evaluation.gamma_poisson.by_lda import log_factor
-from evaluation.gamma_poisson.simulate import simulated_documents as gamma_poisson_documents
 from evaluation.lda.annealed_bounds import (
     DEFAULT_CHAINS,
     DEFAULT_TEMPERATURES,
     AnnealedBounds,
     annealed_bounds,
 )
-from evaluation.lda.simulate import checked_lengths, simulated_documents
+from evaluation.lda.simulate import checked_lengths
 from evaluation.log_likelihood import log_likelihood
-from models import (
-    GammaPoissonTopics,
-    LDATopics,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
-    seed_from,
-)
+from evaluation.methods import scoring_of
+from models.seed import seed_from
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,11 +33,6 @@ if TYPE_CHECKING:
     from evaluation.estimate import LikelihoodEstimate
 
 DEFAULT_DOCUMENTS = 100
-NO_EXACT_DRAWS = (
-    "from a Poisson MRF documents are drawn by Markov chains only, and exact draws are what a "
-    "bracket is made of"
-)
-"""Why models of Poisson MRFs are not certified."""
 STANDARD_ERRORS = 2.0
 """Paired standard errors by which the bracket is widened before values are called outside it, where
 documents are many; with few, as many more as Student's t is wider."""
@@ -140,17 +127,20 @@ def certify(
         If the method scores something else than whole documents in order, such as completion, or
         fewer than two documents have a token, or whatever `log_likelihood` refuses.
     TypeError
-        If the model is of no known family, or one of Poisson MRFs.
+        If the model is of no known family, or of one without exact draws of documents.
     sklearn.exceptions.NotFittedError
         If the model is an estimator that has not been fitted.
     """
     if hasattr(model, "fit"):
         check_is_fitted(model)
     topics: Any = getattr(model, "topics_", model)
-    if not isinstance(topics, (LDATopics, GammaPoissonTopics)):
-        is_mrf = isinstance(topics, (PoissonMRFMixture, PoissonMRFTopicModel))
-        why = f": {NO_EXACT_DRAWS}; short documents can be scored by exact" if is_mrf else ""
-        raise TypeError(f"no documents can be simulated from a {type(model).__name__}{why}")
+    scoring = scoring_of(model)
+    if scoring.simulate is None or scoring.as_lda is None:
+        why = f": {scoring.refuses['certify']}" if "certify" in scoring.refuses else ""
+        instead = "; short documents can be scored by exact" if "exact" in scoring.names else ""
+        raise TypeError(
+            f"no documents can be simulated from a {type(model).__name__}{why}{instead}"
+        )
     for name, value, least in (("n_chains", n_chains, 1), ("n_temperatures", n_temperatures, 2)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise TypeError(f"{name} must be an integer, found {value!r}")
@@ -160,7 +150,7 @@ def certify(
     choosing, simulating, scoring, annealing = np.random.SeedSequence(seed).generate_state(4)
     lengths = _lengths_of(lengths_or_counts, topics.n_words)
     lengths = _chosen(lengths, n_documents, np.random.default_rng(choosing))
-    counts, assignments = _simulated(topics, lengths, np.random.default_rng(simulating))
+    counts, assignments = scoring.simulate(topics, lengths, np.random.default_rng(simulating))
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     estimate = log_likelihood(
         topics,
@@ -179,9 +169,9 @@ def certify(
             f"direction {estimate.direction!r}: only log-probabilities of whole documents can be "
             "certified, such as those of a left-to-right method"
         )
-    weighted = topics if isinstance(topics, LDATopics) else topics.tilted
+    as_lda = scoring.as_lda(topics)
     bounds = annealed_bounds(
-        weighted,
+        as_lda.topics,
         counts,
         assignments,
         n_samples=n_chains,
@@ -189,24 +179,10 @@ def certify(
         seed=int(annealing),
         n_jobs=n_jobs,
     )
-    if isinstance(topics, GammaPoissonTopics):
-        constant = log_factor(topics, counts)
-        constant += log_change(topics, counts, "bag-and-length", "sequence")
+    if as_lda.log_factor is not None:
+        constant = as_lda.log_factor(counts)
         bounds = replace(bounds, lower=bounds.lower + constant, upper=bounds.upper + constant)
     return _certificate(estimate, bounds, n_samples, seed)
-
-
-def _simulated(
-    topics: LDATopics | GammaPoissonTopics, lengths: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[sparse.csr_array, NDArray[np.int32]]:
-    """Documents that are not empty, and their tokens' topics."""
-    if isinstance(topics, LDATopics):
-        return simulated_documents(topics, lengths, rng)
-    counts, assignments = gamma_poisson_documents(topics, len(lengths), rng)
-    filled = np.diff(counts.indptr) > 0
-    if filled.sum() < 2:
-        raise ValueError("the model expects documents without tokens: too few others came out")
-    return counts[filled], assignments
 
 
 def _lengths_of(lengths_or_counts: Any, n_words: int) -> NDArray[np.int64]:

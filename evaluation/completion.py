@@ -6,68 +6,64 @@ call the task document completion; Hoffman et al. 2013 use this estimate of it).
 models alike and needs no more than a trainer's E-step, but it is not p(document): it is the
 probability of half of each document, and θ̂ stands where an integral over θ belongs.
 
-A Gamma-Poisson model is told that it sees documents of half the length: φ / 2 of both halves. What
-it expects of a topic's tokens in the other half, over all topics, stands in the place of θ̂, so that
-it is scored on which words follow and not on how many, as LDA is. Poisson MRFs of documents of
-half the length are other distributions, of which the model says nothing: they are refused.
+Families differ in what their model of half of a document is: see `half` of `completion`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from evaluation.document_blocks import n_tokens_before
 from evaluation.estimate import LikelihoodEstimate
-from models import GammaPoissonTopics, LDATopics
 from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from models import Topics
+    from evaluation.document_blocks import DocumentBlock
+    from models.topics import TopicWords
+
+    Floats = NDArray[np.float64]
 
 DEFAULT_SPLITS = 4
-NO_HALVES = (
-    "a Poisson MRF of L tokens is one of whole documents, and does not say what a part of one is "
-    "like, nor the other part given that"
-)
-"""Why models of Poisson MRFs complete nothing."""
 
-_halves: WeakKeyDictionary[Topics, tuple[Topics, NDArray[np.float64]]] = WeakKeyDictionary()
-"""What `of_half` made of Gamma-Poisson models, for the next block of documents."""
+
+def topics_of_half(topics: TopicWords) -> tuple[TopicWords, Floats]:
+    """The topics themselves, and by word (V, K): proportions do not depend on lengths."""
+    return topics, topics.word_topic
 
 
 def completion(
-    topics: Topics,
-    counts: sparse.csr_array,
+    topics: Any,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
+    half: Callable[[Any], tuple[TopicWords, Floats]] = topics_of_half,
 ) -> LikelihoodEstimate:
     """Log-probability of the second half of each document given the first, mean of random splits.
 
     Of a document's n tokens ⌊n/2⌋ are seen and the others scored. `n_samples` is the number of
-    random splits, 4 by default; the standard error is over them (NaN for one split). Of a
-    `DocumentBlock` the splits are those of its documents among all.
+    random splits, 4 by default; the standard error is over them (NaN for one split).
 
-    Raises
-    ------
-    TypeError
-        If the model is one of Poisson MRFs.
+    Parameters
+    ----------
+    half : callable, optional
+        Function of topics to the model of half of a document's tokens, and how probable words are
+        in each topic (V, K). By default both are as the topics say.
     """
     n_splits = n_samples or DEFAULT_SPLITS
-    n_docs, n_before = counts.shape[0], n_tokens_before(counts)
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    half, word_topic = of_half(topics)
+    counts, n_tokens, n_docs = documents.counts, documents.n_tokens, documents.n_documents
+    model_of_half, word_topic = half(topics)
     log_likelihood = np.empty((n_splits, n_docs))
     for split in range(n_splits):
-        seen, scored = split_tokens(counts, split_rng(seed, split, n_before))
-        proportions = half.proportions(seen, n_jobs=n_jobs)
+        seen, scored = split_tokens(counts, split_rng(seed, split, documents.n_tokens_before))
+        proportions = model_of_half.proportions(seen, n_jobs=n_jobs)
         log_likelihood[split] = log_word_probability(scored, proportions, word_topic, n_jobs)
     with np.errstate(invalid="ignore"):  # of an impossible document: NaN
         mean = _sum_of_rows(log_likelihood) / n_splits
@@ -100,20 +96,6 @@ def split_rng(seed: int, split: int, n_tokens_before: int = 0) -> np.random.Gene
     """The numbers that `split_tokens` takes, one a token, after those of the tokens before."""
     bits = np.random.PCG64([seed, split])
     return np.random.Generator(bits.advance(n_tokens_before) if n_tokens_before else bits)
-
-
-def of_half(topics: Topics) -> tuple[Topics, NDArray[np.float64]]:
-    """The model of half of a document's tokens, and how probable words are in each topic (V, K)."""
-    if isinstance(topics, LDATopics):
-        return topics, topics.word_topic
-    if not isinstance(topics, GammaPoissonTopics):
-        raise TypeError(f"no completion by a {type(topics).__name__}: {NO_HALVES}")
-    known = _halves.get(topics)
-    if known is None:
-        expected = topics.topic_word.sum(axis=1)  # a topic without words has no tokens either
-        per_token = topics.word_topic / np.where(expected > 0, expected, 1.0)
-        known = _halves[topics] = (topics.thinned(0.5), per_token)
-    return known
 
 
 def split_tokens(

@@ -11,28 +11,34 @@ it. Given the length all can be compared.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
 from evaluation.estimate import Convention, LikelihoodEstimate
-from evaluation.gamma_poisson.length import log_length_probability
-from models import GammaPoissonTopics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from models import Topics
+    from evaluation.document_blocks import DocumentBlock
+
+    LogLength = Callable[[Any, NDArray[np.int64]], NDArray[np.float64]]
 
 CONVENTIONS: tuple[str, ...] = get_args(Convention)
 
 
 def in_convention(
-    estimate: LikelihoodEstimate, topics: Topics, counts: sparse.csr_array, convention: Convention
+    estimate: LikelihoodEstimate,
+    topics: Any,
+    documents: DocumentBlock,
+    convention: Convention,
+    log_length: LogLength | None = None,
 ) -> LikelihoodEstimate:
-    """The estimate that `topics` got for documents `counts` (D, V), by another convention.
+    """The estimate that `topics` got for documents, by another convention.
 
     What is added to each document's log-probability is exact, so that errors stay as they are.
 
@@ -45,20 +51,25 @@ def in_convention(
         raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
     if convention == estimate.convention:
         return estimate
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    if not np.array_equal(estimate.n_tokens, n_tokens):
+    if not np.array_equal(estimate.n_tokens, documents.n_tokens):
         raise ValueError(
             f"{estimate.method} scores a part of each document given the rest: it knows no other "
             f"convention than {estimate.convention!r}"
         )
-    change = log_change(topics, counts, estimate.convention, convention)
+    change = log_change(topics, documents.counts, estimate.convention, convention, log_length)
     return replace(estimate, log_likelihood=estimate.log_likelihood + change, convention=convention)
 
 
 def log_change(
-    topics: Topics, counts: sparse.csr_array, before: Convention, after: Convention
+    topics: Any,
+    counts: sparse.csr_array,
+    before: Convention,
+    after: Convention,
+    log_length: LogLength | None = None,
 ) -> NDArray[np.float64]:
     """(D,), what is added to log-probabilities of documents for another convention.
+
+    `log_length` is that of the topics' `Scoring`.
 
     Raises
     ------
@@ -70,12 +81,12 @@ def log_change(
     nothing = np.zeros(len(n_tokens))
     to_bag = {"sequence": log_orders, "bag": nothing, "bag-and-length": nothing}
     if "bag-and-length" in (before, after):
-        if not isinstance(topics, GammaPoissonTopics):
+        if log_length is None:
             raise ValueError(
                 f"{type(topics).__name__} are no model of how long documents are: "
                 'the convention can be "sequence" or "bag"'
             )
-        to_bag["bag-and-length"] = -log_length_probability(topics, n_tokens)
+        to_bag["bag-and-length"] = -log_length(topics, n_tokens)
     return to_bag[before] - to_bag[after]
 
 

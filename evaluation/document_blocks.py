@@ -7,7 +7,8 @@ tasks: in any order, on any machine, and of any size they give what the whole gi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -17,64 +18,69 @@ if TYPE_CHECKING:
 
 N_BLOCKS = 64
 """Blocks of a corpus that is neither small nor large: enough to keep some machines busy."""
-LEAST_DOCUMENTS, MOST_DOCUMENTS = 8, 1000
-MOST_ENTRIES = 2**19
+MIN_DOCUMENTS, MAX_DOCUMENTS = 8, 1000
+MAX_ENTRIES = 2**19
 """Different words of all documents of a block, which are what it takes memory for."""
 
 
-class DocumentBlock(sparse.csr_array):
-    """Counts (D, V) of consecutive documents among more.
+@dataclass(frozen=True, eq=False)
+class DocumentBlock:
+    """Counts of consecutive documents, and their place among all documents.
 
-    What is derived from it, such as some of its rows, is no block: asking it for its place is an
-    AttributeError.
+    Without a place they are all the documents there are. What is derived from the counts, such as
+    some of their rows, is a plain matrix, which has no place.
     """
 
-    first_document: int
-    """The number, among all documents, of the first."""
-    n_tokens_before: int
-    """Of all documents before the first."""
+    counts: sparse.csr_array
+    """(D, V), as `checked_counts` makes them."""
+    first_document: int = 0
+    """Number of the first document among all."""
+    n_tokens_before: int = 0
+    """Number of tokens in all documents before the first."""
 
-    @classmethod
-    def of(cls, counts: sparse.csr_array, first_document: int, n_tokens_before: int) -> Self:
-        """The block of documents `counts` (D, V), whose arrays it shares."""
-        block = cls((counts.data, counts.indices, counts.indptr), shape=counts.shape)
-        block.first_document, block.n_tokens_before = first_document, n_tokens_before
-        return block
+    @property
+    def n_documents(self) -> int:
+        """D."""
+        return int(self.counts.shape[0])
 
-    def between(self, first: int, last: int) -> Self:
+    @property
+    def n_tokens(self) -> NDArray[np.int64]:
+        """(D,), tokens of each document."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.int64).ravel()
+
+    def between(self, first: int, last: int) -> DocumentBlock:
         """The block of its documents from number `first` to before `last`."""
+        counts = self.counts
         rows = slice(first - self.first_document, last - self.first_document)
-        if (rows.start, rows.stop) == (0, self.shape[0]):
+        if (rows.start, rows.stop) == (0, self.n_documents):
             return self
-        start = self.indptr[[0, rows.start, rows.stop]]
+        start = counts.indptr[[0, rows.start, rows.stop]]
         arrays = (
-            *(array[start[1] : start[2]] for array in (self.data, self.indices)),
-            self.indptr[rows.start : rows.stop + 1] - start[1],
+            *(array[start[1] : start[2]] for array in (counts.data, counts.indices)),
+            counts.indptr[rows.start : rows.stop + 1] - start[1],
         )
-        some = sparse.csr_array(arrays, shape=(last - first, self.shape[1]))
-        n_before = self.n_tokens_before + int(self.data[: start[1]].sum())
-        return self.of(some, first, n_before)
+        some = sparse.csr_array(arrays, shape=(last - first, counts.shape[1]))
+        n_before = self.n_tokens_before + int(counts.data[: start[1]].sum())
+        return DocumentBlock(some, first, n_before)
 
+    def emptied_but(self, rows: NDArray[np.intp]) -> DocumentBlock:
+        """The block with all but some rows, ascending, emptied: these keep their numbers."""
+        counts = self.counts
+        kept = np.zeros(self.n_documents, dtype=np.int64)
+        kept[rows] = np.diff(counts.indptr)[rows]
+        some = counts[rows]
+        start = np.concatenate(([0], np.cumsum(kept)))
+        arrays = (some.data, some.indices, start.astype(some.indptr.dtype))
+        return self._with(sparse.csr_array(arrays, shape=counts.shape))
 
-def first_document_of(counts: sparse.csr_array) -> int:
-    """The number of the first document among all: 0 if `counts` are all there is."""
-    return counts.first_document if isinstance(counts, DocumentBlock) else 0
+    def widened(self, n_words: int) -> DocumentBlock:
+        """The block with `n_words` columns, those after the present ones without a token."""
+        counts = self.counts
+        arrays = (counts.data, counts.indices, counts.indptr)
+        return self._with(sparse.csr_array(arrays, shape=(self.n_documents, n_words)))
 
-
-def n_tokens_before(counts: sparse.csr_array) -> int:
-    """How many tokens the documents before these have: 0 if `counts` are all there is."""
-    return counts.n_tokens_before if isinstance(counts, DocumentBlock) else 0
-
-
-def only_rows(counts: sparse.csr_array, rows: NDArray[np.intp]) -> sparse.csr_array:
-    """`counts` (D, V) with all but some rows, ascending, emptied: these keep their numbers."""
-    kept = np.zeros(counts.shape[0], dtype=np.int64)
-    kept[rows] = np.diff(counts.indptr)[rows]
-    some = counts[rows]
-    start = np.concatenate(([0], np.cumsum(kept)))
-    arrays = (some.data, some.indices, start.astype(some.indptr.dtype))
-    emptied = sparse.csr_array(arrays, shape=counts.shape)
-    return DocumentBlock.of(emptied, first_document_of(counts), n_tokens_before(counts))
+    def _with(self, counts: sparse.csr_array) -> DocumentBlock:
+        return DocumentBlock(counts, self.first_document, self.n_tokens_before)
 
 
 def block_bounds(counts: sparse.csr_array, at_least: int = 1) -> list[tuple[int, int]]:
@@ -85,10 +91,10 @@ def block_bounds(counts: sparse.csr_array, at_least: int = 1) -> list[tuple[int,
     block.
     """
     n_docs, start = counts.shape[0], counts.indptr
-    size = max(at_least, LEAST_DOCUMENTS, min(-(-n_docs // N_BLOCKS), MOST_DOCUMENTS))
+    size = max(at_least, MIN_DOCUMENTS, min(-(-n_docs // N_BLOCKS), MAX_DOCUMENTS))
     bounds, first = [], 0
     while first < n_docs:
-        full = int(np.searchsorted(start, int(start[first]) + MOST_ENTRIES, side="right")) - 1
+        full = int(np.searchsorted(start, int(start[first]) + MAX_ENTRIES, side="right")) - 1
         last = max(first + 1, min(first + size, full, n_docs))
         bounds.append((first, last))
         first = last

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 Floats = NDArray[np.float64]
 Convention = Literal["sequence", "bag", "bag-and-length"]
@@ -17,6 +17,16 @@ Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased
 
 UNSURE_BELOW = 5.0
 """With fewer effective samples a standard error says little."""
+MISSED = 1.5
+"""Times the target, from where on a document is said to have missed it."""
+PER_DOCUMENT: dict[str, type[np.generic]] = {
+    "log_likelihood": np.float64,
+    "standard_error": np.float64,
+    "n_tokens": np.int64,
+    "effective_sample_size": np.float64,
+    "n_samples": np.int64,
+}
+"""Fields of an estimate that are arrays (D,), and what they are of. All others are one value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +58,8 @@ class LikelihoodEstimate:
     (Σw)² / Σw²; NaN, which is what it is if it is not given, where an estimator has no weights."""
     n_samples: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """(D,), Monte Carlo samples spent on each document; 0 if it is not given."""
+    target_standard_error: float | None = None
+    """In nats, what each document was to be sampled down to; None if nothing was asked for."""
 
     def __post_init__(self) -> None:
         shape = self.log_likelihood.shape
@@ -55,7 +67,7 @@ class LikelihoodEstimate:
             object.__setattr__(self, "effective_sample_size", np.full(shape, np.nan))
         if not self.n_samples.size:
             object.__setattr__(self, "n_samples", np.zeros(shape, dtype=np.int64))
-        for name in ("standard_error", "n_tokens", "effective_sample_size", "n_samples"):
+        for name in PER_DOCUMENT:
             if getattr(self, name).shape != shape:
                 raise ValueError(
                     f"log_likelihood and {name} must be one number a document, found {shape} and "
@@ -65,6 +77,64 @@ class LikelihoodEstimate:
             raise ValueError(f"convention must be one of {get_args(Convention)}")
         if self.direction not in get_args(Direction):
             raise ValueError(f"direction must be one of {get_args(Direction)}")
+
+    @classmethod
+    def one_value_fields(cls) -> tuple[str, ...]:
+        """Names of the fields that are one value for all documents."""
+        return tuple(each.name for each in fields(cls) if each.name not in PER_DOCUMENT)
+
+    def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """Every field that is known, as an array, by its name after `prefix`; for `from_arrays`."""
+        return {
+            prefix + each.name: np.asarray(value)
+            for each in fields(self)
+            if (value := getattr(self, each.name)) is not None
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Self:
+        """The estimate that `to_arrays` took apart, to the bit; other arrays are passed over.
+
+        Raises
+        ------
+        KeyError
+            If an array is missing.
+        ValueError
+            If the arrays are no estimate.
+        """
+        values: dict[str, Any] = {}
+        for name, dtype in PER_DOCUMENT.items():
+            values[name] = arrays[prefix + name]
+            if values[name].dtype != dtype or values[name].ndim != 1:
+                raise ValueError(f"{prefix}{name} is not one number a document")
+        for name in cls.one_value_fields():
+            if prefix + name in arrays or name != "target_standard_error":
+                values[name] = arrays[prefix + name].item()
+        return cls(**values)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what a reader of the figures should know, such as too few samples.
+
+        A few samples cannot tell an error from a larger one: theirs is hardly above 1 nat.
+        """
+        found = []
+        target = self.target_standard_error
+        if target is not None:
+            has_missed = ~(self.standard_error <= MISSED * target) & (self.n_tokens > 0)
+            if has_missed.any():
+                found.append(
+                    f"{has_missed.sum():,} documents have a standard error above "
+                    f"{MISSED * target:g} nats, with at most {self.n_samples.max():,} samples"
+                )
+        n_unsure = int(self.is_unsure.sum()) if self.direction == "unbiased" else 0
+        if n_unsure:
+            found.append(
+                f"{n_unsure:,} of {self.n_documents:,} documents have an effective sample size "
+                f"below {UNSURE_BELOW:g}: their log-likelihood is most likely too low, by more "
+                "than its standard error says; take more samples"
+            )
+        return tuple(found)
 
     @property
     def is_scored(self) -> NDArray[np.bool_]:

@@ -5,28 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
-from evaluation.checked_counts import check_possible, checked_counts
-from evaluation.completion import NO_HALVES
-from evaluation.convention import CONVENTIONS
-from evaluation.estimate import UNSURE_BELOW
-from evaluation.methods import (
-    DEFAULT_METHODS,
-    METHODS,
-    NOT_SAMPLED,
-    UNBIASED,
-    kind_of,
-    score_block,
-)
-from evaluation.monte_carlo.target_error import MISSED, has_missed
-from models import PoissonMRFMixture, PoissonMRFTopicModel, seed_from
+from evaluation.scorer import Scorer
 
 if TYPE_CHECKING:
     from evaluation.estimate import Convention, LikelihoodEstimate
-
-__all__ = ["DEFAULT_METHODS", "METHODS", "NOT_SAMPLED", "UNBIASED", "log_likelihood", "warn_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -101,89 +83,17 @@ def log_likelihood(
     sklearn.exceptions.NotFittedError
         If the model is an estimator that has not been fitted.
     """
-    if hasattr(model, "fit"):
-        check_is_fitted(model)
-    topics: Any = getattr(model, "topics_", model)
-    kind = kind_of(topics, model)
-    methods = METHODS[kind]
-    if method is None:
-        method = DEFAULT_METHODS[kind]
-    if method not in methods:
-        is_half = method == "completion" and kind in (PoissonMRFTopicModel, PoissonMRFMixture)
-        raise ValueError(
-            f"method = {method!r} is not an estimator for {kind.__name__}: use one of "
-            + ", ".join(sorted(methods))
-            + (f"; {NO_HALVES}" if is_half else "")
-        )
-    if n_samples is not None:
-        _check_n_samples(n_samples)
-    if target_standard_error is not None:
-        _check_target(target_standard_error, method)
-    if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float, np.number)):
-        raise TypeError(f"smoothing must be a number, found {smoothing!r}")
-    _check_convention(convention)
-    documents = checked_counts(counts, topics.n_words)
-    topics = topics.smoothed(smoothing) if smoothing else topics
-    check_possible(topics, documents)
-    estimate = score_block(
-        topics,
-        documents,
+    scorer = Scorer.of(
+        model,
         method,
         n_samples=n_samples,
         target_standard_error=target_standard_error,
+        smoothing=smoothing,
         convention=convention,
         max_memory=max_memory,
-        seed=seed_from(random_state),
-        n_jobs=n_jobs,
+        random_state=random_state,
     )
-    warn_of(estimate, target_standard_error)
+    estimate = scorer.score(scorer.checked(counts), n_jobs)
+    for warning in estimate.warnings:
+        logger.warning("%s", warning)
     return estimate
-
-
-def warn_of(estimate: LikelihoodEstimate, target_standard_error: float | None = None) -> None:
-    """Log what is to be known of an estimate of all documents, once."""
-    if target_standard_error is not None:
-        n_missed = int(has_missed(estimate, target_standard_error).sum())
-        if n_missed:
-            logger.warning(
-                "%s documents have a standard error above %g nats, with at most %s samples",
-                *(f"{n_missed:,}", MISSED * target_standard_error),
-                f"{estimate.n_samples.max():,}",
-            )
-    _warn_if_unsure(estimate)
-
-
-def _check_n_samples(n_samples: Any) -> None:
-    if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)):
-        raise TypeError(f"n_samples must be an integer, found {n_samples!r}")
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, found {n_samples}")
-
-
-def _check_convention(convention: Any) -> None:
-    if convention is not None and convention not in CONVENTIONS:
-        raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
-
-
-def _check_target(target: Any, method: str) -> None:
-    if isinstance(target, bool) or not isinstance(target, (int, float, np.number)):
-        raise TypeError(f"target_standard_error must be a number, found {target!r}")
-    if not (np.isfinite(target) and target > 0):
-        raise ValueError(f"target_standard_error must be positive, found {target}")
-    if method not in NOT_SAMPLED | UNBIASED:
-        raise ValueError(
-            f"target_standard_error: more samples do not bring {method} to the truth; use one of "
-            + ", ".join(sorted(UNBIASED))
-        )
-
-
-def _warn_if_unsure(estimate: LikelihoodEstimate) -> None:
-    """A few samples cannot tell an error from a larger one: theirs is hardly above 1 nat."""
-    if estimate.direction == "unbiased":
-        n_unsure = int(estimate.is_unsure.sum())
-        if n_unsure:
-            logger.warning(
-                "%s of %s documents have an effective sample size below %g: their log-likelihood "
-                "is most likely too low, by more than its standard error says; take more samples",
-                *(f"{n_unsure:,}", f"{estimate.n_documents:,}", UNSURE_BELOW),
-            )

@@ -6,23 +6,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from evaluation.estimate import LikelihoodEstimate
+from evaluation.estimate import PER_DOCUMENT, LikelihoodEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-COLUMNS = {
-    "log_likelihood": np.float64,
-    "standard_error": np.float64,
-    "n_tokens": np.int64,
-    "effective_sample_size": np.float64,
-    "n_samples": np.int64,
-}
-"""What an estimate says of each document."""
-NAMES = ("method", "convention", "direction")
-"""What it says of all."""
+ONE_VALUE = LikelihoodEstimate.one_value_fields()
 
 
 class PartialEstimate:
@@ -38,9 +29,9 @@ class PartialEstimate:
         self.is_known = np.zeros(n_docs, dtype=bool)
         """(D,), documents that are scored."""
         self.names: dict[str, Any] = {}
-        """Method, convention and direction, once a block is known."""
+        """Fields that are one value for all documents, once a block is known."""
         self._columns: dict[str, Any] = {
-            name: np.zeros(n_docs, dtype=dtype) for name, dtype in COLUMNS.items()
+            name: np.zeros(n_docs, dtype=dtype) for name, dtype in PER_DOCUMENT.items()
         }
 
     def add(self, first_document: int, part: LikelihoodEstimate) -> None:
@@ -51,7 +42,7 @@ class PartialEstimate:
         ValueError
             If it is of another method, convention or direction than those before.
         """
-        names = {name: getattr(part, name) for name in NAMES}
+        names = {name: getattr(part, name) for name in ONE_VALUE}
         if self.names and names != self.names:
             raise ValueError(
                 f"blocks must be of one method and convention, found {self.names} and {names}"
@@ -108,6 +99,9 @@ class PartialEstimate:
             if arrays[name].dtype != column.dtype or arrays[name].shape != column.shape:
                 raise ValueError(f"{name} is not one number a document")
             column[:] = arrays[name]
-        partial.names = {name: names[name] for name in NAMES}
+        partial.names = {
+            name: names.get(name) if name == "target_standard_error" else names[name]
+            for name in ONE_VALUE
+        }
         partial.known()  # raises a ValueError of names that are none
         return partial

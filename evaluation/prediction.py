@@ -26,24 +26,22 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.checked_counts import check_possible, checked_counts
-from evaluation.completion import DEFAULT_SPLITS, NO_HALVES, split_tokens
+from evaluation.completion import DEFAULT_SPLITS, split_tokens
+from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import exact
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
-from models import (
-    GammaPoissonTopics,
-    LDATopics,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
-    seed_from,
-)
+from evaluation.methods import scoring_of
 from models.gamma_poisson.tilted import TiltedTopics
+from models.seed import seed_from
 from models.variational.word_probability import log_word_probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from models.topics import TopicWords, WeightedTopics
 
     Floats = NDArray[np.float64]
 
@@ -104,13 +102,16 @@ def prediction(
     ValueError
         If there is no such task or method, or `counts` cannot be scored under the model.
     TypeError
-        If the model is neither LDA nor a Gamma-Poisson model.
+        If the model's family does not predict a part of a document from the rest.
     """
     topics: Any = getattr(model, "topics_", model)
-    if not isinstance(topics, (LDATopics, GammaPoissonTopics)):
-        is_mrf = isinstance(topics, (PoissonMRFMixture, PoissonMRFTopicModel))
-        why = f": {NO_HALVES}; whole documents are scored by log_likelihood" if is_mrf else ""
-        raise TypeError(f"no prediction by a {type(model).__name__}{why}")
+    scoring = scoring_of(model)
+    if scoring.scores_given is None or scoring.as_lda is None:
+        why = f": {scoring.refuses['completion']}" if "completion" in scoring.refuses else ""
+        raise TypeError(
+            f"no prediction by a {type(model).__name__}{why}; whole documents are scored by "
+            "log_likelihood"
+        )
     methods = (PLUG_IN, *LIKELIHOODS)
     for name, value, allowed in (("task", task, TASKS), ("method", method, methods)):
         if value not in allowed:
@@ -121,10 +122,13 @@ def prediction(
     values, variances = [], []
     for number, part in enumerate(parts_of(documents, task, seed)):
         if method == PLUG_IN:
-            values.append(plug_in(topics, part, task, n_jobs))
+            scores = scoring.scores_given(topics, part.seen, part.hidden, task, n_jobs)
+            values.append(plug_in(topics, scores, part, n_jobs))
             variances.append(np.full(documents.shape[0], np.nan))
         else:
-            found, variance = by_likelihood(topics, part, method, n_samples, [seed, number], n_jobs)
+            weighted = scoring.as_lda(topics).topics
+            seeds = [seed, number]
+            found, variance = by_likelihood(weighted, part, method, n_samples, seeds, n_jobs)
             values.append(found)
             variances.append(variance)
     n_tokens = np.asarray(documents.sum(axis=1), dtype=np.int64).ravel()
@@ -160,21 +164,8 @@ def parts_of(counts: sparse.csr_array, task: str, seed: int) -> Iterator[Part]:
         yield Part(_columns(counts, ~hidden), _columns(counts, hidden), hidden)
 
 
-def plug_in(
-    topics: LDATopics | GammaPoissonTopics, part: Part, task: str, n_jobs: int | None
-) -> Floats:
-    """(D,), with the mean of the variational posterior in the place of scores or proportions."""
-    if isinstance(topics, GammaPoissonTopics):
-        visible = np.where(part.hidden, 0.0, topics.topic_word)
-        if task == "completion":
-            scores = topics.thinned(0.5).transform(part.seen, n_jobs=n_jobs)
-        elif visible.any():
-            seen_by = GammaPoissonTopics(visible, topics.shape, topics.probability)
-            scores = seen_by.transform(part.seen, n_jobs=n_jobs)
-        else:  # nothing is ever seen
-            scores = np.tile(topics.shape / topics.rate, (part.seen.shape[0], 1))
-    else:
-        scores = topics.transform(part.seen, n_jobs=n_jobs)
+def plug_in(topics: TopicWords, scores: Floats, part: Part, n_jobs: int | None) -> Floats:
+    """(D,), with the posterior mean (D, K) in the place of scores or proportions."""
     of_all = scores @ topics.topic_word[:, part.hidden].sum(axis=1)
     log_weight = log_word_probability(part.scored, scores, topics.word_topic, n_jobs)
     n_scored = np.asarray(part.scored.sum(axis=1)).ravel()
@@ -184,7 +175,7 @@ def plug_in(
 
 
 def by_likelihood(
-    topics: LDATopics | GammaPoissonTopics,
+    weighted: WeightedTopics,
     part: Part,
     method: str,
     n_samples: int | None,
@@ -192,7 +183,6 @@ def by_likelihood(
     n_jobs: int | None,
 ) -> tuple[Floats, Floats]:
     """(D,), the difference of the two terms, and its variance; both are sampled independently."""
-    weighted = topics.tilted if isinstance(topics, GammaPoissonTopics) else topics
     any_hidden = weighted.topic_word[:, part.hidden].sum(axis=1, keepdims=True)
     wider = TiltedTopics(np.hstack([weighted.topic_word, any_hidden]), weighted.alpha, 0.0)
     n_scored = np.asarray(part.scored.sum(axis=1), dtype=np.int64).reshape(-1, 1)
@@ -200,8 +190,8 @@ def by_likelihood(
     whole = sparse.csr_array(part.seen + part.scored)
     settings: dict[str, Any] = {"n_samples": n_samples, "n_jobs": n_jobs}
     first, second = np.random.SeedSequence(seeds).generate_state(2).tolist()
-    both = LIKELIHOODS[method](weighted, whole, seed=first, **settings)
-    seen = LIKELIHOODS[method](wider, hiding, seed=second, **settings)
+    both = LIKELIHOODS[method](weighted, DocumentBlock(whole), seed=first, **settings)
+    seen = LIKELIHOODS[method](wider, DocumentBlock(hiding), seed=second, **settings)
     return (
         both.log_likelihood - seen.log_likelihood,
         both.standard_error**2 + seen.standard_error**2,

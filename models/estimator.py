@@ -10,19 +10,21 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corpora.row_blocks import is_canonical, smallest
+from models.family import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from models.families import Topics
+    from models.topics import TopicWords
 
 
 class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of estimators with a number of topics and threads that learn a `state_`."""
 
     n_topics: int
+    n_iter: Any
     n_jobs: int | None
     state_: Any
 
@@ -37,9 +39,20 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self.n_topics
 
     @property
-    def topics_(self) -> Topics:
+    def topics_(self) -> TopicWords:
         """What was learned."""
         raise NotImplementedError
+
+    @property
+    def schedule(self) -> Schedule:
+        """How long training takes with these settings if nothing ends it before."""
+        return Schedule(max_passes=self.n_iter)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the topics of the present state may be validated."""
+        check_is_fitted(self, "state_")
+        return True
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """What documents have of each topic (D, K): the mean of the variational q(θ).

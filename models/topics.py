@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,26 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+class Edges(NamedTuple):
+    """Pairs of words that depend on each other, in each topic."""
+
+    topic: NDArray[np.int64]
+    """(E,), ascending: the topic of each pair."""
+    words: NDArray[np.int64]
+    """(E, 2), the two words, the first below the second; no pair twice in a topic."""
+    weight: Floats
+    """(E,): positive if the words occur together, negative if they avoid each other."""
+
+
 @dataclass(frozen=True, eq=False)
 class TopicWords:
     """K topics over V words, each a row of finite weights, none negative."""
 
     topic_word: Floats
     """(K, V). In the literature these are φ or β."""
+
+    has_one_topic_per_document: ClassVar[bool] = False
+    """Whether all tokens of a document are of one topic."""
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         """Pickles hold what a model is made of, and not what is kept beside it.
@@ -59,12 +73,26 @@ class TopicWords:
         """(V,), the expected share of each word in the tokens of all documents; sums to 1."""
         raise NotImplementedError
 
-    def with_words(self, order: NDArray[np.intp]) -> TopicWords:
+    def with_words(self, order: NDArray[np.intp]) -> Self:
         """The same model over its words in another order (V,)."""
         raise NotImplementedError
 
-    def smoothed(self, share: float) -> TopicWords:
+    def smoothed(self, share: float) -> Self:
         """The model with `share` of each topic spread evenly over all words."""
+        raise NotImplementedError
+
+    @property
+    def edges(self) -> Edges | None:
+        """Pairs of words that depend on each other given the topics; None if no words do."""
+        return None
+
+    @property
+    def score_shape(self) -> Floats | None:
+        """(K,), shapes of the Gamma prior of the topics' scores; None without such a prior."""
+        return None
+
+    def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+        """Topics of documents (D, V): (D, K), proportions or, of factors, scores."""
         raise NotImplementedError
 
     def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.experiments.buntine_estimators import ESTIMATORS
 from evaluation.experiments.simulated import draw_topics
 from evaluation.lda.exact import exact
@@ -86,9 +87,11 @@ def convergence(
     for m, estimator in enumerate(ESTIMATORS.values()):
         for run in range(settings.n_runs):
             for i, size in enumerate(settings.sizes):
-                found = estimator(topics, document, n_samples=size, seed=int(seeds[m, run]))
+                found = estimator(
+                    topics, DocumentBlock(document), n_samples=size, seed=int(seeds[m, run])
+                )
                 estimate[m, i, run] = -found.log_likelihood[0] / bits
             if on_run is not None:
                 on_run()
-    truth = -float(exact(topics, document).log_likelihood[0]) / bits
+    truth = -float(exact(topics, DocumentBlock(document)).log_likelihood[0]) / bits
     return Convergence(settings, tuple(ESTIMATORS), truth, estimate)

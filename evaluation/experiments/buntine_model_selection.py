@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evaluation.completion import completion
+from evaluation.document_blocks import DocumentBlock
 from evaluation.experiments.buntine_estimators import ESTIMATORS, REFINED
 from evaluation.experiments.simulated import draw_lengths, draw_topics, zipf_word_prior
 from evaluation.lda.simulate import simulated_documents
@@ -171,7 +172,11 @@ def cell(drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None = None)
         estimator = completion if name == COMPLETION else ESTIMATORS[name]
         started = time.perf_counter()
         estimates[name] = estimator(
-            topics, drawn.held_out, n_samples=n_samples, seed=settings.seed, n_jobs=n_jobs
+            topics,
+            DocumentBlock(drawn.held_out),
+            n_samples=n_samples,
+            seed=settings.seed,
+            n_jobs=n_jobs,
         )
         seconds[name] = time.perf_counter() - started
     return Cell(n_train, n_topics, estimates, seconds, bounds)
@@ -253,7 +258,9 @@ def _learn(
             random_state=rng,
             n_jobs=n_jobs,
         ).fit(counts)
-        bound = variational_bound(model.topics_, counts[:BOUND_DOCUMENTS], n_jobs=n_jobs)
+        bound = variational_bound(
+            model.topics_, DocumentBlock(counts[:BOUND_DOCUMENTS]), n_jobs=n_jobs
+        )
         bounds[start] = bound.nats_per_word
         if best is None or bounds[start] < bounds[:start].min():
             best = model

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.experiments.buntine_estimators import ESTIMATORS
 from evaluation.experiments.simulated import draw_topics
 from evaluation.lda.exact import exact
@@ -125,10 +126,12 @@ def table_1(settings: Table1Settings, on_pair: Callable[[], object] | None = Non
             rng = np.random.default_rng([settings.seed, g, pair])
             topics = draw_topics(settings.n_topics, word_prior, settings.alpha, rng)
             document, _ = simulated_documents(topics, [settings.length], rng)
-            truth = exact(topics, document).log_likelihood[0]
+            truth = exact(topics, DocumentBlock(document)).log_likelihood[0]
             for m, estimator in enumerate(ESTIMATORS.values()):
                 seed = int(rng.integers(2**32))
-                found = estimator(topics, document, n_samples=settings.n_samples, seed=seed)
+                found = estimator(
+                    topics, DocumentBlock(document), n_samples=settings.n_samples, seed=seed
+                )
                 error[g, m, pair] = (truth - found.log_likelihood[0]) / bits
                 standard_error[g, m, pair] = found.standard_error[0] / bits
             if on_pair is not None:

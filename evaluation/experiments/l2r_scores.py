@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.experiments.buntine_estimators import REFINED
-from evaluation.log_likelihood import METHODS
-from models import GammaPoissonTopics
+from evaluation.methods import scoring_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from scipy import sparse
 
-    from evaluation.estimate import LikelihoodEstimate
-
-    Estimator = Callable[..., LikelihoodEstimate]
+    from models import GammaPoissonTopics
 
 Floats = NDArray[np.float64]
 
@@ -95,10 +93,14 @@ def score(
     m = list(ESTIMATORS).index(cell.estimator)
     rng = np.random.default_rng([seed, m, cell.n_samples, cell.repeat])
     # Without the warnings of `log_likelihood`: how bad an estimator is is what is to be found out.
-    estimator = method_of(cell.estimator)
+    estimator = scoring_of(topics).method(ESTIMATORS[cell.estimator]).score
     started = time.perf_counter()
     found = estimator(
-        topics, documents, n_samples=cell.n_samples, seed=int(rng.integers(2**32)), n_jobs=n_jobs
+        topics,
+        DocumentBlock(documents),
+        n_samples=cell.n_samples,
+        seed=int(rng.integers(2**32)),
+        n_jobs=n_jobs,
     )
     seconds = time.perf_counter() - started
     return Score(found.log_likelihood, found.standard_error, seconds)
@@ -110,8 +112,3 @@ def warm_up(
     """Have kernels compiled, so that no cell's seconds are those of the compiler."""
     for name in estimators:
         score(topics, documents[:1], Cell(name, 2), 0)
-
-
-def method_of(name: str) -> Estimator:
-    """The function behind a name: (topics, documents, n_samples, seed, n_jobs)."""
-    return METHODS[GammaPoissonTopics][ESTIMATORS[name]]

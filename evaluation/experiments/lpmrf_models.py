@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.annealed import annealed
 from evaluation.poisson_mrf.best_split import best_split
 from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
@@ -165,8 +166,12 @@ def score(
         models = [tabled("envelope", effort.n_temperatures) if is_published else whole]
         summed = likelihood(whole, test, effort, seed, n_jobs)
     return Score(
-        np.array([best_split(each, test, n_jobs=n_jobs).perplexity for each in models]),
-        np.array([best_split(each, train, n_jobs=n_jobs).perplexity for each in models]),
+        np.array(
+            [best_split(each, DocumentBlock(test), n_jobs=n_jobs).perplexity for each in models]
+        ),
+        np.array(
+            [best_split(each, DocumentBlock(train), n_jobs=n_jobs).perplexity for each in models]
+        ),
         2 * len(model.edge_weight),
         penalty,
         scale,
@@ -289,10 +294,10 @@ def likelihood(
 ) -> LikelihoodEstimate:
     """Of tokens in order, summed over clusters, or over topics of tokens by annealing."""
     if isinstance(model, PoissonMRFMixture):
-        return mixture_exact(model, documents)
+        return mixture_exact(model, DocumentBlock(documents))
     return annealed(
         model,
-        documents,
+        DocumentBlock(documents),
         n_samples=effort.n_chains,
         n_temperatures=effort.chain_temperatures,
         seed=seed,

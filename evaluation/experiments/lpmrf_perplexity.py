@@ -19,6 +19,7 @@ from scipy import sparse
 
 from evaluation.comparison import compare
 from evaluation.convention import in_convention
+from evaluation.document_blocks import DocumentBlock
 from evaluation.experiments import lpmrf_published
 from evaluation.experiments.lpmrf_models import BETA, FEW, FIELDS, MULTINOMIAL, Cell, Effort
 from evaluation.poisson_mrf.field_selection import (
@@ -214,7 +215,8 @@ class Perplexities:
         """By the likelihood, of counts of words."""
         summed = self._summed(cell)
         model: Any = None  # which only a convention with lengths asks for
-        return in_convention(summed, model, self.split.test, "bag").perplexity
+        documents = DocumentBlock(self.split.test)
+        return in_convention(summed, model, documents, "bag").perplexity
 
     def differences(self) -> list[Difference]:
         """Each model of fields against its like of multinomials, and the published against LDA."""

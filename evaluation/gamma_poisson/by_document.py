@@ -25,8 +25,7 @@ from evaluation.monte_carlo.token_sweep import document_words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scipy import sparse
-
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models import GammaPoissonTopics
 
@@ -58,7 +57,7 @@ class Document(NamedTuple):
 
 
 def sample_documents(
-    topics: GammaPoissonTopics, counts: sparse.csr_array, sampler: Sampler, **settings: Any
+    topics: GammaPoissonTopics, documents: DocumentBlock, sampler: Sampler, **settings: Any
 ) -> LikelihoodEstimate:
     """The estimates of log p(y), zeros and all, that `sampler(document, rng)` makes.
 
@@ -83,7 +82,7 @@ def sample_documents(
         )
         return sampler(document, rng)
 
-    estimate = sample_nonempty(counts, score, **settings)
+    estimate = sample_nonempty(documents, score, **settings)
     return replace(
         estimate,
         log_likelihood=np.where(

@@ -15,11 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import gammaln
 
-from evaluation.convention import log_factorials
-from evaluation.lda.exact import exact
-from evaluation.lda.left_to_right_sequential import left_to_right_sequential
-from evaluation.lda.mean_field import mean_field_is_1, mean_field_is_2
-from evaluation.lda.variational_bound import variational_bound
+from evaluation.convention import log_change, log_factorials
+from evaluation.gamma_poisson.length import log_length_probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models import GammaPoissonTopics
 
@@ -37,12 +35,12 @@ def by_lda(method: Estimator) -> Estimator:
     """An estimator of log p(y), of counts and lengths, out of one of LDA's."""
 
     def estimator(
-        topics: GammaPoissonTopics, counts: sparse.csr_array, **settings: Any
+        topics: GammaPoissonTopics, documents: DocumentBlock, **settings: Any
     ) -> LikelihoodEstimate:
-        estimate = method(topics.tilted, counts, **settings)
+        estimate = method(topics.tilted, documents, **settings)
         return replace(
             estimate,
-            log_likelihood=estimate.log_likelihood + log_factor(topics, counts),
+            log_likelihood=estimate.log_likelihood + log_factor(topics, documents.counts),
             convention="bag-and-length",
         )
 
@@ -59,11 +57,9 @@ def log_factor(topics: GammaPoissonTopics, counts: sparse.csr_array) -> NDArray[
     return result
 
 
-BY_LDA = {
-    "exact": by_lda(exact),
-    "left-to-right-sequential": by_lda(left_to_right_sequential),
-    "mean-field-is-1": by_lda(mean_field_is_1),
-    "mean-field-is-2": by_lda(mean_field_is_2),
-    "variational-bound": by_lda(variational_bound),
-}
-"""Estimators by name."""
+def log_factor_of_tokens(
+    topics: GammaPoissonTopics, counts: sparse.csr_array
+) -> NDArray[np.float64]:
+    """(D,), what is added to it for the log-probability of tokens in order, given their number."""
+    factor = log_factor(topics, counts)
+    return factor + log_change(topics, counts, "bag-and-length", "sequence", log_length_probability)

@@ -21,8 +21,8 @@ from models.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from evaluation.gamma_poisson.by_document import Document
     from models import GammaPoissonTopics
@@ -34,7 +34,7 @@ DEFAULT_SAMPLES = 1000
 
 def direct_sampling(
     topics: GammaPoissonTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -67,7 +67,7 @@ def direct_sampling(
 
     return sample_documents(
         topics,
-        counts,
+        documents,
         sampler,
         method="direct-sampling",
         direction="unbiased",

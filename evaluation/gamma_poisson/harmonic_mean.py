@@ -27,8 +27,8 @@ from models.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from evaluation.gamma_poisson.by_document import Document
     from models import GammaPoissonTopics
@@ -42,7 +42,7 @@ BURN_IN = 100
 
 def harmonic_mean(
     topics: GammaPoissonTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -66,7 +66,7 @@ def harmonic_mean(
 
     return sample_documents(
         topics,
-        counts,
+        documents,
         sampler,
         method="harmonic-mean",
         direction="upward biased",

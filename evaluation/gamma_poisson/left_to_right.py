@@ -36,8 +36,8 @@ from models.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from evaluation.gamma_poisson.by_document import Document
     from models import GammaPoissonTopics
@@ -51,7 +51,7 @@ EXACTLY = 0
 
 def left_to_right(
     topics: GammaPoissonTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -71,12 +71,12 @@ def left_to_right(
     gets any; and where p is near 1, what a count most likely is may be proposed once in a billion
     times. Then the estimate is too low by many of its standard errors.
     """
-    return _estimate("left-to-right", topics, counts, n_samples, n_proposals, seed, n_jobs)
+    return _estimate("left-to-right", topics, documents, n_samples, n_proposals, seed, n_jobs)
 
 
 def left_to_right_exact(
     topics: GammaPoissonTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -87,13 +87,13 @@ def left_to_right_exact(
     As `left_to_right`, without the noise of the proposals. A word that occurs y times takes time in
     proportion to K y + y² a sweep: no more than by proposals for those that occur a few times.
     """
-    return _estimate("left-to-right-exact", topics, counts, n_samples, EXACTLY, seed, n_jobs)
+    return _estimate("left-to-right-exact", topics, documents, n_samples, EXACTLY, seed, n_jobs)
 
 
 def _estimate(
     method: str,
     topics: GammaPoissonTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     n_samples: int | None,
     n_proposals: int,
     seed: int,
@@ -121,7 +121,7 @@ def _estimate(
 
     return sample_documents(
         topics,
-        counts,
+        documents,
         sampler,
         method=method,
         direction="biased",

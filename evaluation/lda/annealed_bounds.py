@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.annealing import Document, log_weights_downwards, log_weights_upwards
 from evaluation.monte_carlo.annealed_chains import temperatures_for
 from evaluation.monte_carlo.by_document import for_documents
@@ -115,7 +116,7 @@ def annealed_bounds(
             )
             upper[d], upper_error[d] = constant - down.log_mean, down.standard_error
 
-    for_documents(counts, seed, n_jobs, work)
+    for_documents(DocumentBlock(counts), seed, n_jobs, work)
     return AnnealedBounds(
         lower, lower_error, upper, upper_error, n_tokens, n_samples, n_temperatures
     )

@@ -16,8 +16,8 @@ from evaluation.monte_carlo.annealed_chains import DEFAULT_TEMPERATURES, score_b
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import WeightedTopics
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def annealed(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -68,7 +68,7 @@ def annealed(
         return constant, log_weights_upwards(document, temperatures, n_chains, rng)
 
     return score_by_chains(
-        counts,
+        documents,
         alpha,
         chains,
         n_samples=n_samples,

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import betaln
 
-from evaluation.document_blocks import first_document_of
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.exact_cost import MAX_MEMORY, MAX_SECONDS, ExactCostError, readable_bytes
 from evaluation.lda.count_filter import SMALLEST, filter_counts
@@ -22,6 +21,7 @@ from models.parallel import effective_n_jobs
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from evaluation.document_blocks import DocumentBlock
     from models.topics import WeightedTopics
 
     Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ TOLERANCE = 1e-13
 
 def exact(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -58,8 +58,8 @@ def exact(
         If a document needs more memory than that, or an estimated time above an hour.
     """
     del n_samples, seed
-    n_docs = counts.shape[0]
-    cost = checked_costs(topics, counts, max_memory)
+    n_docs = documents.n_documents
+    cost = checked_costs(topics, documents, max_memory)
     log_likelihood = np.zeros(n_docs)
     is_large = cost.n_bytes > max_memory / effective_n_jobs(n_jobs)
 
@@ -68,7 +68,7 @@ def exact(
             if is_large[d] == large:
                 log_likelihood[d] = _log_probability(topics, words, n)
 
-        for_documents(counts, 0, n_jobs, work)
+        for_documents(documents, 0, n_jobs, work)
 
     compute(False, n_jobs)
     if is_large.any():
@@ -204,11 +204,10 @@ class Costs(NamedTuple):
     seconds: Floats
 
 
-def checked_costs(topics: WeightedTopics, counts: sparse.csr_array, max_memory: int) -> Costs:
+def checked_costs(topics: WeightedTopics, documents: DocumentBlock, max_memory: int) -> Costs:
     """What the documents of `exact` take; raises its ExactCostError."""
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    cost = _costs(n_tokens, _topics_of(topics, counts), topics.n_topics)
-    _check_affordable(cost, max_memory, first_document_of(counts))
+    cost = _costs(documents.n_tokens, _topics_of(topics, documents.counts), topics.n_topics)
+    _check_affordable(cost, max_memory, documents.first_document)
     return cost
 
 

@@ -24,8 +24,8 @@ from models.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import WeightedTopics
 
@@ -38,7 +38,7 @@ BURN_IN = 20
 
 def harmonic_mean(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -70,7 +70,7 @@ def harmonic_mean(
         return Score(in_scale - mean.log_mean, error, mean.effective_sample_size)
 
     return sample_documents(
-        counts,
+        documents,
         sampler,
         method="harmonic-mean",
         direction="upward biased",

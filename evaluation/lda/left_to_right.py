@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import WeightedTopics
 
@@ -43,7 +43,7 @@ DEFAULT_SAMPLES = 100
 
 def left_to_right_particle(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -63,12 +63,12 @@ def left_to_right_particle(
     """
     size = (n_samples or DEFAULT_SAMPLES, 1)
     method = "left-to-right-particle"
-    return _estimate(method, topics, counts, size, error_over_particles, seed, n_jobs)
+    return _estimate(method, topics, documents, size, error_over_particles, seed, n_jobs)
 
 
 def straight_sequential(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -86,7 +86,7 @@ def straight_sequential(
     """
     size = (1, n_samples or DEFAULT_SAMPLES)
     method = "left-to-right-sequential (straight)"
-    return _estimate(method, topics, counts, size, error_over_sweeps, seed, n_jobs)
+    return _estimate(method, topics, documents, size, error_over_sweeps, seed, n_jobs)
 
 
 def error_over_particles(factors: Floats) -> float:
@@ -107,7 +107,7 @@ def error_over_sweeps(factors: Floats) -> float:
 def _estimate(
     method: str,
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     chains_and_sweeps: tuple[int, int],
     standard_error_of: Callable[[Floats], float],
     seed: int,
@@ -126,7 +126,7 @@ def _estimate(
         return Score(float(log_p), standard_error_of(factors))
 
     return sample_documents(
-        counts,
+        documents,
         sampler,
         method=method,
         direction="biased",

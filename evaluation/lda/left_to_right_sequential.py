@@ -49,8 +49,7 @@ from evaluation.monte_carlo.by_document import Score, sample_documents
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import WeightedTopics
 
@@ -93,7 +92,7 @@ class Run(NamedTuple):
 
 def left_to_right_sequential(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -109,7 +108,7 @@ def left_to_right_sequential(
         return Score(log_p, math.sqrt(variance), size)
 
     return sample_documents(
-        counts,
+        documents,
         sampler,
         method="left-to-right-sequential",
         direction="unbiased",

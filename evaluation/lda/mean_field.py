@@ -33,8 +33,8 @@ from models.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import WeightedTopics
 
@@ -49,33 +49,33 @@ N_CYCLES = 10
 
 def mean_field_is_1(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
     """Importance sampling from the mean field of first order, 200 samples by default."""
-    return _estimate("mean-field-is-1", False, topics, counts, n_samples, seed, n_jobs)
+    return _estimate("mean-field-is-1", False, topics, documents, n_samples, seed, n_jobs)
 
 
 def mean_field_is_2(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
     """Importance sampling from the mean field of second order, 200 samples by default."""
-    return _estimate("mean-field-is-2", True, topics, counts, n_samples, seed, n_jobs)
+    return _estimate("mean-field-is-2", True, topics, documents, n_samples, seed, n_jobs)
 
 
 def _estimate(
     method: str,
     second_order: bool,
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     n_samples: int | None,
     seed: int,
     n_jobs: int | None,
@@ -98,7 +98,7 @@ def _estimate(
         return Score(log_p, mean.standard_error, mean.effective_sample_size)
 
     return sample_documents(
-        counts,
+        documents,
         sampler,
         method=method,
         direction="unbiased",

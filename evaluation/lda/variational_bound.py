@@ -11,8 +11,7 @@ from models.lda.bound import document_bound
 from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
+    from evaluation.document_blocks import DocumentBlock
     from models.topics import WeightedTopics
 
 MAX_ITERATIONS = 1000
@@ -21,7 +20,7 @@ TOLERANCE = 1e-6
 
 def variational_bound(
     topics: WeightedTopics,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -32,6 +31,7 @@ def variational_bound(
     Deterministic: no samples, no seed, no Monte Carlo error.
     """
     del n_samples, seed
+    counts = documents.counts
     dirichlet = infer_doc_topic(
         counts,
         topics.word_topic,
@@ -42,8 +42,8 @@ def variational_bound(
     )
     return LikelihoodEstimate(
         log_likelihood=document_bound(counts, topics.word_topic, topics.alpha, dirichlet, n_jobs),
-        standard_error=np.zeros(counts.shape[0]),
-        n_tokens=np.asarray(counts.sum(axis=1), dtype=np.int64).ravel(),
+        standard_error=np.zeros(documents.n_documents),
+        n_tokens=documents.n_tokens,
         method="variational-bound",
         convention="sequence",
         direction="lower bound",

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
 
     Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ were not smaller."""
 
 
 def score_by_chains(
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     alpha: Floats,
     chains: Chains,
     *,
@@ -76,7 +76,7 @@ def score_by_chains(
         return Score(constant + mean.log_mean, mean.standard_error, mean.effective_sample_size)
 
     return sample_documents(
-        counts,
+        documents,
         sampler,
         method="annealed-importance-sampling",
         direction="unbiased",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evaluation.document_blocks import first_document_of
 from evaluation.estimate import LikelihoodEstimate
 from models.parallel import effective_n_jobs, for_blocks
 
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import Direction
 
     Work = Callable[[int, NDArray[np.int32], NDArray[np.int64], np.random.Generator], object]
@@ -26,15 +25,15 @@ DOCUMENT_BLOCK = 4
 """Documents a task: few, as sampling one takes milliseconds."""
 
 
-def for_documents(counts: sparse.csr_array, seed: int, n_jobs: int | None, work: Work) -> None:
-    """Call `work(d, words, n, rng)` for each document d of counts (D, V) that has a token.
+def for_documents(documents: DocumentBlock, seed: int, n_jobs: int | None, work: Work) -> None:
+    """Call `work(d, words, n, rng)` for each document d that has a token.
 
     `words` (U,) are the document's different words and `n` (U,) how often each occurs, none 0.
-    `rng` depends on `seed` and the document's number among all alone (`d`, unless `counts` are a
-    `DocumentBlock`): neither the number of threads nor the other documents change what is drawn.
+    `rng` depends on `seed` and the document's number among all alone: neither the number of threads
+    nor the other documents change what is drawn.
     `work` must write to what is its document's only.
     """
-    first_document = first_document_of(counts)
+    counts, first_document = documents.counts, documents.first_document
 
     def block(first: int, last: int) -> None:
         for d in range(first, last):
@@ -56,7 +55,7 @@ class Score(NamedTuple):
 
 
 def sample_documents(
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     sampler: Sampler,
     *,
     method: str,
@@ -69,9 +68,8 @@ def sample_documents(
 
     Documents without tokens have log-likelihood 0, and no samples.
     """
-    n_docs = counts.shape[0]
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    scores = np.zeros((n_docs, 3))
+    n_tokens = documents.n_tokens
+    scores = np.zeros((len(n_tokens), 3))
     scores[:, 2] = np.nan
 
     def work(
@@ -79,7 +77,7 @@ def sample_documents(
     ) -> None:
         scores[d] = sampler(words, n, rng)
 
-    for_documents(counts, seed, n_jobs, work)
+    for_documents(documents, seed, n_jobs, work)
     return LikelihoodEstimate(
         log_likelihood=scores[:, 0],
         standard_error=scores[:, 1],

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.document_blocks import only_rows
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
 
 FIRST_LOOK = 50
@@ -28,15 +26,13 @@ MARGIN = 1.2
 """Samples beyond what a look says it takes, as it is uncertain itself."""
 UNKNOWN = 4.0
 """Times the target, what a standard error that is not known is taken for."""
-MISSED = 1.5
-"""Times the target, from where on a document is said to have missed it."""
 MOST_SAMPLES = 2**17
 
 
-def reach_standard_error(
+def sample_to_target(
     method: Callable[..., LikelihoodEstimate],
     topics: Any,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     target: float,
     *,
     n_samples: int | None,
@@ -56,9 +52,12 @@ def reach_standard_error(
     """
     first = max(LEAST_LOOK, n_samples or FIRST_LOOK)
     settings = {"n_samples": first, "seed": seed, "n_jobs": n_jobs}
-    result = method(topics, counts, **settings)
+    result = method(topics, documents, **settings)
     scored = np.flatnonzero(result.n_tokens > 0)
-    size, wanted = np.full(counts.shape[0], first), np.full(counts.shape[0], float(first))
+    size, wanted = (
+        np.full(documents.n_documents, first),
+        np.full(documents.n_documents, float(first)),
+    )
     looking, look = scored, 0
     while len(looking):
         error = np.nan_to_num(result.standard_error[looking], nan=UNKNOWN * target)
@@ -66,15 +65,10 @@ def reach_standard_error(
         looking = looking[(wanted[looking] > STEP * size[looking]) & (size[looking] < MOST_SAMPLES)]
         size[looking] = _rounded(wanted[looking] / STEP, first)
         look += 1
-        result = _sampled(method, topics, counts, result, looking, size, [seed, 1, look], n_jobs)
+        result = _sampled(method, topics, documents, result, looking, size, [seed, 1, look], n_jobs)
     size[scored] = _rounded(wanted[scored], first)
-    return _sampled(method, topics, counts, result, scored, size, [seed, 2], n_jobs)
-
-
-def has_missed(estimate: LikelihoodEstimate, target: float) -> NDArray[np.bool_]:
-    """(D,), documents with tokens whose standard error is clearly above `target`, or unknown."""
-    missed: NDArray[np.bool_] = ~(estimate.standard_error <= MISSED * target)
-    return missed & (estimate.n_tokens > 0)
+    result = _sampled(method, topics, documents, result, scored, size, [seed, 2], n_jobs)
+    return replace(result, target_standard_error=target)
 
 
 def _rounded(n: NDArray[np.float64], first: int) -> NDArray[np.int64]:
@@ -86,9 +80,9 @@ def _rounded(n: NDArray[np.float64], first: int) -> NDArray[np.int64]:
 def _sampled(
     method: Callable[..., LikelihoodEstimate],
     topics: Any,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     result: LikelihoodEstimate,
-    documents: NDArray[np.intp],
+    chosen: NDArray[np.intp],
     size: NDArray[np.int64],
     seeds: list[int],
     n_jobs: int | None,
@@ -96,10 +90,10 @@ def _sampled(
     """`result` with some documents sampled anew, `size` (D,) times each."""
     names = ("log_likelihood", "standard_error", "effective_sample_size", "n_samples")
     changed = {name: getattr(result, name).copy() for name in names}
-    for n in np.unique(size[documents]):
-        rows = documents[size[documents] == n]
+    for n in np.unique(size[chosen]):
+        rows = chosen[size[chosen] == n]
         state = np.random.SeedSequence([*seeds, int(n)]).generate_state(1, np.uint64)
-        some = only_rows(counts, rows)
+        some = documents.emptied_but(rows)
         part = method(topics, some, n_samples=int(n), seed=int(state[0] >> 1), n_jobs=n_jobs)
         for name in names:
             changed[name][rows] = getattr(part, name)[rows]

@@ -29,8 +29,8 @@ from models.poisson_mrf.assignment_kernel import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy import sparse
 
+    from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.poisson_mrf.topics import PoissonMRFTopicModel
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 def annealed(
     topics: PoissonMRFTopicModel,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -61,7 +61,7 @@ def annealed(
     ValueError, TypeError
         If there are fewer than two temperatures.
     """
-    longest = int(np.asarray(counts.sum(axis=1)).max(initial=1))
+    longest = int(documents.n_tokens.max(initial=1))
     fields = field_arrays(topics, longest)
     share = topics.alpha / float(topics.alpha.sum())
 
@@ -76,7 +76,7 @@ def annealed(
         return constant, log_weights(words, n, fields, temperatures, n_chains, rng)
 
     return score_by_chains(
-        counts,
+        documents,
         topics.alpha,
         chains,
         n_samples=n_samples,

@@ -20,14 +20,13 @@ from models.poisson_mrf.topic_matrices import single_topic_scores
 from models.poisson_mrf.topics import PoissonMRFMixture
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
+    from evaluation.document_blocks import DocumentBlock
     from models.poisson_mrf.topics import PoissonMRFTopicModel
 
 
 def best_split(
     topics: PoissonMRFTopicModel | PoissonMRFMixture,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -41,10 +40,10 @@ def best_split(
     """
     del n_samples, seed
     if isinstance(topics, PoissonMRFMixture):
-        log_likelihood = single_topic_scores(topics, counts).max(axis=1)
+        log_likelihood = single_topic_scores(topics, documents.counts).max(axis=1)
     else:
-        log_likelihood = best_matrices(topics, counts, n_jobs=n_jobs).objective
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+        log_likelihood = best_matrices(topics, documents.counts, n_jobs=n_jobs).objective
+    n_tokens = documents.n_tokens
     return LikelihoodEstimate(
         log_likelihood=np.where(n_tokens > 0, log_likelihood, 0.0),
         standard_error=np.zeros(len(n_tokens)),

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import betaln, comb, gammaln
 
-from evaluation.document_blocks import first_document_of
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.exact_cost import MAX_MEMORY, MAX_SECONDS, ExactCostError
 from evaluation.monte_carlo.by_document import for_documents
@@ -29,6 +28,7 @@ from models.kernel import kernel
 from models.parallel import effective_n_jobs
 
 if TYPE_CHECKING:
+    from evaluation.document_blocks import DocumentBlock
     from models.poisson_mrf.topics import PoissonMRFTopicModel
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ SECONDS_A_TERM = 10e-9
 
 def exact(
     topics: PoissonMRFTopicModel,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -66,9 +66,8 @@ def exact(
         If a document needs more memory than that, or an estimated time above an hour.
     """
     del n_samples, seed
-    edges = check_affordable(topics, counts, max_memory, n_jobs)
-    n_docs = counts.shape[0]
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
+    edges = check_affordable(topics, documents, max_memory, n_jobs)
+    n_docs, n_tokens = documents.n_documents, documents.n_tokens
     longest = int(n_tokens.max()) if n_docs else 0
     log_partition = topics.log_partition_to(max(longest, 1))
     log_likelihood = np.zeros(n_docs)
@@ -77,7 +76,7 @@ def exact(
         tied = _is_tied(edges, words)
         log_likelihood[d] = _log_probability(topics, log_partition, words, n, tied)
 
-    for_documents(counts, 0, n_jobs, work)
+    for_documents(documents, 0, n_jobs, work)
     return LikelihoodEstimate(
         log_likelihood=log_likelihood,
         standard_error=np.zeros(n_docs),
@@ -89,7 +88,7 @@ def exact(
 
 
 def check_affordable(
-    topics: PoissonMRFTopicModel, counts: sparse.csr_array, max_memory: int, n_jobs: int | None
+    topics: PoissonMRFTopicModel, documents: DocumentBlock, max_memory: int, n_jobs: int | None
 ) -> sparse.csr_array:
     """Raise the ExactCostError that `exact` would; else (V, V), where any topic has an edge."""
     if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
@@ -97,7 +96,7 @@ def check_affordable(
     if max_memory < 1:
         raise ValueError(f"max_memory must be positive, found {max_memory}")
     edges = _any_edge(topics)
-    _check_affordable(topics, counts, edges, max_memory // effective_n_jobs(n_jobs))
+    _check_affordable(topics, documents, edges, max_memory // effective_n_jobs(n_jobs))
     return edges
 
 
@@ -117,9 +116,9 @@ def _is_tied(edges: sparse.csr_array, words: NDArray[np.int32]) -> NDArray[np.bo
 
 
 def _check_affordable(
-    topics: PoissonMRFTopicModel, counts: sparse.csr_array, edges: sparse.csr_array, memory: int
+    topics: PoissonMRFTopicModel, documents: DocumentBlock, edges: sparse.csr_array, memory: int
 ) -> None:
-    K = topics.n_topics
+    K, counts = topics.n_topics, documents.counts
     n_bytes, seconds = np.zeros(counts.shape[0]), np.zeros(counts.shape[0])
     for d in range(counts.shape[0]):
         entries = slice(counts.indptr[d], counts.indptr[d + 1])
@@ -139,7 +138,7 @@ def _check_affordable(
         if len(values) and values.max() > most:
             d = int(values.argmax())
             n_tokens = int(counts.data[counts.indptr[d] : counts.indptr[d + 1]].sum())
-            number = first_document_of(counts) + d
+            number = documents.first_document + d
             raise ExactCostError(limit, number, n_tokens, K, float(n_bytes[d]), float(seconds[d]))
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.best_split import best_split
 from models.poisson_mrf.field_fitting import FieldSettings
 from models.poisson_mrf.mixture import LPMRFMixture
@@ -236,7 +237,7 @@ class _Trial:
                 )
             )
         model = self.kind.of_fields(fields, np.stack(tables), np.ones(len(fields)))
-        return best_split(model, self.validation, n_jobs=self.n_jobs).perplexity
+        return best_split(model, DocumentBlock(self.validation), n_jobs=self.n_jobs).perplexity
 
 
 def _documents(counts: Any, name: str) -> sparse.csr_array:

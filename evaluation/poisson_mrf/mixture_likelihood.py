@@ -16,14 +16,13 @@ from scipy.special import logsumexp
 from evaluation.estimate import LikelihoodEstimate
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
+    from evaluation.document_blocks import DocumentBlock
     from models.poisson_mrf.topics import PoissonMRFMixture
 
 
 def mixture_exact(
     topics: PoissonMRFMixture,
-    counts: sparse.csr_array,
+    documents: DocumentBlock,
     *,
     n_samples: int | None = None,
     seed: int = 0,
@@ -35,8 +34,8 @@ def mixture_exact(
     It is exact given the model's table of partition functions, which are estimates themselves.
     """
     del n_samples, seed, n_jobs, max_memory
-    n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-    log_likelihood = logsumexp(topics.log_joint(counts), axis=1)
+    n_tokens = documents.n_tokens
+    log_likelihood = logsumexp(topics.log_joint(documents.counts), axis=1)
     return LikelihoodEstimate(
         log_likelihood=np.where(n_tokens > 0, log_likelihood, 0.0),
         standard_error=np.zeros(len(n_tokens)),

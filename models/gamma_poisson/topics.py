@@ -57,6 +57,11 @@ class GammaPoissonTopics(TopicWords):
         self._freeze({"topic_word": topic_word, "shape": shape, "probability": probability})
 
     @property
+    def score_shape(self) -> Floats:
+        """(K,), r."""
+        return self.shape
+
+    @property
     def rate(self) -> Floats:
         """(K,), (1 - p_k) / p_k: the inverse of the scale of the scores."""
         rate: Floats = (1.0 - self.probability) / self.probability

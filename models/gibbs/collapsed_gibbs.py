@@ -95,6 +95,11 @@ class CollapsedGibbs(TopicEstimator):
             self._learn_first_priors()
         return self
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a sample: topics of a single assignment go up and down."""
+        return super().is_ready and self.state_.n_samples > 0
+
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         lowest = {"n_topics": 1, "n_iter": 1, "thinning": 1, "prior_interval": 1}

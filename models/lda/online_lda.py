@@ -22,6 +22,7 @@ from models.dirichlet_prior import (
     symmetric_newton_step,
 )
 from models.estimator import TopicEstimator
+from models.family import Schedule
 from models.gibbs.frozen_words import frozen_words
 from models.lda.bound import document_bound, topic_bound
 from models.lda.e_step import WORD_BLOCK, EStep, expected_counts, words_of
@@ -340,6 +341,11 @@ class OnlineLDA(TopicEstimator):
         documents = document_bound(counts, weight, state.alpha, dirichlet, self.n_jobs)
         words = (counts @ largest).sum()
         return float(documents.sum() + words + topic_bound(word_topic.T, state.eta))
+
+    @property
+    def schedule(self) -> Schedule:
+        """How long training takes with these settings if nothing ends it before."""
+        return Schedule(max_passes=self.n_passes)
 
     @property
     def topics_(self) -> LDATopics:

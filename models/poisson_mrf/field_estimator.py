@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from models.estimator import TopicEstimator
+from models.family import Schedule
 from models.parallel import effective_n_jobs
 from models.poisson_mrf.field_fitting import FieldSettings, FittedFields, fit_fields
 from models.poisson_mrf.field_state import PoissonMRFState, PoissonMRFStep
@@ -98,6 +99,19 @@ class FieldEstimator(TopicEstimator):
         """
         self._begin(X, state)
         return self
+
+    @property
+    def schedule(self) -> Schedule:
+        """How long training takes with these settings if nothing ends it before."""
+        n_stages = len(self._stages())
+        return Schedule(n_stages * self._most_rounds, "round", n_stages)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there was a round with interactions, or there will be none."""
+        state = self.state_
+        is_past_first_round = state.stage == "fields" and state.stage_rounds > 0
+        return super().is_ready and (state.stage == "done" or is_past_first_round)
 
     @property
     def _most_rounds(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from models.family import Schedule
 from models.gibbs.minka import asymmetric_prior, exceedances
 from models.gibbs.tokens import tokens_of
 from models.lda.gibbs_lda import GibbsLDA
@@ -126,6 +128,20 @@ class LPMRFTopicModel(FieldEstimator):
             raise ValueError(
                 f"assignments must be one of {tuple(STAGES)}, found {self.assignments!r}"
             )
+
+    @property
+    def schedule(self) -> Schedule:
+        """How long training takes with these settings if nothing ends it before."""
+        if self.assignments != "gibbs":
+            return super().schedule
+        n_before = math.ceil(self.lda_sweeps / self.n_sweeps)
+        return Schedule(
+            self._most_rounds + n_before,
+            "round",
+            n_before=n_before,
+            before=f"{self.lda_sweeps:,} pass{'' if self.lda_sweeps == 1 else 'es'} of LDA",
+            after="with dependencies",
+        )
 
     @property
     def _most_rounds(self) -> int:

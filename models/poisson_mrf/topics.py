@@ -19,7 +19,7 @@ from scipy.special import softmax
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.field_scores import field_scores
 from models.poisson_mrf.topic_matrices import best_split
-from models.topics import TopicWords, checked_topic_word
+from models.topics import Edges, TopicWords, checked_topic_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,6 +146,11 @@ class PoissonMRFTopics(TopicWords):
         beyond = self.log_partition[:, -1:] * growth / growth[:, :1]
         return np.concatenate([self.log_partition, beyond[:, 1:]], axis=1)
 
+    @property
+    def edges(self) -> Edges:
+        """Pairs of words that depend on each other, weighted by Φ."""
+        return Edges(self.edge_topic, self.edge_words, self.edge_weight)
+
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """What documents (D, V) have of each topic (D, K); rows sum to 1, and counts are rounded.
 
@@ -217,6 +222,8 @@ class PoissonMRFMixture(PoissonMRFTopics):
 
     One component is the single distribution.
     """
+
+    has_one_topic_per_document = True
 
     @property
     def component_share(self) -> Floats:

@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.stats import chisquare
 
 from evaluation.completion import DEFAULT_SPLITS, completion, split_tokens
+from evaluation.document_blocks import DocumentBlock
 from models import LDATopics
 from tests.oracles import lda_likelihood
 
@@ -102,7 +103,7 @@ def test_equals_the_naive_completion(seed):
             expected[split, d] = lda_likelihood.log_probability_of_completion(
                 first, second, model.topic_word, model.alpha
             )
-    found = completion(model, counts, n_samples=n_splits, seed=seed)
+    found = completion(model, DocumentBlock(counts), n_samples=n_splits, seed=seed)
     assert_allclose(found.log_likelihood, expected.mean(axis=0), rtol=1e-3, atol=1e-9)
     error = expected.std(axis=0, ddof=1) / math.sqrt(n_splits)
     assert_allclose(found.standard_error, error, rtol=0.02, atol=1e-3)
@@ -112,7 +113,7 @@ def test_equals_the_naive_completion(seed):
 
 
 def test_exact_where_there_is_one_topic_and_one_word():
-    found = completion(LDATopics([[1.0]], [1.0]), sparse.csr_array([[9], [1], [0]]))
+    found = completion(LDATopics([[1.0]], [1.0]), DocumentBlock(sparse.csr_array([[9], [1], [0]])))
     assert found.log_likelihood.tolist() == [0.0, 0.0, 0.0]
     assert found.n_tokens.tolist() == [5, 1, 0]
 
@@ -120,7 +121,7 @@ def test_exact_where_there_is_one_topic_and_one_word():
 def test_with_one_topic_the_mean_is_half_the_document():
     model = model_of(0, n_topics=1)
     counts = sparse.csr_array([[4, 2, 0, 6, 0, 0]])
-    found = completion(model, counts, n_samples=2000)
+    found = completion(model, DocumentBlock(counts), n_samples=2000)
     expected = (counts @ np.log(model.topic_word[0]))[0] / 2
     assert abs(found.log_likelihood[0] - expected) < 4 * found.standard_error[0]
 
@@ -129,18 +130,20 @@ def test_one_token_has_the_probability_of_the_prior_mean():
     model = model_of(1)
     counts = sparse.csr_array(np.eye(6, dtype=int))
     expected = np.log(model.alpha / model.alpha.sum() @ model.topic_word)
-    found = completion(model, counts)
+    found = completion(model, DocumentBlock(counts))
     assert_allclose(found.log_likelihood, expected, rtol=1e-12)
     assert_allclose(found.standard_error, 0.0, atol=1e-12)
 
 
 def test_number_of_splits():
     model, counts = model_of(0), sparse.csr_array(np.full((3, 6), 2))
-    assert np.isnan(completion(model, counts, n_samples=1).standard_error).all()
-    default = completion(model, counts, seed=3)
-    given = completion(model, counts, n_samples=DEFAULT_SPLITS, seed=3)
+    assert np.isnan(completion(model, DocumentBlock(counts), n_samples=1).standard_error).all()
+    default = completion(model, DocumentBlock(counts), seed=3)
+    given = completion(model, DocumentBlock(counts), n_samples=DEFAULT_SPLITS, seed=3)
     assert (default.log_likelihood == given.log_likelihood).all()
-    few, many = (completion(model, counts, n_samples=n).standard_error for n in (50, 800))
+    few, many = (
+        completion(model, DocumentBlock(counts), n_samples=n).standard_error for n in (50, 800)
+    )
     assert_allclose(few / many, 4.0, rtol=0.4)
 
 
@@ -149,6 +152,6 @@ def test_the_right_topics_predict_better():
     model = model_of(3, n_topics=4, n_words=30)
     proportions = rng.dirichlet(np.full(4, 0.1), size=200)
     counts = sparse.csr_array(rng.multinomial(60, proportions @ model.topic_word))
-    right = completion(LDATopics(model.topic_word, np.full(4, 0.1)), counts)
-    mixed = completion(LDATopics(model.topic_word.mean(axis=0), [1.0]), counts)
+    right = completion(LDATopics(model.topic_word, np.full(4, 0.1)), DocumentBlock(counts))
+    mixed = completion(LDATopics(model.topic_word.mean(axis=0), [1.0]), DocumentBlock(counts))
     assert right.perplexity < mixed.perplexity

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from evaluation import ZeroProbabilityError, certify, log_likelihood, prediction
 from evaluation.completion import completion
+from evaluation.document_blocks import DocumentBlock
 from evaluation.log_likelihood import DEFAULT_METHODS, METHODS
 from models import (
     KLNMF,
@@ -269,7 +270,7 @@ def test_what_poisson_mrfs_have_not(kind):
     with pytest.raises(ValueError, match="not smoothed"):
         log_likelihood(topics(kind), documents(), smoothing=0.1)
     with pytest.raises(TypeError, match=f"no completion by a {kind.__name__}: a Poisson MRF"):
-        completion(topics(kind), documents())
+        completion(topics(kind), DocumentBlock(documents()))
     with pytest.raises(TypeError, match=f"no prediction by a {kind.__name__}: a Poisson MRF"):
         prediction(topics(kind), documents())
     with pytest.raises(TypeError, match=r"by Markov chains only.*short documents.*exact"):

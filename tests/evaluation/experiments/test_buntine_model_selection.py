@@ -8,6 +8,7 @@ import pytest
 
 from evaluation import paired_difference
 from evaluation.completion import completion
+from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.experiments.buntine_estimators import ESTIMATORS, REFINED
 from evaluation.experiments.buntine_model_selection import (
@@ -81,7 +82,10 @@ def test_a_cell_is_the_best_start_scored_by_every_estimator(small: Problem) -> N
         settings = {"alpha": 1 / 3, "eta": 0.1, "learn_priors": "none", "n_iter": n_sweeps}
         return GibbsLDA(2, **settings, start="random", random_state=rng).fit(counts).topics_
 
-    bounds = [variational_bound(learned(start, 5), counts).nats_per_word for start in range(3)]
+    bounds = [
+        variational_bound(learned(start, 5), DocumentBlock(counts)).nats_per_word
+        for start in range(3)
+    ]
     assert found.bounds.tolist() == bounds
     assert len(set(bounds)) == 3
     best = learned(int(np.argmin(bounds)), 15)
@@ -89,7 +93,7 @@ def test_a_cell_is_the_best_start_scored_by_every_estimator(small: Problem) -> N
         "MFI 1st": ESTIMATORS["MFI 1st"](best, small.held_out, n_samples=10, seed=1),
         "LR": ESTIMATORS["LR"](best, small.held_out, n_samples=2, seed=1),
         REFINED: ESTIMATORS[REFINED](best, small.held_out, n_samples=2, seed=1),
-        "completion": completion(best, small.held_out, seed=1),
+        "completion": completion(best, DocumentBlock(small.held_out), seed=1),
     }
     assert set(found.estimates) == set(expected)
     for name, estimate in expected.items():
@@ -98,7 +102,7 @@ def test_a_cell_is_the_best_start_scored_by_every_estimator(small: Problem) -> N
 
 def test_the_true_model_is_scored_as_it_is(small: Problem) -> None:
     found = cell(small, 0, 3)
-    expected = completion(small.truth, small.held_out, seed=1)
+    expected = completion(small.truth, DocumentBlock(small.held_out), seed=1)
     assert (found.estimates["completion"].log_likelihood == expected.log_likelihood).all()
     assert found.bounds.size == 0
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import evaluation.experiments.buntine_table_1 as experiment
+from evaluation.document_blocks import DocumentBlock
 from evaluation.experiments.buntine_estimators import ESTIMATORS, REFINED
 from evaluation.experiments.buntine_table_1 import PUBLISHED, Table1, Table1Settings, table_1
 from evaluation.experiments.simulated import draw_topics
@@ -30,7 +31,7 @@ def test_errors_are_those_of_the_estimates_in_bits_a_word() -> None:
             )
             for m, estimator in enumerate(ESTIMATORS.values()):
                 seed = int(rng.integers(2**32))
-                estimate = estimator(topics, document, n_samples=20, seed=seed)
+                estimate = estimator(topics, DocumentBlock(document), n_samples=20, seed=seed)
                 bits = (-estimate.log_likelihood[0] + truth) / math.log(2) / 5
                 assert found.error[g, m, pair] == pytest.approx(bits, abs=1e-10)
                 assert found.standard_error[g, m, pair] == pytest.approx(
@@ -56,10 +57,10 @@ def test_statistics_by_hand() -> None:
 
 def test_an_estimator_of_known_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def right(topics, counts, **settings):
-        return exact(topics, counts)
+        return exact(topics, DocumentBlock(counts))
 
     def too_high(topics, counts, **settings):
-        found = exact(topics, counts)
+        found = exact(topics, DocumentBlock(counts))
         found.log_likelihood[:] += 1.0
         return found
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from evaluation import ZeroProbabilityError, log_likelihood
+from evaluation.document_blocks import DocumentBlock
 from evaluation.gamma_poisson.left_to_right import EXACTLY, left_to_right, log_factors
 from models import GammaPoissonTopics
 from tests.evaluation.gamma_poisson.models_of import arrays_of, model_of, truth_of
@@ -194,7 +195,10 @@ def test_more_proposals_are_less_noisy():
     counts = sparse.csr_array(np.random.default_rng(0).poisson(5, size=(200, 6)))
     truth = log_likelihood(topics, counts, "exact").log_likelihood
     spread = [
-        np.std(left_to_right(topics, counts, n_samples=50, n_proposals=n).log_likelihood - truth)
+        np.std(
+            left_to_right(topics, DocumentBlock(counts), n_samples=50, n_proposals=n).log_likelihood
+            - truth
+        )
         for n in (1, 100)
     ]
     assert spread[0] > spread[1]

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from evaluation import log_likelihood
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.annealed_bounds import annealed_bounds
 from evaluation.lda.annealed_likelihood import annealed
 from models import GammaPoissonTopics, LDATopics, PoissonMRFTopicModel
@@ -28,7 +29,7 @@ def t_of_one(ratios):
 def ratios(model, document, n_docs=1500, **settings):
     """Estimates of the probability of one document, with other seeds each, over the exact one."""
     counts = sparse.csr_array(np.tile(document, (n_docs, 1)))
-    found = annealed(model, counts, **settings)
+    found = annealed(model, DocumentBlock(counts), **settings)
     exact = log_likelihood(model, counts[:1], "exact").log_likelihood[0]
     return np.exp(found.log_likelihood - exact)
 
@@ -44,7 +45,7 @@ def test_it_is_unbiased(n_samples, n_temperatures):
 @pytest.mark.slow
 def test_the_standard_error_is_the_spread():
     counts = sparse.csr_array(np.tile([3, 0, 1, 0, 2, 1, 0, 1], (800, 1)))
-    found = annealed(MODEL, counts, n_samples=40, n_temperatures=20)
+    found = annealed(MODEL, DocumentBlock(counts), n_samples=40, n_temperatures=20)
     error = np.sqrt((found.standard_error**2).mean())
     assert error == pytest.approx(found.log_likelihood.std(), rel=0.1)  # 4 / sqrt(2 · 800)
     assert ((found.effective_sample_size > 1) & (found.effective_sample_size <= 40)).all()
@@ -52,7 +53,7 @@ def test_the_standard_error_is_the_spread():
 
 
 def test_these_are_the_chains_of_the_bounds():
-    found = annealed(MODEL, COUNTS, n_samples=3, n_temperatures=9, seed=4)
+    found = annealed(MODEL, DocumentBlock(COUNTS), n_samples=3, n_temperatures=9, seed=4)
     bounds = annealed_bounds(MODEL, COUNTS, n_samples=3, n_temperatures=9, seed=4)
     assert (found.log_likelihood == bounds.lower).all()
     assert (found.standard_error == bounds.lower_standard_error).all()
@@ -105,4 +106,4 @@ def test_more_samples_bring_the_error_down():
 @pytest.mark.parametrize("bad", [1, 0, 2.5, True])
 def test_temperatures(bad):
     with pytest.raises((ValueError, TypeError), match="n_temperatures"):
-        annealed(MODEL, COUNTS, n_temperatures=bad)
+        annealed(MODEL, DocumentBlock(COUNTS), n_temperatures=bad)

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda import exact as module
 from evaluation.lda.count_filter import filter_counts, simplex_sizes
 from evaluation.lda.exact import ExactCostError, exact, log_conditionals
@@ -23,7 +24,9 @@ from tests.oracles import lda_likelihood as oracle
 
 def one(model, counts):
     """The exact log-probability of one document."""
-    return exact(model, sparse.csr_array([counts]).astype(np.int64)).log_likelihood[0]
+    return exact(model, DocumentBlock(sparse.csr_array([counts]).astype(np.int64))).log_likelihood[
+        0
+    ]
 
 
 def model_of(seed, n_topics=3, n_words=6, alpha=None):
@@ -91,7 +94,7 @@ def test_probabilities_of_all_documents_of_a_length_sum_to_one(model, length):
     possible = np.flatnonzero(model.topic_word.max(axis=0) > 0)
     bags = list(itertools.combinations_with_replacement(possible, length))
     counts = np.array([counts_of(bag, model.n_words) for bag in bags])
-    found = exact(model, sparse.csr_array(counts)).log_likelihood
+    found = exact(model, DocumentBlock(sparse.csr_array(counts))).log_likelihood
     log_orders = math.lgamma(length + 1) - gammaln(counts + 1.0).sum(axis=1)
     assert logsumexp(found + log_orders) == pytest.approx(0.0, abs=1e-11)
 
@@ -191,7 +194,7 @@ def test_one_topic_is_a_unigram_model(counts):
 
 def test_one_token_is_of_the_mean_topic():
     model = model_of(1, 40, 7)
-    found = exact(model, sparse.csr_array(np.eye(7, dtype=np.int64))).log_likelihood
+    found = exact(model, DocumentBlock(sparse.csr_array(np.eye(7, dtype=np.int64)))).log_likelihood
     assert_allclose(found, np.log(model.alpha @ model.topic_word / model.alpha.sum()), rtol=1e-13)
 
 
@@ -327,7 +330,7 @@ def test_sizes_are_binomial_coefficients():
 
 def refusal(model, counts, **settings):
     with pytest.raises(ExactCostError) as caught:
-        exact(model, sparse.csr_array(counts), **settings)
+        exact(model, DocumentBlock(sparse.csr_array(counts)), **settings)
     return caught.value
 
 
@@ -361,14 +364,14 @@ def test_numbers_beyond_floating_point_are_refused_too():
 def test_the_limit_is_where_it_says():
     model, counts = model_of(0, 4), np.array([[9, 0, 3, 4, 0, 1]])
     needed = math.ceil(refusal(model, counts, max_memory=1).n_bytes)
-    assert exact(model, sparse.csr_array(counts), max_memory=needed).n_documents == 1
+    assert exact(model, DocumentBlock(sparse.csr_array(counts)), max_memory=needed).n_documents == 1
     refusal(model, counts, max_memory=needed - 1)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1e9, "2G", True, None])
 def test_a_bad_limit(bad):
     with pytest.raises((TypeError, ValueError), match="max_memory"):
-        exact(model_of(0), sparse.csr_array([[1, 0, 0, 0, 0, 0]]), max_memory=bad)
+        exact(model_of(0), DocumentBlock(sparse.csr_array([[1, 0, 0, 0, 0, 0]])), max_memory=bad)
 
 
 def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
@@ -393,13 +396,15 @@ def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
             running[0] -= needed
         return result
 
-    expected = exact(model, sparse.csr_array(counts)).log_likelihood
+    expected = exact(model, DocumentBlock(sparse.csr_array(counts))).log_likelihood
     monkeypatch.setattr(module, "_log_probability", watched)
-    found = exact(model, sparse.csr_array(counts), max_memory=limit, n_jobs=2).log_likelihood
+    found = exact(
+        model, DocumentBlock(sparse.csr_array(counts)), max_memory=limit, n_jobs=2
+    ).log_likelihood
     assert (found == expected).all()
     assert largest[0] <= limit
     assert largest[1] == 2  # some were at the same time
-    exact(model, sparse.csr_array(counts), max_memory=4 * limit, n_jobs=2)
+    exact(model, DocumentBlock(sparse.csr_array(counts)), max_memory=4 * limit, n_jobs=2)
     assert largest[0] > limit  # the negative control
 
 
@@ -408,7 +413,7 @@ def test_documents_at_the_same_time_stay_within_the_limit(monkeypatch):
 
 def test_what_is_returned():
     counts = np.array([[1, 0, 2, 0, 0, 3], [0] * 6, [0, 0, 0, 0, 1, 0]])
-    found = exact(model_of(0), sparse.csr_array(counts), n_samples=7, seed=3)
+    found = exact(model_of(0), DocumentBlock(sparse.csr_array(counts)), n_samples=7, seed=3)
     assert (found.method, found.convention, found.direction) == ("exact", "sequence", "exact")
     assert found.standard_error.tolist() == [0, 0, 0]
     assert found.n_tokens.tolist() == [6, 0, 1]
@@ -418,17 +423,19 @@ def test_what_is_returned():
 
 @pytest.mark.parametrize("n_topics", [1, 3])
 def test_no_documents(n_topics):
-    found = exact(model_of(0, n_topics), sparse.csr_array((0, 6), dtype=np.int64))
+    found = exact(model_of(0, n_topics), DocumentBlock(sparse.csr_array((0, 6), dtype=np.int64)))
     assert found.log_likelihood.shape == (0,)
 
 
 def test_threads_and_neighbours_change_no_bit():
     model = model_of(0, 4, 30)
     counts = sparse.csr_array(np.random.default_rng(0).poisson(0.6, size=(60, 30)).astype(np.int64))
-    first = exact(model, counts).log_likelihood
+    first = exact(model, DocumentBlock(counts)).log_likelihood
     for n_jobs in (2, 4):
-        assert (exact(model, counts, n_jobs=n_jobs, seed=1).log_likelihood == first).all()
-    alone = [exact(model, counts[[d]]).log_likelihood[0] for d in range(60)]
+        assert (
+            exact(model, DocumentBlock(counts), n_jobs=n_jobs, seed=1).log_likelihood == first
+        ).all()
+    alone = [exact(model, DocumentBlock(counts[[d]])).log_likelihood[0] for d in range(60)]
     assert (first == alone).all()
 
 
@@ -438,7 +445,7 @@ def test_the_callers_arrays_are_left_alone():
         array.setflags(write=False)
     words = np.array([3, 1, 3])
     words.setflags(write=False)
-    assert np.isfinite(exact(model, counts).total)
+    assert np.isfinite(exact(model, DocumentBlock(counts)).total)
     assert np.isfinite(log_conditionals(model, words)).all()
 
 

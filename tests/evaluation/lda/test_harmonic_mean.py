@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.harmonic_mean import harmonic_mean, log_probabilities_given_topics
 from evaluation.lda.left_to_right import straight_sequential
 from evaluation.monte_carlo.token_sweep import document_words
@@ -49,7 +50,7 @@ def test_right_in_the_limit(name):
     possible = log_probability_by_polynomial(document, topics.topic_word > 0, topics.alpha)
     assert (possible < -1) if impossible else (possible == pytest.approx(0, abs=1e-12))
     truth = truth_of(topics, document) - possible
-    found = harmonic_mean(topics, row(document), n_samples=40_000)
+    found = harmonic_mean(topics, DocumentBlock(row(document)), n_samples=40_000)
     assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0] < 0.1
     # Negative control: the mean of p itself, over the same chain.
     words = document_words(topics, np.flatnonzero(document).astype(np.int32))
@@ -82,7 +83,7 @@ def test_far_too_high_at_practical_sizes():
         for _ in range(30):
             topics = LDATopics(rng.dirichlet(np.full(300, 0.5), 3), np.full(3, 0.1))
             document = rng.multinomial(14, rng.dirichlet(topics.alpha) @ topics.topic_word)
-            found = method(topics, row(document), n_samples=200)
+            found = method(topics, DocumentBlock(row(document)), n_samples=200)
             error = found.log_likelihood[0] - truth_of(topics, document)
             errors.append(-error / math.log(2) / 14)
         t_values.append(np.mean(errors) / (np.std(errors, ddof=1) / math.sqrt(30)))
@@ -94,21 +95,21 @@ def test_its_standard_error_does_not_know():
     rng = np.random.default_rng(1)
     topics = LDATopics(rng.dirichlet(np.full(300, 0.5), 3), np.full(3, 0.1))
     documents = rng.multinomial(14, rng.dirichlet(topics.alpha, 20) @ topics.topic_word)
-    found = harmonic_mean(topics, row(documents))
+    found = harmonic_mean(topics, DocumentBlock(row(documents)))
     truth = np.array([truth_of(topics, document) for document in documents])
     assert np.median((found.log_likelihood - truth) / found.standard_error) > 3
 
 
 def test_one_word_300_times():
     topics = LDATopics([[0.5, 0.5], [0.49, 0.51]], [3.0, 2.0])
-    found = harmonic_mean(topics, row([300, 0]), n_samples=2000)
+    found = harmonic_mean(topics, DocumentBlock(row([300, 0])), n_samples=2000)
     assert found.log_likelihood[0] == pytest.approx(truth_of(topics, [300, 0]), abs=0.5)
 
 
 def test_exact_with_one_topic():
     topics = model_of(0, n_topics=1)
     counts = row([[300, 0, 1, 0, 5, 0], [0, 1, 0, 0, 0, 0]])
-    found = harmonic_mean(topics, counts)
+    found = harmonic_mean(topics, DocumentBlock(counts))
     assert_allclose(found.log_likelihood, counts @ np.log(topics.topic_word[0]), rtol=1e-12)
     assert found.standard_error.tolist() == [0.0, 0.0]
     assert found.effective_sample_size == pytest.approx([200, 200])
@@ -117,7 +118,7 @@ def test_exact_with_one_topic():
 def test_words_so_rare_that_their_product_underflows():
     rare = 1e-290
     topics = LDATopics([[rare, 1 - rare], [rare / 2, 1 - rare / 2]], [2.0, 3.0])
-    found = harmonic_mean(topics, row([3, 2]), n_samples=20_000)
+    found = harmonic_mean(topics, DocumentBlock(row([3, 2])), n_samples=20_000)
     truth = log_probability_by_polynomial([3, 2], [[1.0, 1.0], [0.5, 1.0]], topics.alpha)
     assert found.log_likelihood[0] == pytest.approx(truth + 3 * math.log(rare), abs=0.05)
 
@@ -125,7 +126,7 @@ def test_words_so_rare_that_their_product_underflows():
 def test_what_is_told_of_documents():
     counts = np.random.default_rng(1).poisson(1.5, size=(9, 6))
     counts[4] = 0
-    found = harmonic_mean(model_of(0), row(counts), n_samples=30)
+    found = harmonic_mean(model_of(0), DocumentBlock(row(counts)), n_samples=30)
     assert (found.method, found.convention) == ("harmonic-mean", "sequence")
     assert (found.n_tokens == counts.sum(axis=1)).all()
     values = (found.log_likelihood[4], found.standard_error[4], found.n_samples[4])
@@ -135,8 +136,8 @@ def test_what_is_told_of_documents():
     assert (found.n_samples[others] == 30).all()
     assert ((found.effective_sample_size[others] >= 1) & (found.standard_error[others] > 0)).all()
     assert (found.effective_sample_size[others] <= 30).all()
-    assert (harmonic_mean(model_of(0), row(counts)).n_samples[others] == 200).all()
-    single = harmonic_mean(model_of(0), row(counts), n_samples=1)
+    assert (harmonic_mean(model_of(0), DocumentBlock(row(counts))).n_samples[others] == 200).all()
+    single = harmonic_mean(model_of(0), DocumentBlock(row(counts)), n_samples=1)
     assert np.isnan(single.standard_error[others]).all()
     assert np.isfinite(single.log_likelihood).all()
 
@@ -145,9 +146,13 @@ def test_seeds_and_threads():
     topics, counts = model_of(0), row(np.random.default_rng(1).poisson(1.5, size=(40, 6)))
 
     def values(**settings):
-        return harmonic_mean(topics, counts, n_samples=5, **settings).log_likelihood.tolist()
+        return harmonic_mean(
+            topics, DocumentBlock(counts), n_samples=5, **settings
+        ).log_likelihood.tolist()
 
     assert values(seed=3) == values(seed=3, n_jobs=2) == values(seed=3, n_jobs=3)
     assert values(seed=3) != values(seed=4)
-    twins = harmonic_mean(topics, row([[1, 2, 0, 1, 1, 0]] * 2), n_samples=5).log_likelihood
+    twins = harmonic_mean(
+        topics, DocumentBlock(row([[1, 2, 0, 1, 1, 0]] * 2)), n_samples=5
+    ).log_likelihood
     assert twins[0] != twins[1]  # documents draw for themselves

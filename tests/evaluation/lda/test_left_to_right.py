@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.left_to_right import (
     error_over_particles,
     left_to_right_particle,
@@ -94,7 +95,7 @@ def test_the_same_factors_as_plain_loops(n_topics, n_chains, n_sweeps):
 @METHODS
 def test_the_estimate_is_the_product_of_mean_factors_in_a_random_order(method):
     topics, document = model_of(1), [2, 0, 1, 2, 1, 0]
-    found = method(topics, row(document), n_samples=9, seed=4)
+    found = method(topics, DocumentBlock(row(document)), n_samples=9, seed=4)
     shape = (9, 1) if method is left_to_right_particle else (1, 9)
     rng = np.random.default_rng([4, 0])
     tokens = rng.permutation(tokens_of(document))
@@ -151,7 +152,7 @@ def test_the_particle_sampler_has_a_limit_that_is_not_the_truth():
     found, error = np.log(factors.mean(axis=(0, 2))).sum(), error_over_particles(factors)
     assert abs(found - limit_of_particles(UNSURE, document)) < 4 * error
     assert abs(found - truth_of(UNSURE, document)) > 10 * error
-    assert left_to_right_particle(UNSURE, row(document)).direction == "biased"
+    assert left_to_right_particle(UNSURE, DocumentBlock(row(document))).direction == "biased"
 
 
 @pytest.mark.parametrize("document", [[2, 2, 1, 2], [1, 0, 2, 1], [2, 3, 0, 1], [1, 1, 2, 2]])
@@ -218,7 +219,7 @@ def test_the_mended_sampler_is_right_and_the_printed_one_far_too_high():
         error = estimates - truth
         return error.mean() / (error.std(ddof=1) / math.sqrt(len(error)))
 
-    found = straight_sequential(topics, row(documents), n_samples=300)
+    found = straight_sequential(topics, DocumentBlock(row(documents)), n_samples=300)
     assert abs(t_value(found.log_likelihood)) < 4
     printed = np.array([as_printed(topics, document, 60, rng) for document in documents])
     assert t_value(printed) > 4
@@ -240,7 +241,9 @@ def test_it_converges_to_the_truth(document, alpha, impossible):
     for k, w in impossible:
         weights[k, w] = 0.0
     topics = LDATopics.from_weights(weights, alpha)
-    found = straight_sequential(topics, row([document] * 8), n_samples=40_000, seed=1)
+    found = straight_sequential(
+        topics, DocumentBlock(row([document] * 8)), n_samples=40_000, seed=1
+    )
     error = found.log_likelihood - truth_of(topics, document)
     assert abs(error.mean()) < 5 * error.std(ddof=1) / math.sqrt(8) + 1e-12
     assert abs(error.mean()) < 0.01
@@ -254,7 +257,9 @@ def test_it_converges_to_the_truth(document, alpha, impossible):
 def test_its_standard_error_is_about_the_spread():
     """Not quite, since it leaves out what goes on from token to token."""
     topics = model_of(2)
-    found = straight_sequential(topics, row([[2, 1, 1, 2, 1, 0]] * 500), n_samples=200)
+    found = straight_sequential(
+        topics, DocumentBlock(row([[2, 1, 1, 2, 1, 0]] * 500)), n_samples=200
+    )
     ratio = math.sqrt((found.standard_error**2).mean()) / found.log_likelihood.std()
     assert 0.7 < ratio < 1.2
 
@@ -266,7 +271,7 @@ def test_its_standard_error_is_about_the_spread():
 def test_one_word_300_times(method):
     """Topics as likely as each other, so that the chain moves between them easily."""
     topics = LDATopics([[0.5, 0.5], [0.45, 0.55]], [3.0, 2.0])
-    found = method(topics, row([300, 0]), n_samples=100)
+    found = method(topics, DocumentBlock(row([300, 0])), n_samples=100)
     assert abs(found.log_likelihood[0] - truth_of(topics, [300, 0])) < 0.5
     assert found.n_tokens.tolist() == [300]
 
@@ -275,7 +280,7 @@ def test_one_word_300_times(method):
 def test_exact_with_one_topic(method):
     topics = model_of(0, n_topics=1)
     counts = row([[300, 0, 1, 0, 5, 0], [0, 1, 0, 0, 0, 0]])
-    found = method(topics, counts, n_samples=5)
+    found = method(topics, DocumentBlock(counts), n_samples=5)
     assert_allclose(found.log_likelihood, counts @ np.log(topics.topic_word[0]), rtol=1e-12)
     assert_allclose(found.standard_error, 0.0, atol=1e-12)
 
@@ -283,7 +288,7 @@ def test_exact_with_one_topic(method):
 @METHODS
 def test_exact_for_one_token(method):
     topics = model_of(0)
-    found = method(topics, row(np.eye(6)), n_samples=5)
+    found = method(topics, DocumentBlock(row(np.eye(6))), n_samples=5)
     expected = np.log(topics.alpha @ topics.topic_word / topics.alpha.sum())
     assert_allclose(found.log_likelihood, expected, rtol=1e-12)
     assert_allclose(found.standard_error, 0.0, atol=1e-12)
@@ -293,7 +298,7 @@ def test_exact_for_one_token(method):
 def test_words_so_rare_that_their_product_underflows(method):
     rare = 1e-290
     topics = LDATopics([[rare, 1 - rare], [rare / 2, 1 - rare / 2]], [2.0, 3.0])
-    found = method(topics, row([5, 3]), n_samples=20_000)
+    found = method(topics, DocumentBlock(row([5, 3])), n_samples=20_000)
     truth = log_probability_by_polynomial([5, 3], [[1.0, 1.0], [0.5, 1.0]], topics.alpha)
     assert found.log_likelihood[0] == pytest.approx(truth + 5 * math.log(rare), abs=0.02)
 
@@ -302,7 +307,7 @@ def test_words_so_rare_that_their_product_underflows(method):
 def test_what_is_told_of_documents(method):
     counts = np.random.default_rng(1).poisson(1.5, size=(9, 6))
     counts[4] = 0
-    found = method(model_of(0), row(counts), n_samples=30)
+    found = method(model_of(0), DocumentBlock(row(counts)), n_samples=30)
     assert (
         found.method
         == {
@@ -318,8 +323,10 @@ def test_what_is_told_of_documents(method):
     assert (found.n_samples[others] == 30).all()
     assert (found.standard_error[others] > 0).all()
     assert np.isnan(found.effective_sample_size).all()
-    assert (method(model_of(0), row(counts)).n_samples[others] == 100).all()
-    assert np.isnan(method(model_of(0), row(counts), n_samples=1).standard_error[others]).all()
+    assert (method(model_of(0), DocumentBlock(row(counts))).n_samples[others] == 100).all()
+    assert np.isnan(
+        method(model_of(0), DocumentBlock(row(counts)), n_samples=1).standard_error[others]
+    ).all()
 
 
 @METHODS
@@ -327,9 +334,11 @@ def test_seeds_and_threads(method):
     topics, counts = model_of(0), row(np.random.default_rng(1).poisson(1.5, size=(40, 6)))
 
     def values(**settings):
-        return method(topics, counts, n_samples=5, **settings).log_likelihood.tolist()
+        return method(
+            topics, DocumentBlock(counts), n_samples=5, **settings
+        ).log_likelihood.tolist()
 
     assert values(seed=3) == values(seed=3, n_jobs=2) == values(seed=3, n_jobs=3)
     assert values(seed=3) != values(seed=4)
-    twins = method(topics, row([[1, 2, 0, 1, 1, 0]] * 2), n_samples=5).log_likelihood
+    twins = method(topics, DocumentBlock(row([[1, 2, 0, 1, 1, 0]] * 2)), n_samples=5).log_likelihood
     assert twins[0] != twins[1]  # documents draw for themselves

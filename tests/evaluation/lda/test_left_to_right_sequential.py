@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from evaluation import log_likelihood
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.exact import exact
 from evaluation.lda.left_to_right_sequential import (
     LARGEST_GROUP,
@@ -55,8 +56,8 @@ CASES = {
 def ratios(model, document, n_particles, n_seeds, seed=0):
     """p̂ / p of independent runs."""
     counts = sparse.csr_array(np.tile(document, (n_seeds, 1)))
-    found = left_to_right_sequential(model, counts, n_samples=n_particles, seed=seed)
-    return np.exp(found.log_likelihood - exact(model, counts[:1]).log_likelihood[0])
+    found = left_to_right_sequential(model, DocumentBlock(counts), n_samples=n_particles, seed=seed)
+    return np.exp(found.log_likelihood - exact(model, DocumentBlock(counts[:1])).log_likelihood[0])
 
 
 def score_of(ratio):
@@ -78,7 +79,7 @@ def test_unbiased_would_notice_sweeps_that_depend_on_the_particles():
     counts = np.array(document)
     words = np.flatnonzero(counts).astype(np.int32)
     groups, phantoms, log_scale = arrange(model.word_topic, words, counts[words], model.alpha)
-    truth = exact(model, sparse.csr_array([document])).log_likelihood[0]
+    truth = exact(model, DocumentBlock(sparse.csr_array([document]))).log_likelihood[0]
     rng = np.random.default_rng(0)
 
     def score(is_scout):
@@ -98,15 +99,15 @@ def test_unbiased_would_notice_a_prior_that_is_off_by_a_tenth():
     model, document = CASES["short"]
     other = LDATopics(model.topic_word, model.alpha * 1.1)
     counts = sparse.csr_array(np.tile(document, (3000, 1)))
-    found = left_to_right_sequential(other, counts, n_samples=10)
-    ratio = np.exp(found.log_likelihood - exact(model, counts[:1]).log_likelihood[0])
+    found = left_to_right_sequential(other, DocumentBlock(counts), n_samples=10)
+    ratio = np.exp(found.log_likelihood - exact(model, DocumentBlock(counts[:1])).log_likelihood[0])
     assert abs(score_of(ratio)) > 8
 
 
 def test_the_exact_values_here_are_those_of_the_enumeration():
     for model, document in CASES.values():
         if sum(document) < 12:
-            found = exact(model, sparse.csr_array([document])).log_likelihood[0]
+            found = exact(model, DocumentBlock(sparse.csr_array([document]))).log_likelihood[0]
             expected = lda_likelihood.log_probability_by_enumeration(
                 document, model.topic_word, model.alpha
             )
@@ -126,8 +127,8 @@ def test_the_variance_it_states_is_its_variance(name):
     """Lee & Whiteley's estimate is unbiased for the variance of p̂, also after drawing anew."""
     model, document = CASES[name]
     counts = sparse.csr_array(np.tile(document, (4000, 1)))
-    found = left_to_right_sequential(model, counts, n_samples=30)
-    ratio = np.exp(found.log_likelihood - exact(model, counts[:1]).log_likelihood[0])
+    found = left_to_right_sequential(model, DocumentBlock(counts), n_samples=30)
+    ratio = np.exp(found.log_likelihood - exact(model, DocumentBlock(counts[:1])).log_likelihood[0])
     stated = ratio**2 * found.standard_error**2
     true = ratio.var(ddof=1)
     # Of a sample variance the standard error is about √((m4 - m2²) / n).
@@ -146,9 +147,9 @@ def test_two_standard_errors_hold_the_truth_as_often_as_they_should():
             [rng.multinomial(14, rng.dirichlet(np.full(4, 0.1)) @ model.topic_word)]
         )
         found = left_to_right_sequential(
-            model, document, n_samples=200, seed=int(rng.integers(2**31))
+            model, DocumentBlock(document), n_samples=200, seed=int(rng.integers(2**31))
         )
-        error = found.log_likelihood[0] - exact(model, document).log_likelihood[0]
+        error = found.log_likelihood[0] - exact(model, DocumentBlock(document)).log_likelihood[0]
         inside.append(abs(error) < 2 * found.standard_error[0])
     assert 0.92 < np.mean(inside) < 0.985  # 600 of them: two standard errors of 0.95 are 0.018
 
@@ -175,8 +176,8 @@ def test_copies_of_a_topic_are_one_topic(n_groups, copies, alpha, length):
     split = LDATopics(np.repeat(base, copies, axis=0), np.full(n_groups * copies, alpha))
     proportions = rng.dirichlet(merged.alpha, 10)
     counts = sparse.csr_array(rng.multinomial(length, proportions @ base))
-    found = left_to_right_sequential(split, counts, n_samples=200, seed=1)
-    truth = left_to_right_sequential(merged, counts, n_samples=2000, seed=2)
+    found = left_to_right_sequential(split, DocumentBlock(counts), n_samples=200, seed=1)
+    truth = left_to_right_sequential(merged, DocumentBlock(counts), n_samples=2000, seed=2)
     z = (found.log_likelihood - truth.log_likelihood) / np.hypot(
         np.hypot(found.standard_error, truth.standard_error), 1e-9
     )
@@ -210,7 +211,7 @@ def test_phantoms_are_left_out_where_they_harm():
 def test_a_word_that_all_topics_have_thousands_of_times(n_topics, alpha, n):
     """Products of thousands of factors: nothing must underflow. p is that of one topic."""
     model = LDATopics(np.tile([0.3, 0.7], (n_topics, 1)), np.full(n_topics, alpha))
-    found = left_to_right_sequential(model, sparse.csr_array([[n, 0]]), n_samples=50)
+    found = left_to_right_sequential(model, DocumentBlock(sparse.csr_array([[n, 0]])), n_samples=50)
     assert found.log_likelihood[0] == pytest.approx(n * np.log(0.3), abs=1e-6)
 
 
@@ -219,7 +220,7 @@ def test_a_huge_alpha_leaves_the_mean_of_the_topics(alpha):
     model = model_of(2)
     topics = LDATopics(model.topic_word, np.full(3, alpha))
     document = np.array([40, 30, 0, 20, 33, 8])
-    found = left_to_right_sequential(topics, sparse.csr_array([document]))
+    found = left_to_right_sequential(topics, DocumentBlock(sparse.csr_array([document])))
     expected = document @ np.log(model.topic_word.mean(axis=0))
     assert found.log_likelihood[0] == pytest.approx(expected, abs=2e-5 if alpha == 1e8 else 1e-7)
 
@@ -257,14 +258,16 @@ def test_the_variance_by_roots():
 def test_one_topic_is_exact():
     model = model_of(0, n_topics=1)
     document = sparse.csr_array([[3, 0, 50, 1, 2, 0]])
-    found = left_to_right_sequential(model, document)
+    found = left_to_right_sequential(model, DocumentBlock(document))
     assert_allclose(found.log_likelihood, document @ np.log(model.topic_word[0]), rtol=1e-12)
     assert_allclose(found.standard_error, 0.0, atol=1e-7)
 
 
 def test_one_token_is_exact():
     model = model_of(1)
-    found = left_to_right_sequential(model, sparse.csr_array(np.eye(6, dtype=np.int64)))
+    found = left_to_right_sequential(
+        model, DocumentBlock(sparse.csr_array(np.eye(6, dtype=np.int64)))
+    )
     expected = np.log(model.alpha / model.alpha.sum() @ model.topic_word)
     assert_allclose(found.log_likelihood, expected, rtol=1e-12)
     assert_allclose(found.standard_error, 0.0, atol=1e-7)
@@ -272,7 +275,9 @@ def test_one_token_is_exact():
 
 def test_one_particle_has_no_standard_error():
     model, document = CASES["longer"]
-    found = left_to_right_sequential(model, sparse.csr_array([document]), n_samples=1)
+    found = left_to_right_sequential(
+        model, DocumentBlock(sparse.csr_array([document])), n_samples=1
+    )
     assert np.isfinite(found.log_likelihood).all()
     assert np.isnan(found.standard_error).all()
 
@@ -295,8 +300,8 @@ def test_more_particles_than_one_run_takes_and_many_topics():
     document[:4] = [2, 1, 3, 2]
     counts = sparse.csr_array([document])
     n = 2 * RUN_NUMBERS // 2000
-    found = left_to_right_sequential(model, counts, n_samples=n)
-    truth = exact(model, counts).log_likelihood[0]
+    found = left_to_right_sequential(model, DocumentBlock(counts), n_samples=n)
+    truth = exact(model, DocumentBlock(counts)).log_likelihood[0]
     assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
     assert found.standard_error[0] < 0.05
     assert found.n_samples[0] == n
@@ -307,8 +312,8 @@ def test_a_long_document():
     model = LDATopics(rng.dirichlet(np.full(3000, 0.05), 2), [0.5, 0.5])
     document = rng.multinomial(3000, [0.3, 0.7] @ model.topic_word)
     counts = sparse.csr_array([document])
-    found = left_to_right_sequential(model, counts, n_samples=300)
-    truth = exact(model, counts).log_likelihood[0]
+    found = left_to_right_sequential(model, DocumentBlock(counts), n_samples=300)
+    truth = exact(model, DocumentBlock(counts)).log_likelihood[0]
     assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
 
 
@@ -329,7 +334,7 @@ def test_phantom_tokens_go_as_words_come():
 
 def test_what_it_reports():
     counts = sparse.csr_array([[2, 1, 0, 3, 1, 0], [0, 0, 0, 0, 0, 0]])
-    found = left_to_right_sequential(model_of(0), counts, n_samples=50)
+    found = left_to_right_sequential(model_of(0), DocumentBlock(counts), n_samples=50)
     assert (found.direction, found.convention, found.method) == ("unbiased", "sequence", METHOD)
     assert found.n_samples.tolist() == [50, 0]
     assert 1 <= found.effective_sample_size[0] <= 50
@@ -349,9 +354,11 @@ def test_table_1_of_buntine_2009(gamma):
         mixed = rng.dirichlet(np.full(4, 0.1)) @ model.topic_word
         document = sparse.csr_array([rng.multinomial(14, mixed)])
         found = left_to_right_sequential(
-            model, document, n_samples=200, seed=int(rng.integers(2**31))
+            model, DocumentBlock(document), n_samples=200, seed=int(rng.integers(2**31))
         )
-        errors.append(found.log_likelihood[0] - exact(model, document).log_likelihood[0])
+        errors.append(
+            found.log_likelihood[0] - exact(model, DocumentBlock(document)).log_likelihood[0]
+        )
         inside.append(abs(errors[-1]) < 2 * found.standard_error[0])
     t = np.mean(errors) / (np.std(errors, ddof=1) / np.sqrt(1000))
     assert abs(t) < 2.58

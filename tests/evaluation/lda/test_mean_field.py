@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.importance_weights import log_weights
 from evaluation.lda.mean_field import (
     independent_start,
@@ -191,7 +192,7 @@ def test_the_weights_have_the_right_mean(second_order, name):
 @pytest.mark.parametrize("name", TAME)
 def test_unbiased(method, name):
     topics, document, truth = case(name)
-    found = method(topics, copies(document, 1000), n_samples=30, seed=1)
+    found = method(topics, DocumentBlock(copies(document, 1000)), n_samples=30, seed=1)
     assert z_of(np.exp(found.log_likelihood - truth)) < 4
     assert found.direction == "unbiased"
 
@@ -216,7 +217,7 @@ def test_with_tiny_alpha_one_mode_is_all_that_is_seen(method):
     """
     topics, document = LDATopics([[0.6, 0.4], [0.42, 0.58]], [1e-3, 1e-3]), [5, 5]
     truth = log_probability_by_polynomial(document, topics.topic_word, topics.alpha)
-    found = method(topics, copies(document, 100))
+    found = method(topics, DocumentBlock(copies(document, 100)))
     error = found.log_likelihood - truth
     assert np.median(error) < -0.5
     assert np.median(error / (found.standard_error + 1e-3)) < -5
@@ -225,7 +226,7 @@ def test_with_tiny_alpha_one_mode_is_all_that_is_seen(method):
 @METHODS
 def test_standard_errors_are_the_spread(method):
     topics, document, _ = case("impossible words")
-    found = method(topics, copies(document, 2000), n_samples=200, seed=0)
+    found = method(topics, DocumentBlock(copies(document, 2000)), n_samples=200, seed=0)
     spread = found.log_likelihood.std()
     assert math.sqrt((found.standard_error**2).mean()) == pytest.approx(spread, rel=0.1)
     expected = 200 / (1 + 199 * found.standard_error**2)  # (Σw)² / Σw² by the same two moments
@@ -238,8 +239,8 @@ def test_many_topics(method):
     rng = np.random.default_rng(0)
     topics = model_of(3, n_topics=30, n_words=50, alpha=np.ones(30))
     document = rng.multinomial(10, np.full(50, 0.02))
-    few = method(topics, copies(document, 1000), n_samples=60)
-    many = method(topics, copies(document, 1), n_samples=200_000)
+    few = method(topics, DocumentBlock(copies(document, 1000)), n_samples=60)
+    many = method(topics, DocumentBlock(copies(document, 1)), n_samples=200_000)
     ratios = np.exp(few.log_likelihood - many.log_likelihood[0])
     error = math.hypot(ratios.std() / math.sqrt(1000), many.standard_error[0])
     assert abs(ratios.mean() - 1) < 4 * error < 0.1
@@ -248,7 +249,7 @@ def test_many_topics(method):
 @METHODS
 def test_one_word_300_times(method):
     topics = LDATopics([[0.3, 0.7], [0.6, 0.4]], [2.0, 1.0])
-    found = method(topics, sparse.csr_array([[300, 0]]), n_samples=20_000)
+    found = method(topics, DocumentBlock(sparse.csr_array([[300, 0]])), n_samples=20_000)
     truth = log_probability_by_polynomial([300, 0], topics.topic_word, topics.alpha)
     assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
     assert found.standard_error[0] < 0.5
@@ -258,7 +259,7 @@ def test_one_word_300_times(method):
 def test_exact_with_one_topic(method):
     topics = model_of(0, n_topics=1)
     counts = sparse.csr_array([[300, 0, 1, 0, 5, 0], [0, 1, 0, 0, 0, 0]])
-    found = method(topics, counts)
+    found = method(topics, DocumentBlock(counts))
     expected = counts @ np.log(topics.topic_word[0])
     assert_allclose(found.log_likelihood, expected, rtol=1e-12)
     assert found.standard_error.tolist() == [0.0, 0.0]
@@ -268,7 +269,7 @@ def test_exact_with_one_topic(method):
 @METHODS
 def test_exact_for_one_token(method):
     topics = model_of(0)
-    found = method(topics, sparse.csr_array(np.eye(6, dtype=np.int64)))
+    found = method(topics, DocumentBlock(sparse.csr_array(np.eye(6, dtype=np.int64))))
     expected = np.log(topics.alpha @ topics.topic_word / topics.alpha.sum())
     assert_allclose(found.log_likelihood, expected, rtol=1e-12)
     assert_allclose(found.standard_error, 0.0, atol=1e-12)
@@ -278,7 +279,7 @@ def test_exact_for_one_token(method):
 def test_words_so_rare_that_their_product_underflows(method):
     rare = 1e-290
     topics = LDATopics([[rare, 1 - rare], [rare / 2, 1 - rare / 2]], [2.0, 3.0])
-    found = method(topics, sparse.csr_array([[5, 3]]), n_samples=20_000)
+    found = method(topics, DocumentBlock(sparse.csr_array([[5, 3]])), n_samples=20_000)
     scaled = [[1.0, 1.0], [0.5, 1.0]]
     truth = log_probability_by_polynomial([5, 3], scaled, topics.alpha) + 5 * math.log(rare)
     assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0] < 0.1
@@ -288,7 +289,7 @@ def test_words_so_rare_that_their_product_underflows(method):
 def test_what_is_told_of_documents(method):
     counts = documents()
     counts = sparse.csr_array(np.where(np.arange(9)[:, None] == 4, 0, counts.toarray()))
-    found = method(model_of(0), counts, n_samples=30)
+    found = method(model_of(0), DocumentBlock(counts), n_samples=30)
     assert found.method == method.__name__.replace("_", "-")
     assert found.convention == "sequence"
     assert (found.n_tokens == counts.sum(axis=1)).all()
@@ -299,8 +300,10 @@ def test_what_is_told_of_documents(method):
     assert (found.n_samples[others] == 30).all()
     assert ((found.effective_sample_size[others] >= 1) & (found.standard_error[others] > 0)).all()
     assert (found.effective_sample_size[others] <= 30).all()
-    assert (method(model_of(0), counts).n_samples[others] == 200).all()
-    assert np.isnan(method(model_of(0), counts, n_samples=1).standard_error[others]).all()
+    assert (method(model_of(0), DocumentBlock(counts)).n_samples[others] == 200).all()
+    assert np.isnan(
+        method(model_of(0), DocumentBlock(counts), n_samples=1).standard_error[others]
+    ).all()
 
 
 @METHODS
@@ -308,9 +311,11 @@ def test_seeds_and_threads(method):
     topics, counts = model_of(0), documents(40)
 
     def values(**settings):
-        return method(topics, counts, n_samples=5, **settings).log_likelihood.tolist()
+        return method(
+            topics, DocumentBlock(counts), n_samples=5, **settings
+        ).log_likelihood.tolist()
 
     assert values(seed=3) == values(seed=3, n_jobs=2) == values(seed=3, n_jobs=3)
     assert values(seed=3) != values(seed=4)
-    twins = method(topics, copies([1, 2, 0, 1, 1, 0], 2), n_samples=5).log_likelihood
+    twins = method(topics, DocumentBlock(copies([1, 2, 0, 1, 1, 0], 2)), n_samples=5).log_likelihood
     assert twins[0] != twins[1]  # documents draw for themselves

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from evaluation import log_likelihood
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.variational_bound import variational_bound
 from models import LDATopics
 from tests.oracles import lda_likelihood, online_vb
@@ -48,7 +49,7 @@ def test_equals_the_naive_bound(seed):
     rng = np.random.default_rng(seed)
     model = LDATopics(rng.dirichlet(np.ones(8), 3), rng.gamma(1, 0.5, 3) + 0.05)
     counts = rng.poisson(1.0, size=(6, 8))
-    found = variational_bound(model, sparse.csr_array(counts))
+    found = variational_bound(model, DocumentBlock(sparse.csr_array(counts)))
     for d, document in enumerate(counts):
         start = model.alpha + document.sum() / 3
         gamma = online_vb.infer_document(document, model.topic_word, model.alpha, start, 1000, 1e-6)

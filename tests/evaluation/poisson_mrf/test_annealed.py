@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.exact import exact as lda_exact
 from evaluation.poisson_mrf.annealed import annealed
 from evaluation.poisson_mrf.exact_likelihood import exact
@@ -50,7 +51,7 @@ def t_of_one(ratios):
 def ratios_of(plain, truth, **settings):
     """p over what it is by `truth`, as it is found in 2,000 independent runs."""
     counts = sparse.csr_array(np.tile(DOCUMENT, (2000, 1)))
-    found = annealed(model_of(plain), counts, n_temperatures=12, seed=1, **settings)
+    found = annealed(model_of(plain), DocumentBlock(counts), n_temperatures=12, seed=1, **settings)
     return np.exp(found.log_likelihood - truth)
 
 
@@ -118,7 +119,9 @@ def test_chains_by_hand_and_what_would_be_wrong_with_them():
 @pytest.mark.slow
 def test_the_standard_error_is_the_spread():
     counts = sparse.csr_array(np.tile(DOCUMENT, (800, 1)))
-    found = annealed(model_of(CASES["mixed"]), counts, n_samples=40, n_temperatures=5)
+    found = annealed(
+        model_of(CASES["mixed"]), DocumentBlock(counts), n_samples=40, n_temperatures=5
+    )
     spread = found.log_likelihood.std()
     # The spread of 800 is known to 1 / √1600 of it.
     assert np.sqrt((found.standard_error**2).mean()) == pytest.approx(spread, rel=0.1)
@@ -132,7 +135,7 @@ def test_without_edges_it_is_lda():
     lda = LDATopics(topic_word, [0.1, 0.3, 0.2])
     counts = sparse.csr_array(rng.multinomial(40, lda.topic_word.mean(axis=0), 30))
     model = without_edges(lda.topic_word, lda.alpha)
-    found = annealed(model, counts, n_samples=60, n_temperatures=60, seed=3)
+    found = annealed(model, DocumentBlock(counts), n_samples=60, n_temperatures=60, seed=3)
     truth = lda_exact(lda, counts)
     assert found.monte_carlo_standard_error < 1  # of a sum of 30
     assert abs(found.total - truth.total) < 4 * found.monte_carlo_standard_error
@@ -145,8 +148,8 @@ def test_longer_documents_of_two_topics():
     )
     model = model_of(plain)
     counts = sparse.csr_array(np.random.default_rng(5).multinomial(20, np.full(12, 1 / 12), 20))
-    truth = exact(model, counts)
-    found = annealed(model, counts, n_samples=60, n_temperatures=60, seed=6)
+    truth = exact(model, DocumentBlock(counts))
+    found = annealed(model, DocumentBlock(counts), n_samples=60, n_temperatures=60, seed=6)
     assert found.monte_carlo_standard_error < 1
     assert abs(found.total - truth.total) < 4 * found.monte_carlo_standard_error
 
@@ -155,18 +158,22 @@ def test_one_topic_and_one_token_leave_nothing_to_chance():
     rng = np.random.default_rng(7)
     one = model_of(oracle.random_model(rng, n_topics=1, longest=40))
     counts = sparse.csr_array([[10, 2, 7, 0, 1], [0, 1, 0, 0, 0]])
-    found = annealed(one, counts, n_temperatures=9)
-    assert_allclose(found.log_likelihood, exact(one, counts).log_likelihood, rtol=1e-12)
+    found = annealed(one, DocumentBlock(counts), n_temperatures=9)
+    assert_allclose(
+        found.log_likelihood, exact(one, DocumentBlock(counts)).log_likelihood, rtol=1e-12
+    )
     assert_allclose(found.standard_error, 0, atol=1e-12)
     plain = {**CASES["mixed"], "table": np.zeros((3, 2))}  # Ã_1 = 0
-    token = annealed(model_of(plain), sparse.csr_array(np.eye(5, dtype=int)), n_temperatures=2)
+    token = annealed(
+        model_of(plain), DocumentBlock(sparse.csr_array(np.eye(5, dtype=int))), n_temperatures=2
+    )
     mean = plain["alpha"] @ plain["topic_word"] / plain["alpha"].sum()
     assert_allclose(token.log_likelihood, np.log(mean), rtol=1e-12)
 
 
 def test_what_is_told_of_documents():
     counts = sparse.csr_array(np.array([[0, 0, 0, 0, 0], [1, 0, 2, 0, 20]]))  # beyond the table
-    found = annealed(model_of(CASES["mixed"]), counts, n_samples=7)
+    found = annealed(model_of(CASES["mixed"]), DocumentBlock(counts), n_samples=7)
     assert (found.method, found.direction) == ("annealed-importance-sampling", "unbiased")
     assert found.convention == "sequence"
     assert found.log_likelihood[0] == found.standard_error[0] == 0
@@ -174,7 +181,7 @@ def test_what_is_told_of_documents():
     assert np.isnan(found.effective_sample_size[0])
     assert 1 <= found.effective_sample_size[1] <= 7
     assert found.n_samples.tolist() == [0, 7]
-    nothing = annealed(model_of(CASES["mixed"]), sparse.csr_array((0, 5), dtype=int))
+    nothing = annealed(model_of(CASES["mixed"]), DocumentBlock(sparse.csr_array((0, 5), dtype=int)))
     assert nothing.n_tokens.shape == (0,)
 
 
@@ -183,7 +190,9 @@ def test_the_same_bits_whatever_the_threads_and_the_other_documents():
     counts = sparse.csr_array(rng.poisson(0.8, (11, 5)))
 
     def found(counts, **settings):
-        return annealed(model, counts, n_samples=3, n_temperatures=9, **settings).log_likelihood
+        return annealed(
+            model, DocumentBlock(counts), n_samples=3, n_temperatures=9, **settings
+        ).log_likelihood
 
     first = found(counts, seed=1)
     for n_jobs in (1, 2, 4):
@@ -195,4 +204,8 @@ def test_the_same_bits_whatever_the_threads_and_the_other_documents():
 @pytest.mark.parametrize(("value", "error"), [(1, ValueError), (2.0, TypeError), (True, TypeError)])
 def test_bad_temperatures(value, error):
     with pytest.raises(error, match="n_temperatures"):
-        annealed(model_of(CASES["mixed"]), sparse.csr_array([DOCUMENT]), n_temperatures=value)
+        annealed(
+            model_of(CASES["mixed"]),
+            DocumentBlock(sparse.csr_array([DOCUMENT])),
+            n_temperatures=value,
+        )

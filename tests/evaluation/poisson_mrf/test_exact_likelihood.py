@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.exact_cost import ExactCostError
 from evaluation.lda.exact import exact as lda_exact
 from evaluation.poisson_mrf.exact_likelihood import exact
@@ -44,7 +45,7 @@ def test_it_is_the_sum_over_all_assignments(seed, density):
     plain = oracle.random_model(rng, n_topics=1 + seed % 3, density=density, scale=1.0)
     plain["table"][:, 0] = 0.0  # of no tokens
     counts = short_documents(rng)
-    found = exact(model_of(plain), sparse.csr_array(counts))
+    found = exact(model_of(plain), DocumentBlock(sparse.csr_array(counts)))
     expected = [oracle.log_probability_by_enumeration(tokens_of(row), plain) for row in counts]
     assert_allclose(found.log_likelihood, expected, rtol=1e-12, atol=1e-14)
     assert (found.method, found.convention, found.direction) == ("exact", "sequence", "exact")
@@ -61,7 +62,7 @@ def test_without_edges_it_is_lda(n_topics, length, alpha):
     topic_word /= topic_word.sum(axis=1, keepdims=True)
     lda = LDATopics(topic_word, rng.uniform(0.5, 1.5, n_topics) * alpha)
     counts = sparse.csr_array(rng.multinomial(length, np.full(9, 1 / 9), 4))
-    found = exact(without_edges(lda.topic_word, lda.alpha), counts)
+    found = exact(without_edges(lda.topic_word, lda.alpha), DocumentBlock(counts))
     assert_allclose(found.log_likelihood, lda_exact(lda, counts).log_likelihood, rtol=1e-12)
 
 
@@ -72,7 +73,7 @@ def test_documents_of_a_length_sum_to_one():
     for length in (1, 2, 4):
         sequences = np.array(list(itertools.product(range(3), repeat=length)))
         counts = (sequences[:, :, None] == np.arange(3)).sum(axis=1)
-        found = exact(model, sparse.csr_array(counts))
+        found = exact(model, DocumentBlock(sparse.csr_array(counts)))
         assert np.exp(found.log_likelihood).sum() == pytest.approx(1.0, rel=1e-12)
 
 
@@ -82,13 +83,15 @@ def test_longer_than_the_table():
     counts = sparse.csr_array([[2, 1, 0, 2, 1]])
     longer = {**plain, "table": model.log_partition_to(6)}
     expected = oracle.log_probability_by_enumeration([0, 0, 1, 3, 3, 4], longer)
-    assert exact(model, counts).log_likelihood[0] == pytest.approx(expected, rel=1e-12)
+    assert exact(model, DocumentBlock(counts)).log_likelihood[0] == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_interactions_as_large_as_they_like():
     plain = oracle.random_model(np.random.default_rng(3), n_topics=2, scale=500.0, density=1.0)
     counts = sparse.csr_array([[2, 1, 1, 2, 1], [5, 0, 0, 0, 1]])
-    found = exact(model_of(plain), counts).log_likelihood
+    found = exact(model_of(plain), DocumentBlock(counts)).log_likelihood
     for row, log_p in zip(counts.toarray(), found, strict=True):
         tokens = tokens_of(row)
         largest = max(
@@ -104,7 +107,7 @@ def test_a_large_prior_loses_no_digits():
     counts = sparse.csr_array([[1, 2, 0, 1, 0]])
     zero = {**plain, "phi": 0 * plain["phi"], "table": 0 * plain["table"]}
     mean = plain["topic_word"].T @ plain["alpha"] / 6e12
-    found = exact(model_of(zero), counts).log_likelihood[0]
+    found = exact(model_of(zero), DocumentBlock(counts)).log_likelihood[0]
     assert found == pytest.approx(np.log(mean[[0, 1, 1, 3]]).sum(), rel=1e-10)
 
 
@@ -120,36 +123,44 @@ def test_too_long_is_refused_at_once():
     counts = np.zeros((3, 30), dtype=int)
     counts[0, 0], counts[1], counts[2, :4] = 1, 1, 1
     with pytest.raises(ExactCostError, match="annealed-importance-sampling") as caught:
-        exact(dense_model(), sparse.csr_array(counts))
+        exact(dense_model(), DocumentBlock(sparse.csr_array(counts)))
     assert (caught.value.document, caught.value.n_tokens) == (1, 30)
     assert caught.value.seconds > 3600
-    assert exact(dense_model(), sparse.csr_array(counts[[0, 2]])).total < 0
+    assert exact(dense_model(), DocumentBlock(sparse.csr_array(counts[[0, 2]]))).total < 0
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_memory_is_what_all_threads_take(n_jobs):
     model = without_edges(np.full((4, 3), 1 / 3), np.ones(4))
     counts = sparse.csr_array([[20, 20, 20]])  # binom(63, 3) totals of 144 bytes
-    assert exact(model, counts, max_memory=6_000_000 * n_jobs, n_jobs=n_jobs).total < 0
+    assert (
+        exact(model, DocumentBlock(counts), max_memory=6_000_000 * n_jobs, n_jobs=n_jobs).total < 0
+    )
     with pytest.raises(ExactCostError, match="max_memory"):
-        exact(model, counts, max_memory=5_000_000 * n_jobs, n_jobs=n_jobs)
+        exact(model, DocumentBlock(counts), max_memory=5_000_000 * n_jobs, n_jobs=n_jobs)
 
 
 def test_lengths_beyond_all_numbers_are_refused():
     with pytest.raises(ExactCostError):
-        exact(dense_model(), sparse.csr_array(np.full((1, 30), 10**15)))
+        exact(dense_model(), DocumentBlock(sparse.csr_array(np.full((1, 30), 10**15))))
 
 
 @pytest.mark.parametrize(("value", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError)])
 def test_bad_memory(value, error):
     with pytest.raises(error, match="max_memory"):
-        exact(dense_model(), sparse.csr_array(np.eye(1, 30, dtype=int)), max_memory=value)
+        exact(
+            dense_model(),
+            DocumentBlock(sparse.csr_array(np.eye(1, 30, dtype=int))),
+            max_memory=value,
+        )
 
 
 def test_the_same_bits_whatever_the_threads():
     rng = np.random.default_rng(6)
     model = model_of(oracle.random_model(rng))
     counts = sparse.csr_array(rng.poisson(0.7, (20, 5)))
-    first = exact(model, counts).log_likelihood
-    assert (exact(model, counts, n_jobs=2, n_samples=3, seed=1).log_likelihood == first).all()
-    assert exact(model, sparse.csr_array((0, 5), dtype=int)).n_tokens.shape == (0,)
+    first = exact(model, DocumentBlock(counts)).log_likelihood
+    assert (
+        exact(model, DocumentBlock(counts), n_jobs=2, n_samples=3, seed=1).log_likelihood == first
+    ).all()
+    assert exact(model, DocumentBlock(sparse.csr_array((0, 5), dtype=int))).n_tokens.shape == (0,)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import multinomial
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
 from models.poisson_mrf.field_scores import field_scores
 from models.poisson_mrf.topics import PoissonMRFMixture
@@ -29,7 +30,7 @@ def test_it_is_the_sum_over_components(seed):
     plain["table"][:, 0] = 0.0
     rows, mixture = short_documents(rng), mixture_of(plain)
     counts = sparse.csr_array(rows)
-    found = mixture_exact(mixture, counts)
+    found = mixture_exact(mixture, DocumentBlock(counts))
     expected = [oracle.log_probability_of_mixture(tokens_of(row), plain) for row in rows]
     assert_allclose(found.log_likelihood, expected, rtol=1e-12, atol=1e-14)
     assert (found.method, found.convention, found.direction) == ("exact", "sequence", "exact")
@@ -46,7 +47,7 @@ def test_documents_of_a_length_sum_to_one():
     mixture = mixture_of({**plain, "table": np.array(oracle.log_partitions(plain, 4))})
     sequences = np.array(list(itertools.product(range(3), repeat=4)))
     counts = sparse.csr_array((sequences[:, :, None] == np.arange(3)).sum(axis=1))
-    found = mixture_exact(mixture, counts)
+    found = mixture_exact(mixture, DocumentBlock(counts))
     assert np.exp(found.log_likelihood).sum() == pytest.approx(1.0, rel=1e-12)
 
 
@@ -55,7 +56,7 @@ def test_without_edges_it_is_a_mixture_of_multinomials():
     plain = oracle.random_model(rng, density=0.0)
     rows = rng.multinomial(60, np.full(5, 0.2), 7)
     mixture = mixture_of({**plain, "table": np.zeros((3, 2))})
-    found = mixture_exact(mixture, sparse.csr_array(rows)).log_likelihood
+    found = mixture_exact(mixture, DocumentBlock(sparse.csr_array(rows))).log_likelihood
     bag = [multinomial.pmf(rows, 60, words) for words in mixture.topic_word]
     one_order = np.exp(multinomial.logpmf(rows, 60, np.full(5, 0.2)) - 60 * np.log(0.2))
     expected = np.log(mixture.component_share @ bag) - np.log(one_order)
@@ -66,7 +67,7 @@ def test_longer_than_the_table_and_than_any_sum_of_exponentials():
     plain = oracle.random_model(np.random.default_rng(3), longest=3)
     mixture = mixture_of(plain)
     counts = sparse.csr_array([[900, 20, 0, 3, 77], [0, 1, 0, 0, 0]])
-    assert np.isfinite(mixture_exact(mixture, counts).log_likelihood).all()
+    assert np.isfinite(mixture_exact(mixture, DocumentBlock(counts)).log_likelihood).all()
     assert_allclose(mixture.transform(counts).sum(axis=1), 1.0, rtol=1e-12)
     table = mixture.log_partition_to(1000)[:, 1000]
     z = counts.toarray()[0]
@@ -82,9 +83,11 @@ def test_longer_than_the_table_and_than_any_sum_of_exponentials():
 def test_documents_without_tokens():
     plain = oracle.random_model(np.random.default_rng(4))  # Ã_0 is not 0
     mixture, counts = mixture_of(plain), sparse.csr_array((2, 5), dtype=np.int64)
-    found = mixture_exact(mixture, counts, n_samples=4, seed=3, n_jobs=2, max_memory=1)
+    found = mixture_exact(
+        mixture, DocumentBlock(counts), n_samples=4, seed=3, n_jobs=2, max_memory=1
+    )
     assert found.log_likelihood.tolist() == [0.0, 0.0]
     assert found.n_documents == 0
     plain["table"][:, 0] = 0.0
     assert_allclose(mixture_of(plain).transform(counts), [mixture.component_share] * 2, rtol=1e-12)
-    assert mixture_exact(mixture, counts[:0]).n_tokens.shape == (0,)
+    assert mixture_exact(mixture, DocumentBlock(counts[:0])).n_tokens.shape == (0,)

@@ -1,0 +1,137 @@
+"""The likelihood of documents under Gamma-Poisson models: estimators, and what else they take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluation.family import AsLDA, Method, Scoring
+from evaluation.gamma_poisson.by_lda import by_lda, log_factor_of_tokens
+from evaluation.gamma_poisson.direct_sampling import direct_sampling
+from evaluation.gamma_poisson.half import completion_by_thinning
+from evaluation.gamma_poisson.harmonic_mean import harmonic_mean
+from evaluation.gamma_poisson.left_to_right import left_to_right, left_to_right_exact
+from evaluation.gamma_poisson.length import log_length_probability
+from evaluation.gamma_poisson.simulate import simulated_documents
+from evaluation.lda import scoring as lda
+from evaluation.lda.exact import checked_costs
+from models.gamma_poisson.topics import GammaPoissonTopics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from evaluation.document_blocks import DocumentBlock
+
+    Floats = NDArray[np.float64]
+
+
+def check_cost_of_exact(
+    topics: GammaPoissonTopics, documents: DocumentBlock, max_memory: int, n_jobs: int | None
+) -> None:
+    """Raise the ExactCostError that `exact` would."""
+    del n_jobs
+    checked_costs(topics.tilted, documents, max_memory)
+
+
+def _of_lda(method: Method) -> Method:
+    return replace(method, score=by_lda(method.score))
+
+
+WORD_BY_WORD = (
+    "Biased by an unknown amount, which shrinks with more samples: words are predicted one after "
+    "another from those before"
+)
+METHODS = (
+    replace(_of_lda(lda.EXACT), check_cost=check_cost_of_exact),
+    _of_lda(lda.LEFT_TO_RIGHT_SEQUENTIAL),
+    _of_lda(lda.ANNEALED),
+    Method(
+        "left-to-right-exact",
+        left_to_right_exact,
+        f"{WORD_BY_WORD}, each without an error (Capdevila et al. 2018).",
+    ),
+    Method("left-to-right", left_to_right, f"{WORD_BY_WORD} (Capdevila et al. 2018)."),
+    _of_lda(lda.MEAN_FIELD_IS_2),
+    _of_lda(lda.MEAN_FIELD_IS_1),
+    Method(
+        "direct-sampling",
+        direct_sampling,
+        "Unbiased for the probability of a document, but by guessing its topics blindly: for all "
+        "but short documents nearly every guess is wrong, and the perplexity comes out too high.",
+        is_unbiased=True,
+    ),
+    _of_lda(lda.VARIATIONAL_BOUND),
+    replace(lda.COMPLETION, score=completion_by_thinning),
+    replace(lda.HARMONIC_MEAN, score=harmonic_mean),
+)
+
+
+def tilted(topics: GammaPoissonTopics) -> AsLDA:
+    """Tilted topics, with which LDA gives tokens the model's probability, up to a known factor."""
+
+    def log_factor(counts: sparse.csr_array) -> Floats:
+        return log_factor_of_tokens(topics, counts)
+
+    return AsLDA(topics.tilted, log_factor)
+
+
+def simulate(
+    topics: GammaPoissonTopics, lengths: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[sparse.csr_array, NDArray[np.int32]]:
+    """As many documents as `lengths`, of lengths of their own, those without tokens left out."""
+    counts, assignments = simulated_documents(topics, len(lengths), rng)
+    filled = np.diff(counts.indptr) > 0
+    if filled.sum() < 2:
+        raise ValueError("the model expects documents without tokens: too few others came out")
+    return counts[filled], assignments
+
+
+def scores_given(
+    topics: GammaPoissonTopics,
+    seen: sparse.csr_array,
+    hidden: NDArray[np.bool_],
+    task: str,
+    n_jobs: int | None,
+) -> Floats:
+    """Posterior mean of the scores (D, K) given the words that are seen."""
+    if task == "completion":
+        return topics.thinned(0.5).transform(seen, n_jobs=n_jobs)
+    visible = np.where(hidden, 0.0, topics.topic_word)
+    if not visible.any():  # nothing is ever seen
+        return np.tile(topics.shape / topics.rate, (seen.shape[0], 1))
+    seen_by = GammaPoissonTopics(visible, topics.shape, topics.probability)
+    return seen_by.transform(seen, n_jobs=n_jobs)
+
+
+def restricted(topics: GammaPoissonTopics, words: NDArray[np.intp]) -> GammaPoissonTopics | None:
+    """Topics of documents that have no other words, over which it is integrated; that is exact.
+
+    None if no topic has one of these words.
+    """
+    kept = topics.topic_word[:, words]
+    has_some = kept.sum(axis=1) > 0
+    if not has_some.any():
+        return None
+    return GammaPoissonTopics(kept[has_some], topics.shape[has_some], topics.probability[has_some])
+
+
+SCORINGS = (
+    Scoring(
+        topics=GammaPoissonTopics,
+        methods=METHODS,
+        default="completion",
+        shown=(
+            *("left-to-right-sequential", "mean-field-is-2", "direct-sampling"),
+            *("variational-bound", "completion"),
+        ),
+        validation=lda.COMPLETION_AND_BOUND,
+        as_lda=tilted,
+        log_length=log_length_probability,
+        simulate=simulate,
+        scores_given=scores_given,
+        restricted=restricted,
+    ),
+)

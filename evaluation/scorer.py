@@ -1,0 +1,162 @@
+"""A model and how it scores documents: made and checked once, then given any block of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from evaluation.checked_counts import check_possible, checked_counts
+from evaluation.convention import CONVENTIONS, in_convention
+from evaluation.document_blocks import DocumentBlock
+from evaluation.exact_cost import MAX_MEMORY
+from evaluation.methods import scoring_of
+from evaluation.monte_carlo.target_error import sample_to_target
+from models.seed import seed_from
+
+if TYPE_CHECKING:
+    from evaluation.estimate import Convention, LikelihoodEstimate
+    from evaluation.family import Scoring
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """A model and how it scores documents, in values that can be sent to another process.
+
+    Make one by `of`, which checks all settings. Blocks of documents get what their documents get
+    among all, to the bit, in any order.
+    """
+
+    topics: Any
+    """Smoothed, if that was asked for."""
+    method: str
+    n_samples: int | None
+    target_standard_error: float | None
+    convention: Convention | None
+    max_memory: int | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        method: str | None = None,
+        *,
+        n_samples: int | None = None,
+        target_standard_error: float | None = None,
+        smoothing: float = 0.0,
+        convention: Convention | None = None,
+        max_memory: int | None = None,
+        random_state: Any = None,
+    ) -> Self:
+        """The scorer of a model; parameters and errors are those of `evaluation.log_likelihood`."""
+        if hasattr(model, "fit"):
+            check_is_fitted(model)
+        scoring = scoring_of(model)
+        method = scoring.default if method is None else method
+        chosen = scoring.method(method)
+        if n_samples is not None:
+            _check_n_samples(n_samples)
+        if target_standard_error is not None:
+            _check_target(target_standard_error)
+            if chosen.is_sampled and not chosen.is_unbiased:
+                raise ValueError(
+                    f"target_standard_error: more samples do not bring {method} to the truth; use "
+                    "one of " + ", ".join(unbiased_names(scoring))
+                )
+        if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float, np.number)):
+            raise TypeError(f"smoothing must be a number, found {smoothing!r}")
+        if convention is not None and convention not in CONVENTIONS:
+            raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
+        topics: Any = getattr(model, "topics_", model)
+        return cls(
+            topics.smoothed(smoothing) if smoothing else topics,
+            method,
+            n_samples,
+            target_standard_error,
+            convention,
+            max_memory,
+            seed_from(random_state),
+        )
+
+    def checked(self, counts: Any) -> DocumentBlock:
+        """All documents (D, V) that there are, as `score` takes them.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `counts` does not fit the model, or holds a value that is no count.
+        ZeroProbabilityError
+            If a document holds a word that no topic has.
+        """
+        documents = checked_counts(counts, self.topics.n_words)
+        check_possible(self.topics, documents)
+        return DocumentBlock(documents)
+
+    def score(self, documents: DocumentBlock, n_jobs: int | None = None) -> LikelihoodEstimate:
+        """How probable the documents of a block are.
+
+        A block of fewer words than the model has is of its first words. Counts are taken as they
+        are: see `checked`.
+
+        Raises
+        ------
+        ExactCostError
+            If the exact likelihood would take too much memory or time.
+        """
+        scoring = scoring_of(self.topics)
+        chosen = scoring.method(self.method)
+        documents = self._widened(documents)
+        settings: dict[str, Any] = {
+            "n_samples": self.n_samples,
+            "seed": self.seed,
+            "n_jobs": n_jobs,
+        }
+        if chosen.check_cost is not None and self.max_memory is not None:
+            settings["max_memory"] = self.max_memory
+        target = self.target_standard_error if chosen.is_sampled else None
+        if target is None:
+            estimate = chosen.score(self.topics, documents, **settings)
+        else:
+            estimate = sample_to_target(chosen.score, self.topics, documents, target, **settings)
+        if self.convention is None:
+            return estimate
+        return in_convention(estimate, self.topics, documents, self.convention, scoring.log_length)
+
+    def check_cost(self, documents: DocumentBlock, n_jobs: int | None = None) -> None:
+        """Raise the ExactCostError that `score` would, and score nothing."""
+        check = scoring_of(self.topics).method(self.method).check_cost
+        if check is not None:
+            limit = MAX_MEMORY if self.max_memory is None else self.max_memory
+            check(self.topics, self._widened(documents), limit, n_jobs)
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether documents can be too costly to score, so that `check_cost` has a point."""
+        return scoring_of(self.topics).method(self.method).check_cost is not None
+
+    def _widened(self, documents: DocumentBlock) -> DocumentBlock:
+        n_words = self.topics.n_words
+        is_narrow = documents.counts.shape[1] < n_words
+        return documents.widened(n_words) if is_narrow else documents
+
+
+def unbiased_names(scoring: Scoring) -> list[str]:
+    """Names, sorted, of methods that more samples bring to the truth."""
+    return sorted(each.name for each in scoring.methods if each.is_unbiased)
+
+
+def _check_n_samples(n_samples: Any) -> None:
+    if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)):
+        raise TypeError(f"n_samples must be an integer, found {n_samples!r}")
+    if n_samples < 1:
+        raise ValueError(f"n_samples must be at least 1, found {n_samples}")
+
+
+def _check_target(target: Any) -> None:
+    if isinstance(target, bool) or not isinstance(target, (int, float, np.number)):
+        raise TypeError(f"target_standard_error must be a number, found {target!r}")
+    if not (np.isfinite(target) and target > 0):
+        raise ValueError(f"target_standard_error must be positive, found {target}")

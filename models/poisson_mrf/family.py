@@ -1,0 +1,44 @@
+"""Fixed-length Poisson MRFs as a family of topic models: mixtures and topic models of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from models.family import Family, TrainerSpec, ValidationInterval
+from models.poisson_mrf.field_state import PoissonMRFState
+from models.poisson_mrf.mixture import LPMRFMixture
+from models.poisson_mrf.topic_model import LPMRFTopicModel
+from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+
+GIBBS = TrainerSpec(
+    name="poisson-mrf-gibbs",
+    title="Topics that are fixed-length Poisson MRFs, Gibbs sampling",
+    model="poisson-mrf",
+    estimator=LPMRFTopicModel,
+    state=PoissonMRFState,
+    settings=("assignments", "penalty", "length_scale"),
+    # A round takes longer than a validation: each is validated.
+    interval=ValidationInterval(documents=1, passes=1, growth=1.0),
+    chosen_by={"assignments": "gibbs"},
+    needs_document_per_topic=True,
+    empties_topics=True,
+)
+MOVES = replace(
+    GIBBS,
+    name="poisson-mrf-moves",
+    title="Topics that are fixed-length Poisson MRFs, moves as published",
+    chosen_by={"assignments": "moves"},
+)
+MIXTURE = replace(
+    GIBBS,
+    name="poisson-mrf-mixture",
+    title="Mixture of fixed-length Poisson MRFs",
+    estimator=LPMRFMixture,
+    settings=("penalty", "length_scale"),
+    chosen_by={"assignments": "mixture"},
+)
+FAMILY = Family(
+    name="poisson-mrf",
+    topics={"poisson-mrf-mixture": PoissonMRFMixture, "poisson-mrf": PoissonMRFTopicModel},
+    trainers=(GIBBS, MOVES, MIXTURE),
+)
