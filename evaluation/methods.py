@@ -38,6 +38,12 @@ def scoring_of(model: Any) -> Scoring:
     raise TypeError(f"no likelihood estimator for a {type(model).__name__}{advice}")
 
 
+def caveats_of(models: Iterable[Any]) -> list[str]:
+    """Sentences, each once, on errors of models' figures that no figure shows."""
+    caveats = dict.fromkeys(scoring_of(each).caveat for each in models)
+    return [caveat for caveat in caveats if caveat]
+
+
 def method_names() -> tuple[str, ...]:
     """Names of the methods of all families, each once."""
     return tuple(dict.fromkeys(each.name for scoring in SCORINGS for each in scoring.methods))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +11,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from corpora.array_file import release
 from evaluation.document_blocks import DocumentBlock, block_bounds
-from evaluation.methods import score_block
 from models.kernel import working_clock
 
 if TYPE_CHECKING:
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
 
     from corpora import Corpus
     from evaluation import LikelihoodEstimate
-    from evaluation.estimate import Convention
     from evaluation.partial_estimate import PartialEstimate
+    from evaluation.scorer import Scorer
 
 DOCUMENTS_A_THREAD = 64
 """In blocks that threads share: the last documents of a block keep only some of them busy."""
@@ -35,40 +33,6 @@ MOST_FASTER = 4.0
 """A part has at most so many times as many documents as the one before."""
 MOST_SHOWN = 3
 """Models whose perplexity so far is shown."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scorer:
-    """How a model scores documents, in values that can be sent to a worker."""
-
-    topics: Any
-    """Smoothed, with the words that are scored first."""
-    method: str
-    n_samples: int | None
-    target_standard_error: float | None
-    convention: Convention
-    max_memory: int
-    seed: int
-
-    def score(self, block: DocumentBlock, n_jobs: int) -> LikelihoodEstimate:
-        """How probable documents are: counts (D, V) of the first V words of the topics."""
-        return score_block(
-            self.topics,
-            self.widened(block),
-            self.method,
-            n_samples=self.n_samples,
-            target_standard_error=self.target_standard_error,
-            convention=self.convention,
-            max_memory=self.max_memory,
-            seed=self.seed,
-            n_jobs=n_jobs,
-        )
-
-    def widened(self, block: DocumentBlock) -> DocumentBlock:
-        """The block with a column for each word of the topics, none of which is in a document."""
-        shape = (block.shape[0], self.topics.n_words)
-        wide = sparse.csr_array((block.data, block.indices, block.indptr), shape=shape)
-        return DocumentBlock.of(wide, block.first_document, block.n_tokens_before)
 
 
 class WordBlocks:
@@ -100,7 +64,7 @@ class WordBlocks:
         n_tokens_before = 0
         for first, last in self.bounds:
             counts = self._of_words(first, last)
-            yield DocumentBlock.of(counts, first, n_tokens_before)
+            yield DocumentBlock(counts, first, n_tokens_before)
             n_tokens_before += int(counts.data.sum())
 
     def used(self) -> NDArray[np.bool_]:
@@ -135,7 +99,7 @@ def to_score(
 ) -> Iterator[tuple[int, DocumentBlock]]:
     """(number of the model, block): what is not known of scores, block by block."""
     for block in blocks:
-        first, last = block.first_document, block.first_document + block.shape[0]
+        first, last = block.first_document, block.first_document + block.n_documents
         for number, scores in enumerate(known):
             for bounds in scores.missing(first, last):
                 yield number, block.between(*bounds)
@@ -159,13 +123,13 @@ def scored_here(
                 seconds = working_clock() - started
                 yield number, part.first_document, estimate
                 faster = BLOCK_SECONDS / seconds if seconds > 0 else MOST_FASTER
-                wanted = int(part.shape[0] * min(faster, MOST_FASTER))
+                wanted = int(part.n_documents * min(faster, MOST_FASTER))
                 most[number] = max(FEWEST_DOCUMENTS * n_threads, wanted)
 
 
 def _parts(block: DocumentBlock, most: Sequence[int], number: int) -> Iterator[DocumentBlock]:
     """The block in parts of most[number] documents, which is looked up each time."""
-    first, last = block.first_document, block.first_document + block.shape[0]
+    first, last = block.first_document, block.first_document + block.n_documents
     while True:
         stop = min(first + most[number], last)
         yield block.between(first, stop)

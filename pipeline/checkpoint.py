@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models import (
-    BetaGammaPFAState,
-    GaPState,
-    GibbsLDAState,
-    KLNMFState,
-    OnlineLDAState,
-    PoissonMRFState,
-    Topics,
-)
-from models.families import arrays_of, family_of, topics_of_arrays
+from models.families import arrays_of, family_of, topics_of_arrays, trainers
 from models.saved import ModelFormatError, read_arrays, write_arrays
 
 if TYPE_CHECKING:
@@ -25,16 +16,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from models import Topics
+
 KIND = "wikitopics checkpoint"
 BEST = "best_"
 """Begins the names of the arrays of the best topics."""
 
 CHECKPOINT_SECONDS = 30.0
 
-State = OnlineLDAState | GibbsLDAState | BetaGammaPFAState | GaPState | KLNMFState | PoissonMRFState
-
-STATES: dict[str, type[State]] = {kind.__name__: kind for kind in get_args(State)}
-"""What a trainer goes on from, by the name that the header has for it."""
+FIRST_KIND = "OnlineLDAState"
+"""The state of checkpoints of versions that had no other, and so did not name it."""
 
 
 @dataclass
@@ -42,7 +33,7 @@ class Checkpoint:
     """Where training is."""
 
     corpus_hash: str
-    state: State | None = None
+    state: Any = None
     """None before the first step."""
     metrics: list[dict[str, Any]] = field(default_factory=list)
     """A line each time validation was looked at."""
@@ -97,7 +88,7 @@ class Checkpoint:
                 best = topics_of_arrays(header.get("family", "lda"), arrays, BEST)
             return cls(
                 corpus_hash,
-                _state_of(header.get("state", OnlineLDAState.__name__), arrays),
+                _state_of(header.get("state", FIRST_KIND), arrays),
                 header["metrics"],
                 header["seconds"],
                 header["stopped"],
@@ -109,12 +100,12 @@ class Checkpoint:
             raise ModelFormatError(f"{path}: not a usable checkpoint: {error!r}") from error
 
 
-def _state_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> State:
+def _state_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """The state whose fields are these arrays, numbers and texts as arrays without an axis.
 
     A field that the version which wrote it did not have takes its default.
     """
-    kind = STATES[name]
+    kind = {each.state.__name__: each.state for each in trainers()}[name]
     values: dict[str, Any] = {}
     for each in fields(kind):
         if each.name in arrays:

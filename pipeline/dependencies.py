@@ -1,4 +1,4 @@
-"""The pairs of words of each topic that depend on each other most, of models of Poisson MRFs."""
+"""The pairs of words of each topic that depend on each other most, where words depend at all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from models.poisson_mrf.topics import PoissonMRFTopics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,12 +50,13 @@ def strongest_dependencies(
     """
     assert by in SORTED_BY
     topics = model.topics
-    if not isinstance(topics, PoissonMRFTopics):
+    edges = topics.edges
+    if edges is None:
         return None
     found = []
     for k in range(topics.n_topics):
-        of_topic = slice(*np.searchsorted(topics.edge_topic, [k, k + 1]))
-        words, weight = topics.edge_words[of_topic], topics.edge_weight[of_topic]
+        of_topic = slice(*np.searchsorted(edges.topic, [k, k + 1]))
+        words, weight = edges.words[of_topic], edges.weight[of_topic]
         strength = _effect(words, weight, topics.topic_word[k]) if by == "effect" else weight
         positive, negative = (
             tuple(

@@ -16,7 +16,6 @@ COSTLY = 0.01
 """Difference of the probabilities of scored words that is told of."""
 MUCH = 0.5
 """Share of a difference that makes it one of vocabularies more than of models."""
-POISSON_MRFS = ("poisson-mrf", "poisson-mrf-mixture")
 
 
 def print_evaluation(result: dict[str, Any]) -> None:
@@ -33,8 +32,8 @@ def print_evaluation(result: dict[str, Any]) -> None:
         print(f"left out: {_documents(result['empty_documents'])} without a token to score")
     what = CONVENTIONS[result["convention"]]
     print(f"{result['method']} ({result['direction']}){what} on {documents}, {result['scored']}")
-    if any(row["family"] in POISSON_MRFS for row in result.get("models", [result])):
-        print("of Poisson MRFs given their partition functions, estimates whose error is not shown")
+    for caveat in result["caveats"]:
+        print(caveat)
     if "models" in result:
         _print_comparison(result)
         return

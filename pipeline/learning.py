@@ -10,48 +10,23 @@ import numpy as np
 
 from corpora.row_blocks import taken_rows
 from evaluation import log_likelihood
-from models import (
-    KLNMF,
-    BetaGammaPFA,
-    EarlyStopping,
-    GaP,
-    GibbsLDA,
-    GibbsLDAState,
-    LPMRFMixture,
-    LPMRFTopicModel,
-    OnlineLDA,
-    PoissonMRFMixture,
-    PoissonMRFState,
-    PoissonMRFTopicModel,
-)
+from evaluation.methods import scoring_of
+from models import EarlyStopping
+from models.families import trainer_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from scipy import sparse
 
     from evaluation import LikelihoodEstimate
     from models import Topics
+    from models.family import Trainer, TrainerSpec
     from pipeline.checkpoint import Checkpoint
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
-Trainer = OnlineLDA | GibbsLDA | BetaGammaPFA | GaP | KLNMF | LPMRFTopicModel | LPMRFMixture
-
 FORMER_DEFAULTS = {"eta": ("0.1",)}
 """Defaults of earlier versions, which runs of all models recorded."""
-LOOK_EVERY_DOCUMENTS = {
-    "online": 25_000,
-    "gibbs": 100_000,
-    "gamma-poisson": 100_000,
-    "poisson-mrf": 1,
-}
-"""Least distance of two looks. They took 10 % of the time of learning online with 25 topics, and 4,
-5 and 14 % of that of Gibbs sampling with 25, 100 and 1,000 (25,000 articles; less in long runs, as
-looks become rarer). A round of Poisson MRFs takes longer than a look: each is looked at."""
-LOOK_EVERY_PASSES = {"online": 1, "gibbs": 4, "gamma-poisson": 4, "poisson-mrf": 1}
-"""The same for a corpus that is small."""
 LOOK_EVERY_SECONDS = 5.0
 LOOK_AT_DOCUMENTS = 1000
 """Most validation documents that are scored at a look, so that its cost does not grow with the
@@ -61,13 +36,14 @@ BOUND_AT_ONE_IN, BOUND_AT_LEAST = 8, 40
 these: it adds 0.2 to 0.45 of completion's time to a look (8 to 100 topics)."""
 
 
+def spec_of(settings: TrainSettings) -> TrainerSpec:
+    """The trainer that the settings ask for."""
+    return trainer_for(vars(settings))
+
+
 def estimator_of(settings: TrainSettings, n_threads: int) -> Trainer:
     """The estimator that the settings ask for."""
-    if settings.model == "gamma-poisson":
-        return GAMMA_POISSON_TRAINERS[settings.trainer](settings, n_threads)
-    if settings.model == "poisson-mrf":
-        return poisson_mrf_of(settings, n_threads)
-    return (gibbs_lda_of if settings.model == "gibbs" else online_lda_of)(settings, n_threads)
+    return spec_of(settings).build(vars(settings), n_threads)
 
 
 def decided_eta(settings: TrainSettings) -> TrainSettings:
@@ -87,96 +63,6 @@ def eta_as_begun(begun: TrainSettings, settings: TrainSettings) -> str:
         return settings.eta
     default = decided_eta(settings).eta
     return begun.eta if begun.eta in FORMER_DEFAULTS["eta"] else default
-
-
-def online_lda_of(settings: TrainSettings, n_threads: int) -> OnlineLDA:
-    """`--model online`."""
-    return OnlineLDA(
-        settings.topics,
-        alpha=_number_or_name(settings.alpha),
-        **_eta_of(settings),
-        batch_size=settings.batch_size,
-        max_e_iterations=settings.max_e_iterations,
-        e_tolerance=settings.e_tolerance,
-        learning_decay=settings.learning_decay,
-        learning_offset=settings.learning_offset,
-        n_passes=settings.max_passes,
-        word_budget=settings.word_budget,
-        staleness=settings.staleness,
-        random_state=settings.seed,
-        n_jobs=n_threads,
-    )
-
-
-def gibbs_lda_of(settings: TrainSettings, n_threads: int) -> GibbsLDA:
-    """`--model gibbs`."""
-    return GibbsLDA(
-        settings.topics,
-        alpha=_number_or_name(settings.alpha),
-        **_eta_of(settings),
-        learn_priors=settings.learn_priors,
-        n_iter=settings.max_passes,
-        sampler=settings.sampler,
-        start=settings.start,
-        burn_in=settings.burn_in,
-        word_budget=settings.word_budget,
-        random_state=settings.seed,
-        n_jobs=n_threads,
-    )
-
-
-def beta_gamma_pfa_of(settings: TrainSettings, n_threads: int) -> BetaGammaPFA:
-    """`--model gamma-poisson`."""
-    return BetaGammaPFA(
-        settings.topics,
-        **_eta_of(settings),
-        shape=1.0 if settings.shape is None else settings.shape,
-        learn_shape=settings.shape is None,
-        n_iter=settings.max_passes,
-        sampler=settings.sampler,
-        start=settings.start,
-        burn_in=settings.burn_in,
-        random_state=settings.seed,
-        n_jobs=n_threads,
-    )
-
-
-def gap_of(settings: TrainSettings, n_threads: int) -> GaP:
-    """`--model gamma-poisson --trainer gap`."""
-    estimator = GaP(
-        settings.topics, n_iter=settings.max_passes, random_state=settings.seed, n_jobs=n_threads
-    )
-    if settings.shape is not None:
-        estimator.set_params(shape=settings.shape)
-    return estimator
-
-
-def kl_nmf_of(settings: TrainSettings, n_threads: int) -> KLNMF:
-    """`--model gamma-poisson --trainer kl-nmf`."""
-    return KLNMF(
-        settings.topics, n_iter=settings.max_passes, random_state=settings.seed, n_jobs=n_threads
-    )
-
-
-def poisson_mrf_of(settings: TrainSettings, n_threads: int) -> LPMRFTopicModel | LPMRFMixture:
-    """`--model poisson-mrf`."""
-    common: dict[str, Any] = {
-        "penalty": settings.penalty,
-        "length_scale": settings.length_scale,
-        "n_iter": settings.max_passes,
-        "random_state": settings.seed,
-        "n_jobs": n_threads,
-    }
-    if settings.assignments == "mixture":
-        return LPMRFMixture(settings.topics, **common)
-    return LPMRFTopicModel(settings.topics, assignments=settings.assignments, **common)
-
-
-GAMMA_POISSON_TRAINERS: dict[str, Callable[[TrainSettings, int], BetaGammaPFA | GaP | KLNMF]] = {
-    "beta-gamma-pfa": beta_gamma_pfa_of,
-    "gap": gap_of,
-    "kl-nmf": kl_nmf_of,
-}
 
 
 class Looks:
@@ -215,10 +101,10 @@ class Looks:
         self._of_stream = of_stream
         self._wanted = settings.early_stopping != "none"
         self._by_time = settings.early_stopping == "time"
-        is_rounds = settings.model == "poisson-mrf"
+        growth = spec_of(settings).interval.growth
         self._stopping = EarlyStopping(
             seconds if self._by_time else documents,
-            growth=1.0 if is_rounds else EarlyStopping.growth,
+            growth=EarlyStopping.growth if growth is None else growth,
             tolerance=settings.stopping_tolerance,
             patience=settings.stopping_patience,
         )
@@ -238,8 +124,7 @@ class Looks:
     ) -> bool:
         """Score validation documents if it is time to; returns whether to stop.
 
-        Topics of Gibbs sampling are not looked at before their first sample, as those of a single
-        assignment go up and down; Poisson MRFs not before they have had a round with dependencies.
+        Topics are not looked at before their trainer is ready for it.
 
         Parameters
         ----------
@@ -255,7 +140,7 @@ class Looks:
         more
             What goes into the line of the metrics too.
         """
-        if not (self._wanted and counts.nnz and _is_past_burn_in(estimator.state_)):
+        if not (self._wanted and counts.nnz and estimator.is_ready):
             return False
         seconds = self._checkpoint.seconds
         is_due = self._stopping.due(seconds if self._by_time else n_documents)
@@ -290,9 +175,10 @@ class Looks:
         metrics[-1]["best_perplexity"] = metrics[checkpoint.best_look]["perplexity"]
 
 
-def look_every(model: str, n_docs: int) -> int:
+def look_every(settings: TrainSettings, n_docs: int) -> int:
     """Least distance of two looks, in documents, in training on so many."""
-    return min(LOOK_EVERY_PASSES[model] * n_docs, LOOK_EVERY_DOCUMENTS[model])
+    interval = spec_of(settings).interval
+    return min(interval.passes * n_docs, interval.documents)
 
 
 def to_look_at(counts: sparse.csr_array) -> sparse.csr_array:
@@ -307,42 +193,17 @@ def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:
     return np.arange(number) if number <= most else np.arange(most) * number // most
 
 
-def most_passes(settings: TrainSettings) -> int:
-    """Passes over the corpus that training takes if nothing ends it before."""
-    if settings.model != "poisson-mrf":
-        return settings.max_passes
-    estimator = poisson_mrf_of(settings, 1)
-    if isinstance(estimator, LPMRFMixture):
-        return 2 * settings.max_passes
-    if estimator.assignments == "moves":
-        return 3 * settings.max_passes
-    return settings.max_passes + math.ceil(estimator.lda_sweeps / estimator.n_sweeps)
-
-
 def validation_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
-    """What a look at validation documents says, by what suits the family."""
-    if isinstance(topics, (PoissonMRFMixture, PoissonMRFTopicModel)):
-        return likelihood_of(topics, counts, n_threads)
-    return completion_of(topics, counts, n_threads) | bound_of(topics, counts, n_threads)
+    """What a look at validation documents says, by what suits the family.
 
-
-def likelihood_of(
-    topics: PoissonMRFMixture | PoissonMRFTopicModel, counts: sparse.csr_array, n_threads: int
-) -> dict[str, Any]:
-    """Likelihood of validation documents: exact, or by a chain for each, always the same numbers.
-
-    With one chain that of a document is a little low, about as much at each look.
+    Always the same halves of documents, or chains, so that looks compare.
     """
-    estimate = log_likelihood(topics, counts, n_samples=1, random_state=0, n_jobs=n_threads)
-    return _line_of(estimate)
-
-
-def completion_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
-    """Completion of validation documents; always the same halves, so that looks compare."""
+    validation = scoring_of(topics).validation
     estimate = log_likelihood(
-        topics, counts, "completion", n_samples=1, random_state=0, n_jobs=n_threads
+        topics, counts, validation.method, n_samples=1, random_state=0, n_jobs=n_threads
     )
-    return _line_of(estimate)
+    line = _line_of(estimate)
+    return line | bound_of(topics, counts, n_threads) if validation.has_bound else line
 
 
 def bound_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
@@ -372,21 +233,3 @@ def _line_of(estimate: LikelihoodEstimate) -> dict[str, Any]:
         "perplexity_standard_error": None if math.isnan(error) else error,
         "tokens": estimate.total_tokens,
     }
-
-
-def _is_past_burn_in(state: object) -> bool:
-    if isinstance(state, PoissonMRFState):
-        return state.stage == "done" or (state.stage == "fields" and state.stage_rounds > 0)
-    return not isinstance(state, GibbsLDAState) or state.n_samples > 0
-
-
-def _eta_of(settings: TrainSettings) -> dict[str, Any]:
-    """`eta`, or nothing where the trainer's default is wanted."""
-    return {} if settings.eta == "auto" else {"eta": _number_or_name(settings.eta)}
-
-
-def _number_or_name(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import logging
 import math
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from corpora import CorpusFormatError
-from evaluation import ZeroProbabilityError
-from evaluation.log_likelihood import DEFAULT_METHODS, METHODS, warn_of
-from evaluation.methods import check_cost
+from evaluation import ZeroProbabilityError, methods
+from evaluation.methods import scoring_of
 from evaluation.partial_estimate import PartialEstimate
-from models import GammaPoissonTopics, LDATopics, SavedModel
+from evaluation.scorer import Scorer
+from models import SavedModel
 from pipeline.block_scores import (
     DOCUMENTS_A_THREAD,
     PerplexitySoFar,
-    Scorer,
     WordBlocks,
     scored_here,
     to_score,
@@ -30,7 +29,7 @@ from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
     from pipeline.runs import RunDirectory
     from pipeline.settings import EvaluateSettings
 
-SHARED_METHODS = ("annealed-importance-sampling", "completion", "exact", "best-split")
-"""What families that have other defaults are compared by: the first that all of them have."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,26 +59,20 @@ class Named:
 def default_method(models: Sequence[Named]) -> str:
     """What models are scored by if nothing else is asked for: all by the same.
 
-    Where the defaults of their families differ, it is the first of `SHARED_METHODS` that every
-    family has.
+    See `evaluation.methods.default_method`.
 
     Raises
     ------
     UsageError
         If there is none.
     """
-    kinds = {type(each.model.topics) for each in models}
-    defaults = {DEFAULT_METHODS[kind] for kind in kinds}
-    if len(defaults) == 1:
-        return defaults.pop()
-    for method in SHARED_METHODS:
-        if all(method in METHODS[kind] for kind in kinds):
-            return method
+    method = methods.default_method(scoring_of(each.model.topics) for each in models)
+    if method is not None:
+        return method
     raise UsageError(
         "no --method that is chosen by itself is one of all models: "
         + "; ".join(
-            f"{each.name} has {', '.join(sorted(METHODS[type(each.model.topics)]))}"
-            for each in models
+            f"{each.name} has {', '.join(scoring_of(each.model.topics).names)}" for each in models
         )
     )
 
@@ -170,22 +163,20 @@ def score_all(
     estimates = {}
     for scores, each in zip(known, models, strict=True):
         estimates[each.name] = scores.estimate()
-        with warnings_name(each.name) if len(models) > 1 else nullcontext():
-            warn_of(estimates[each.name], settings.target_se)
     return estimates
 
 
 def _scorer(settings: EvaluateSettings, named: Named, words: tuple[str, ...]) -> Scorer:
     assert settings.method is not None
-    topics = topics_of(named.model, words, settings.convention)
-    return Scorer(
-        topics=topics.smoothed(settings.smoothing) if settings.smoothing else topics,
-        method=settings.method,
+    return Scorer.of(
+        topics_of(named.model, words, settings.convention),
+        settings.method,
         n_samples=settings.samples,
         target_standard_error=settings.target_se,
+        smoothing=settings.smoothing,
         convention=cast("Convention", settings.convention),
         max_memory=int(settings.max_memory * 2**30),
-        seed=settings.seed,
+        random_state=settings.seed,
     )
 
 
@@ -197,10 +188,9 @@ def _check_cost(scorer: Scorer, blocks: WordBlocks, n_threads: int) -> None:
     ExactCostError
         If a document takes too much.
     """
-    if scorer.method == "exact":
+    if scorer.has_cost:
         for block in blocks:
-            counts = scorer.widened(block)
-            check_cost(scorer.topics, counts, scorer.method, scorer.max_memory, n_threads)
+            scorer.check_cost(block, n_threads)
 
 
 def check_possible(
@@ -245,58 +235,31 @@ def restricted(named: Named, words: Sequence[str]) -> Named | None:
     """The model of documents that have no other words than `words`, which cost it nothing then.
 
     Models of different vocabularies are alike in this: one that another turns into when it is given
-    further words comes back to the other when they are taken away. With S the words and
-    m_k = Σ_{w in S} φ_kw, LDA draws each token of S from topics φ_kw / m_k; the shares of topics in
-    a document, and their prior, are taken to be of the tokens of S. Where all m_k are one m,
-
-        Π_n Σ_k θ_k φ_kw_n / m = m^-N Π_n Σ_k θ_k φ_kw_n,
-
-    which is the model conditioned on all tokens being of S, p(w | all in S): log p goes up by
-    -N log m. Topics without any of the words are left out. Of Gamma-Poisson models the other words
-    are integrated over, which is exact.
+    further words comes back to the other when they are taken away. See `restricted` of a family's
+    `Scoring`.
 
     Returns
     -------
     Named or None
-        None for Poisson MRFs that have other words, without which the partition functions are
-        others that are not known, and for models in which no topic has one of `words`.
+        None for families that have no such models, and for models in which no topic has one of
+        `words`.
     """
     model, known = named.model, set(words)
     if set(model.vocabulary) == known:
         return named
-    topics = model.topics
-    if not isinstance(topics, (GammaPoissonTopics, LDATopics)):
+    restrict = scoring_of(model.topics).restricted
+    if restrict is None:
         return None
     place_of = {word: w for w, word in enumerate(model.vocabulary)}
-    kept = topics.topic_word[:, [place_of[word] for word in words]]
-    mass = kept.sum(axis=1)
-    has_some = mass > 0
-    if not has_some.any():
-        return None
-    kept, mass = kept[has_some], mass[has_some]
-    left: Topics
-    if isinstance(topics, LDATopics):
-        left = LDATopics(kept / mass[:, None], topics.alpha[has_some])
-    else:
-        left = GammaPoissonTopics(kept, topics.shape[has_some], topics.probability[has_some])
-    return Named(named.name, named.run, SavedModel(left, tuple(words)))
+    left = restrict(model.topics, np.array([place_of[word] for word in words]))
+    return None if left is None else Named(named.name, named.run, SavedModel(left, tuple(words)))
 
 
-@contextmanager
-def warnings_name(model: str) -> Iterator[None]:
-    """Warnings of estimators begin with the name of the model, where several are scored."""
-
-    def name(record: logging.LogRecord) -> bool:
-        record.msg = "%s: " + str(record.msg)
-        record.args = (model, *(record.args if isinstance(record.args, tuple) else ()))
-        return True
-
-    source = logging.getLogger("evaluation.log_likelihood")
-    source.addFilter(name)
-    try:
-        yield
-    finally:
-        source.removeFilter(name)
+def log_warnings(estimates: Mapping[str, LikelihoodEstimate]) -> None:
+    """Log what is to be known of the scores of models, by name; of one model without its name."""
+    for name, estimate in estimates.items():
+        for warning in estimate.warnings:
+            logger.warning("%s%s", f"{name}: " if len(estimates) > 1 else "", warning)
 
 
 def or_none(value: float) -> float | None:

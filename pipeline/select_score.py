@@ -17,9 +17,9 @@ from evaluation import (
     coherence,
     diversity,
     exclusivity,
-    log_likelihood,
     paired_difference,
 )
+from evaluation.scorer import Scorer
 from models import load_model
 from pipeline.documents import text_settings, tokens_of
 
@@ -114,7 +114,8 @@ def estimates_here(
 
 def estimate_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> LikelihoodEstimate:
     """Held-out likelihood of counts (D, V): of the same ones by halves the same halves."""
-    return log_likelihood(topics, counts, random_state=0, n_jobs=n_threads)
+    scorer = Scorer.of(topics, random_state=0)
+    return scorer.score(scorer.checked(counts), n_threads)
 
 
 def score_run(

@@ -135,6 +135,7 @@ def _checked(each: Field[Any], value: Any, where: str) -> Any:
     except ValueError:
         raise UsageError(f"{where} must be {_A[kind]}, found {value!r}") from None
     choices = each.metadata["choices"]
+    choices = choices() if callable(choices) else choices
     if choices and converted not in choices:
         raise UsageError(f"{where} must be one of {', '.join(choices)}; found {converted!r}")
     if each.name == "threads" and converted == 0:

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LDA_MODELS = ("online", "gibbs")
 SAMPLED = ("gibbs", "gamma-poisson")
 """Models that have a setting."""
+
+
+def models_of_all_families() -> tuple[str, ...]:
+    """Models that can be trained."""
+    from models.families import model_names  # noqa: PLC0415 - brings numba along
+
+    return model_names()
+
+
+def methods_of_all_families() -> tuple[str, ...]:
+    """Estimators of held-out likelihood."""
+    from evaluation.methods import method_names  # noqa: PLC0415 - brings numba along
+
+    return method_names()
 
 
 def is_address(text: str) -> bool:
@@ -20,14 +37,15 @@ def setting(
     default: Any,
     help_text: str,
     *,
-    choices: tuple[str, ...] | None = None,
+    choices: tuple[str, ...] | Callable[[], tuple[str, ...]] | None = None,
     metavar: str = "",
     of: tuple[str, ...] = (),
     short: str = "",
 ) -> Any:
     """A field of a settings class, with what the command line says of it.
 
-    `short` is another name on the command line, as -o. `of` is what has this setting, if not all
+    `choices` that take time to find are a function, and `metavar` says which they are. `short` is
+    another name on the command line, as -o. `of` is what has this setting, if not all
     have: models of `train`, experiments of `reproduce`. The help then begins with them.
     """
     if of:
@@ -105,7 +123,8 @@ class TrainSettings:
         "online",
         "what to learn, and how: LDA by online variational Bayes or by collapsed Gibbs sampling, "
         "Gamma-Poisson factor analysis, or topics in which words depend on each other",
-        choices=("online", "gibbs", "gamma-poisson", "poisson-mrf"),
+        choices=models_of_all_families,
+        metavar="{online,gibbs,gamma-poisson,poisson-mrf}",
     )
     topics: int = setting(25, "number of topics", metavar="K")
     seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
@@ -291,13 +310,10 @@ class EvaluateSettings:
         None,
         "estimator; by default completion, for poisson-mrf annealed-importance-sampling (mixtures: "
         "exact)",
-        choices=(
-            *("completion", "variational-bound", "exact", "harmonic-mean"),
-            *("annealed-importance-sampling", "best-split"),
-            *("mean-field-is-1", "mean-field-is-2"),
-            *("left-to-right-particle", "left-to-right-sequential"),
-            *("direct-sampling", "left-to-right", "left-to-right-exact"),
-        ),
+        choices=methods_of_all_families,
+        metavar="{completion,variational-bound,exact,harmonic-mean,annealed-importance-sampling,"
+        "best-split,mean-field-is-1,mean-field-is-2,left-to-right-particle,"
+        "left-to-right-sequential,direct-sampling,left-to-right,left-to-right-exact}",
     )
     convention: str = setting(
         "sequence",

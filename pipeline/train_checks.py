@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 from corpora import Pruning, find_model
 from corpora.articles.remote import is_url
 from models import seed_from
+from models.families import trainers
 from pipeline.cluster.connection import check_address
 from pipeline.documents import learn_bigrams, text_settings
 from pipeline.errors import UsageError
-from pipeline.learning import FORMER_DEFAULTS, estimator_of
-from pipeline.settings import SAMPLED, TrainSettings
+from pipeline.learning import FORMER_DEFAULTS, estimator_of, spec_of
+
+if TYPE_CHECKING:
+    from models.family import TrainerSpec
+    from pipeline.settings import TrainSettings
 
 
 def check_settings(settings: TrainSettings) -> None:
@@ -64,39 +69,37 @@ def _check_model(settings: TrainSettings) -> None:
                 f"--{each.name.replace('_', '-')} is for --model {' or '.join(models)}, not "
                 f"{settings.model}: leave it out"
             )
-    if settings.model == "gamma-poisson":
-        _check_trainer(settings)
+    spec = spec_of(settings)
+    _check_trainer(settings, spec)
     for name in ("penalty", "length_scale"):
         if not 0 < getattr(settings, name) < math.inf:
             raise UsageError(
                 f"--{name.replace('_', '-')} must be positive and finite, found "
                 f"{getattr(settings, name)}"
             )
-    if settings.model not in SAMPLED:
-        return
     for name in ("alpha", "eta"):
-        if settings.model == "gibbs" and getattr(settings, name) == "learned":
+        if "learn_priors" in spec.settings and getattr(settings, name) == "learned":
             raise UsageError(
-                f"--{name} learned is for --model online: with gibbs, --{name} is a number to "
-                "start from, and --learn-priors says what is learned"
+                f"--{name} learned is for --model online: with {settings.model}, --{name} is a "
+                "number to start from, and --learn-priors says what is learned"
             )
-    if settings.burn_in >= settings.max_passes >= 1:
+    if "burn_in" in spec.settings and settings.burn_in >= settings.max_passes >= 1:
         raise UsageError(
             f"--burn-in must be less than the {settings.max_passes} of --max-passes, which leaves "
             f"topics to average, found {settings.burn_in}"
         )
 
 
-def _check_trainer(settings: TrainSettings) -> None:
-    """Find settings of another trainer of Gamma-Poisson models."""
-    of_sampling = ("sampler", "start", "burn_in", "eta")
-    foreign = {"gap": of_sampling, "kl-nmf": (*of_sampling, "shape")}.get(settings.trainer, ())
-    for name in foreign:
-        harmless = (getattr(TrainSettings, name), *FORMER_DEFAULTS.get(name, ()))
-        if getattr(settings, name) not in harmless:
+def _check_trainer(settings: TrainSettings, spec: TrainerSpec) -> None:
+    """Find settings of other trainers of the same model."""
+    others = {name for each in trainers() if each.model == spec.model for name in each.settings}
+    foreign = others.difference(spec.settings, spec.chosen_by)
+    for each in fields(settings):
+        harmless = (each.default, *FORMER_DEFAULTS.get(each.name, ()))
+        if each.name in foreign and getattr(settings, each.name) not in harmless:
+            choice = " ".join(f"--{name} {value}" for name, value in spec.chosen_by.items())
             raise UsageError(
-                f"--{name.replace('_', '-')} has no meaning for --trainer {settings.trainer}: "
-                "leave it out"
+                f"--{each.name.replace('_', '-')} has no meaning for {choice}: leave it out"
             )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from evaluation import LikelihoodEstimate
     from evaluation.document_blocks import DocumentBlock
-    from pipeline.block_scores import Scorer
+    from evaluation.scorer import Scorer
     from pipeline.cluster.workers import Cluster
 
 

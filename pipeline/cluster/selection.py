@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from corpora import writer_lock
 from corpora.files import atomic_write, remove_partial_files
-from evaluation.log_likelihood import warn_of
 from models import load_model
 from pipeline.cluster.errors import TaskKilledError
 from pipeline.cluster.run_slice import (
@@ -243,6 +242,4 @@ def estimates_on(
     shared = cluster.share(counts)
     found = cluster.map(score_model, topics, shared, ahead=1)
     with closing(cast("Generator[tuple[int, LikelihoodEstimate]]", found)) as arriving:
-        for number, estimate in arriving:
-            warn_of(estimate)
-            yield number, estimate
+        yield from arriving

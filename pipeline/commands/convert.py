@@ -22,7 +22,6 @@ from corpora.formats import (
     write_doc_topics,
     write_topic_keys,
 )
-from models import LDATopics
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -136,13 +135,14 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
 
 
 def _write_keys(run: RunDirectory, model: SavedModel, target: str) -> dict[str, int]:
-    if not isinstance(model.topics, LDATopics):
+    alpha = getattr(model.topics, "alpha", None)
+    if alpha is None:
         raise UsageError(f"{run.path.name} is no LDA, whose alpha is in topic keys")
     words = tuple(
         tuple(model.vocabulary[w] for w in row)
         for row in model.topics.top_words(KEY_WORDS).tolist()
     )
-    write_topic_keys(TopicKeys(model.topics.alpha, words), target)
+    write_topic_keys(TopicKeys(alpha, words), target)
     return {"topics": model.topics.n_topics}
 
 

@@ -16,16 +16,8 @@ import numpy as np
 from corpora.files import atomic_write_text
 from corpora.formats import NUMBERS
 from evaluation import LikelihoodEstimate, certify, compare
-from evaluation.certificate import NO_EXACT_DRAWS
-from evaluation.completion import NO_HALVES
-from evaluation.log_likelihood import METHODS, NOT_SAMPLED, UNBIASED
-from models import (
-    GammaPoissonTopics,
-    ModelFormatError,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
-    SavedModel,
-)
+from evaluation.methods import caveats_of, scoring_of
+from models import ModelFormatError, SavedModel
 from models.families import family_of
 from models.parallel import effective_n_jobs
 from pipeline.cluster.connection import cluster_of
@@ -39,6 +31,7 @@ from pipeline.runs import find_run
 from pipeline.scoring import (
     Named,
     default_method,
+    log_warnings,
     or_none,
     probability_of_words,
     score_all,
@@ -85,6 +78,7 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
             kept = KeptScores.of(settings, [each.model for each in models], documents, words)
             until_the_end.enter_context(kept.saved())
             estimates = score_all(settings, models, documents, words, n_threads, cluster, kept)
+            log_warnings(estimates)
         return _result(settings, models, documents, words, estimates)
 
 
@@ -121,6 +115,7 @@ def _result(
         "empty_documents": documents.corpus.n_docs - first.n_documents,
         "tokens": n_tokens_of(documents.corpus, words),
         "tokens_scored": first.total_tokens,
+        "caveats": caveats_of(each.model.topics for each in models),
     }
     rows = [
         _row(each, documents, words, estimates[each.name], by_article[each.name]) for each in models
@@ -156,34 +151,33 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
 def _check_families(settings: EvaluateSettings, models: Sequence[Named]) -> None:
     """Refuse a method, a convention or smoothing that is none of a model's family."""
     for each in models:
-        family, methods = family_of(each.model.topics), METHODS[type(each.model.topics)]
-        if settings.method not in methods:
-            is_half = settings.method == "completion" and _is_mrf(each)
+        family, scoring = family_of(each.model.topics), scoring_of(each.model.topics)
+        assert settings.method is not None
+        if settings.method not in scoring.names:
+            why = scoring.why_not(settings.method)
             raise UsageError(
                 f"--method {settings.method} is no estimator for {each.name}, of family {family}: "
-                f"use one of {', '.join(sorted(methods))}" + (f"; {NO_HALVES}" if is_half else "")
+                f"use one of {', '.join(scoring.names)}" + (f"; {why}" if why else "")
             )
-        if settings.convention == "bag-and-length" and not isinstance(
-            each.model.topics, GammaPoissonTopics
-        ):
-            name = "LDA" if family == "lda" else f"of family {family}"
+        method = scoring.method(settings.method)
+        if settings.target_se is not None and method.is_sampled and not method.is_unbiased:
             raise UsageError(
-                f"--convention bag-and-length: {each.name} is {name}, which does not say how long "
-                "documents are; give sequence or bag"
+                f"--target-se: more samples do not bring {settings.method} to the truth; give "
+                "another --method, such as left-to-right-sequential"
             )
-        if settings.smoothing and _is_mrf(each):
+        if settings.convention == "bag-and-length" and scoring.log_length is None:
             raise UsageError(
-                f"--smoothing: {each.name} is of family {family}, in which no word is impossible: "
+                f"--convention bag-and-length: {each.name} is of family {family}, which does not "
+                "say how long documents are; give sequence or bag"
+            )
+        if settings.smoothing and "smoothing" in scoring.refuses:
+            raise UsageError(
+                f"--smoothing: {each.name} is of family {family}, {scoring.refuses['smoothing']}: "
                 "leave it out"
             )
-        if settings.certify and _is_mrf(each):
-            raise UsageError(
-                f"--certify: {each.name} is of family {family}; {NO_EXACT_DRAWS}: leave it out"
-            )
-
-
-def _is_mrf(named: Named) -> bool:
-    return isinstance(named.model.topics, (PoissonMRFMixture, PoissonMRFTopicModel))
+        if settings.certify and scoring.simulate is None:
+            why = scoring.refuses.get("certify", "no documents can be simulated from it")
+            raise UsageError(f"--certify: {each.name} is of family {family}; {why}: leave it out")
 
 
 def _check_sampling(settings: EvaluateSettings) -> None:
@@ -209,11 +203,6 @@ def _check_method(settings: EvaluateSettings) -> None:
         raise UsageError(
             f"--convention {settings.convention} is of whole documents, and completion scores half "
             "of each: give another --method, such as left-to-right-sequential"
-        )
-    if settings.target_se is not None and settings.method not in UNBIASED | NOT_SAMPLED:
-        raise UsageError(
-            f"--target-se: more samples do not bring {settings.method} to the truth; give another "
-            "--method, such as left-to-right-sequential"
         )
 
 

@@ -38,8 +38,8 @@ from pipeline.learning import (
     LOOK_EVERY_SECONDS,
     Looks,
     decided_eta,
+    estimator_of,
     look_every,
-    online_lda_of,
     to_look_at,
 )
 from pipeline.progress import Progress
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from corpora import TokenBlock
     from corpora.articles.manifest import ShardEntry
-    from models import OnlineLDAState
+    from models import OnlineLDA
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
@@ -194,10 +194,10 @@ class _StreamTraining:
         self._run, self._settings, self._store, self._stream = run, settings, store, stream
         self._checkpoint, self._clock = checkpoint, clock
         self._batch_size = settings.batch_size or BATCH_SIZE
-        self._estimator = online_lda_of(settings, n_threads)
-        self._estimator.resume(first, cast("OnlineLDAState | None", checkpoint.state))
+        self._estimator = cast("OnlineLDA", estimator_of(settings, n_threads))
+        self._estimator.resume(first, checkpoint.state)
         checkpoint.state = self._estimator.state_
-        every = look_every(settings.model, first.shape[0])
+        every = look_every(settings, first.shape[0])
         self._looks = Looks(
             run, checkpoint, settings, every, LOOK_EVERY_SECONDS, n_threads, of_stream=True
         )

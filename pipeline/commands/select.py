@@ -20,6 +20,7 @@ from pipeline.cluster.selection import estimates_on, train_on
 from pipeline.commands.train import train
 from pipeline.errors import SliceEnded, UsageError
 from pipeline.progress import Progress
+from pipeline.scoring import log_warnings
 from pipeline.select_directory import SelectDirectory, open_selection
 from pipeline.select_plot import plot_selection
 from pipeline.select_score import (
@@ -278,6 +279,7 @@ def _estimates(
             found[number] = estimate
             name = runs[number].path.name
             progress.update(1, f"{name} perplexity {estimate.perplexity:,.1f}")
+    log_warnings({run.path.name: found[number] for number, run in enumerate(runs)})
     return [found[number] for number in range(len(runs))]
 
 

@@ -13,6 +13,7 @@ from corpora import ArticleStore, Corpus, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.row_blocks import tokens_of_documents
 from models import SavedModel, load_model, save_model, seed_from
+from models.families import trainer_for
 from models.kernel import seconds_compiling, working_clock
 from models.parallel import effective_n_jobs
 from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
@@ -37,13 +38,13 @@ from pipeline.learning import (
     decided_eta,
     estimator_of,
     look_every,
-    most_passes,
+    spec_of,
     to_look_at,
 )
 from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
 from pipeline.setting_sources import as_table
-from pipeline.settings import LDA_MODELS, DownloadSettings, TrainSettings
+from pipeline.settings import DownloadSettings, TrainSettings
 from pipeline.topic_shares import is_starving, prevalence_in
 from pipeline.topic_table import format_topics, topic_rows
 from pipeline.train_checks import check_settings
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from corpora import Split
+    from models.family import Trainer
     from pipeline.cluster.workers import Cluster
-    from pipeline.learning import Trainer
 
 logger = logging.getLogger(__name__)
 
@@ -175,14 +176,14 @@ def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before:
 
 def _check_documents(settings: TrainSettings, parts: Split) -> None:
     """Find too few documents to train on for the topics, where each is to have one."""
-    if settings.model != "poisson-mrf":
+    if not spec_of(settings).needs_document_per_topic:
         return
     n_documents = int((tokens_of_documents(parts.train.counts) > 0).sum())
     if n_documents < settings.topics:
         raise UsageError(
-            f"--topics {settings.topics}: --model poisson-mrf needs as many documents to train on "
-            f"that have a word of the vocabulary, found {n_documents:,}: lower --topics, with "
-            "another --run if you named one"
+            f"--topics {settings.topics}: --model {settings.model} needs as many documents to "
+            f"train on that have a word of the vocabulary, found {n_documents:,}: lower --topics, "
+            "with another --run if you named one"
         )
 
 
@@ -234,13 +235,14 @@ def _learn(
     if state is not None:
         logger.info("going on after %s documents", f"{state.n_documents:,}")
     n_docs, validation = parts.train.n_docs, to_look_at(parts.validation.counts)
-    every = look_every(settings.model, n_docs)
+    every = look_every(settings, n_docs)
     looks = Looks(run, checkpoint, settings, every, LOOK_EVERY_SECONDS, n_threads, of_stream=False)
     keeping = _Keeping(checkpoint, run.checkpoint_path, by.stop_after)
     reached = state.n_documents if state else 0
+    n_visits = estimator.schedule.max_passes * n_docs
     with (
         signals_handled_by(keeping.deferred),
-        Progress("training", most_passes(settings) * n_docs, "documents", reached) as progress,
+        Progress("training", n_visits, "documents", reached) as progress,
     ):
         if checkpoint.stopped and state is not None:
             estimator.resume(parts.train.counts, state)
@@ -317,7 +319,7 @@ def _expect(settings: TrainSettings, by: _By, n_threads: int) -> dict[str, Any]:
     """What `iterate` takes so that workers of the cluster help, if it can be helped."""
     if by.cluster is None:
         return {}
-    if settings.model == "online":
+    if spec_of(settings).distributes_e_step:
         return {"expect": ClusterEStep(by.cluster, n_threads, settings.staleness)}
     if by.stop_after is None:
         logger.info("--model %s is trained on this machine alone", settings.model)
@@ -398,8 +400,9 @@ def _finish(
 
 
 def _n_starving(model: SavedModel) -> int | None:
-    """Topics that starve; None of families that empty topics on purpose."""
-    if model.prevalence is None or model.header["settings"]["model"] not in LDA_MODELS:
+    """Topics that starve; None of trainers that empty topics on purpose."""
+    settings = {**vars(TrainSettings()), **model.header["settings"]}
+    if model.prevalence is None or trainer_for(settings).empties_topics:
         return None
     return int(is_starving(model.prevalence).sum())
 

@@ -16,7 +16,7 @@ from evaluation import (
     align_topics,
     compare,
 )
-from evaluation.log_likelihood import METHODS
+from evaluation.methods import scoring_of
 from pipeline.common_words import counts_of, n_tokens_of
 from pipeline.errors import UsageError
 from pipeline.held_out import held_out
@@ -24,7 +24,6 @@ from pipeline.learning import evenly_spaced
 from pipeline.report.comparison_words import (
     COSTLY,
     ROUNDING,
-    is_mrf,
     reading_of,
     reading_of_restricted,
     reservations,
@@ -111,11 +110,10 @@ def comparison_section(
         for name, each in zip(names_of_runs(runs), runs, strict=True)
     ]
     for each in models:
-        methods = METHODS[type(each.model.topics)]
-        if method is not None and method not in methods:
+        names = scoring_of(each.model.topics).names
+        if method is not None and method not in names:
             raise ValueError(
-                f"method must be one of {', '.join(sorted(methods))} for {each.name}, found "
-                f"{method!r}"
+                f"method must be one of {', '.join(names)} for {each.name}, found {method!r}"
             )
     alignments = tuple(_alignment(models[0], each, n_threads) for each in models[1:])
     asked = EvaluateSettings(method=method, samples=n_samples, seed=seed)
@@ -148,6 +146,7 @@ def comparison_section(
     rows = _rows(comparison, estimates, n_articles, shares, conditional)
     is_comparable = is_alike or _is_ahead(rows)
     first = estimates[models[0].name]
+    chosen = scoring_of(models[0].model.topics).method(first.method)
     return ComparisonSection(
         method=first.method,
         direction=first.direction,
@@ -157,8 +156,8 @@ def comparison_section(
         rows=rows,
         reading=" ".join(
             [
-                *reading_of(rows, first, n_articles, is_comparable=is_comparable),
-                *reading_of_restricted(rows, first, is_alike=is_alike),
+                *reading_of(rows, first, chosen, n_articles, is_comparable=is_comparable),
+                *reading_of_restricted(rows, models, chosen, is_alike=is_alike),
                 *reservations(models, is_smoothed=is_smoothed),
             ]
         ),
@@ -171,7 +170,7 @@ def _default_method(models: Sequence[Named]) -> str:
     """The unbiased estimator where all families have it, as a page may take a while; else what
     `evaluate` takes.
     """
-    has_it = all(UNBIASED_METHOD in METHODS[type(each.model.topics)] for each in models)
+    has_it = all(UNBIASED_METHOD in scoring_of(each.model.topics).names for each in models)
     return UNBIASED_METHOD if has_it else default_method(models)
 
 
@@ -212,7 +211,7 @@ def _estimates(
 ) -> tuple[dict[str, LikelihoodEstimate], bool]:
     """Of every model; all are smoothed if documents are impossible under one, and whether they are.
 
-    Poisson MRFs are not: no word is impossible in them.
+    Those that refuse to be smoothed are not: no word is impossible in them.
     """
     assert models[0].run is not None
     cache = ScoreCache(models[0].run)
@@ -225,7 +224,10 @@ def _estimates(
     except ZeroProbabilityError:
         smoothed = replace(asked, smoothing=SMOOTHING)
         return {
-            each.name: score(asked if is_mrf(each) else smoothed, each) for each in models
+            each.name: score(
+                asked if "smoothing" in scoring_of(each.model.topics).refuses else smoothed, each
+            )
+            for each in models
         }, True
 
 

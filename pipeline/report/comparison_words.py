@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models import PoissonMRFMixture, PoissonMRFTopicModel
-from pipeline.report.estimator_words import NOT_TO_QUOTE
+from evaluation.methods import caveats_of, scoring_of
 from pipeline.report.likelihood_section import SMOOTHING
 from pipeline.scoring import nats_of_words
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evaluation import LikelihoodEstimate
+    from evaluation.family import Method
     from pipeline.report.sections import ComparisonRow
     from pipeline.scoring import Named
 
@@ -25,23 +25,19 @@ ROUNDING = 1e-6
 """Nats a word that two equal models may seem to differ by."""
 
 
-def is_mrf(named: Named) -> bool:
-    """Whether it is a Poisson MRF."""
-    return isinstance(named.model.topics, (PoissonMRFMixture, PoissonMRFTopicModel))
-
-
 def reading_of(
     rows: Sequence[ComparisonRow],
     estimate: LikelihoodEstimate,
+    method: Method,
     n_articles: int,
     *,
     is_comparable: bool,
 ) -> list[str]:
     """Sentences: which is best, by how much, and how sure that is."""
-    if estimate.method in NOT_TO_QUOTE:
+    if not method.is_quotable:
         return [f"Figures by {estimate.method} do not say which of these models is better."]
     sentences = _order(rows, n_articles) if is_comparable else _no_order(rows, n_articles)
-    if estimate.method == "completion":
+    if method.is_conditional:
         sentences.append(
             "What is compared is how well half of each document is predicted from the other half."
         )
@@ -104,7 +100,7 @@ def _no_order(rows: Sequence[ComparisonRow], n_articles: int) -> list[str]:
 
 
 def reading_of_restricted(
-    rows: Sequence[ComparisonRow], estimate: LikelihoodEstimate, *, is_alike: bool
+    rows: Sequence[ComparisonRow], models: Sequence[Named], method: Method, *, is_alike: bool
 ) -> list[str]:
     """Sentences if words that not all runs know cost some of them much: how much, and what is left
     of the differences without that cost.
@@ -122,10 +118,14 @@ def reading_of_restricted(
         "Only words that every run knows are scored.",
         f"{cost}: {'; '.join(costly)}.",
     ]
-    if is_alike or estimate.method in NOT_TO_QUOTE:
+    if is_alike or not method.is_quotable:
         return sentences
     if rows[1].conditional_difference is None:
-        sentences.append("How they compare without that cost is not known for Poisson MRFs.")
+        reasons = dict.fromkeys(
+            scoring_of(each.model.topics).refuses.get("restriction", "") for each in models
+        )
+        why = " ".join(reason for reason in reasons if reason)
+        sentences.append(f"How they compare without that cost is not known {why}".rstrip() + ".")
         return sentences
     found = "; ".join(_side(row, rows[0].model) for row in rows[1:])
     sentences.append(f"Each restricted to the scored words, {found}.")
@@ -155,11 +155,7 @@ def reservations(models: Sequence[Named], *, is_smoothed: bool) -> list[str]:
             f"A share of {SMOOTHING:g} of each topic was spread over all words, as some words of "
             "these documents have no topic in one of the runs."
         )
-    if any(is_mrf(each) for each in models):
-        sentences.append(
-            "Partition functions of Poisson MRFs are estimates, whose error is in no figure here."
-        )
-    return sentences
+    return sentences + caveats_of(each.model.topics for each in models)
 
 
 def _interval(row: ComparisonRow) -> str:

@@ -26,7 +26,6 @@ from corpora.articles.shard_file import stored_keys
 from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModelError
 from corpora.row_blocks import tokens_of_documents
 from corpora.tokens.surface import surface, text_of
-from models import PoissonMRFMixture
 from pipeline.documents import text_settings
 from pipeline.report.article_names import names_of
 from pipeline.report.sections import DocumentsSection, ShownDocument
@@ -162,7 +161,7 @@ def word_topics(
         (n,) indices into the vocabulary.
     """
     posterior = np.tile(proportions, (len(words), 1))
-    if not isinstance(topics, PoissonMRFMixture):
+    if not topics.has_one_topic_per_document:
         # p(w | k): rows of Gamma-Poisson models need not sum to 1, and may be empty.
         sums = topics.topic_word.sum(axis=1)
         posterior *= topics.topic_word[:, words].T / np.where(sums > 0, sums, 1.0)

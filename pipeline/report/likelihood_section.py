@@ -12,23 +12,10 @@ import numpy as np
 from corpora import split
 from corpora.row_blocks import tokens_of_documents
 from evaluation import ZeroProbabilityError
-from evaluation.completion import DEFAULT_SPLITS
-from evaluation.log_likelihood import METHODS
-from models import (
-    GammaPoissonTopics,
-    LDATopics,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
-)
+from evaluation.methods import scoring_of
 from pipeline.held_out import HeldOut
 from pipeline.learning import evenly_spaced
-from pipeline.report.estimator_words import (
-    NOT_TO_QUOTE,
-    PREFERRED,
-    choice_among,
-    meaning_of,
-    scored_by,
-)
+from pipeline.report.estimator_words import choice_among, meaning_of
 from pipeline.report.intervals import half_width
 from pipeline.report.score_cache import ScoreCache
 from pipeline.report.sections import LikelihoodRow, LikelihoodSection
@@ -39,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from corpora import Corpus
+    from evaluation.family import Method, Scoring
     from models import SavedModel
     from pipeline.report.score_cache import Scored
     from pipeline.runs import RunDirectory
@@ -46,19 +34,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SHOWN_METHODS: dict[type, tuple[str, ...]] = {
-    LDATopics: (
-        *("left-to-right-sequential", "mean-field-is-2", "variational-bound"),
-        *("completion", "harmonic-mean"),
-    ),
-    GammaPoissonTopics: (
-        *("left-to-right-sequential", "mean-field-is-2", "direct-sampling"),
-        *("variational-bound", "completion"),
-    ),
-    PoissonMRFTopicModel: ("annealed-importance-sampling", "best-split"),
-    PoissonMRFMixture: ("exact", "best-split"),
-}
-"""Of each kind of model the estimators that cost little and between them show what differs."""
 SMOOTHING = 1e-6
 """Share of each topic that is spread over all words where else a document would be impossible."""
 NEGLIGIBLE = 0.2
@@ -87,7 +62,7 @@ def likelihood_section(
     model, corpus, settings
         Of the run.
     methods
-        Estimators; `SHOWN_METHODS` of the family by default.
+        Estimators; by default those that the family shows.
     most_documents
         Of more than these, evenly spaced ones are scored.
     n_samples
@@ -125,9 +100,12 @@ def likelihood_section(
             asked = replace(asked, smoothing=SMOOTHING)
             found = cache.score(asked, named, documents, words, n_threads)
         scored.append(found)
-    is_mrf = isinstance(model.topics, (PoissonMRFMixture, PoissonMRFTopicModel))
+    scoring = scoring_of(model.topics)
     articles = documents.article_of
-    rows = tuple(_row(each, articles, n_samples, is_poisson_mrf=is_mrf) for each in scored)
+    rows = tuple(
+        _row(each, scoring.method(method), articles, n_samples)
+        for method, each in zip(chosen, scored, strict=True)
+    )
     n_articles = len(set(articles))
     n_tokens, n_unknown = documents.corpus.n_tokens, int(documents.corpus.n_unknown.sum())
     return LikelihoodSection(
@@ -137,18 +115,18 @@ def likelihood_section(
         of_documents=test.n_docs,
         tokens=n_tokens,
         unknown_share=n_unknown / (n_tokens + n_unknown),
-        reading=_reading(rows, n_articles, is_poisson_mrf=is_mrf, smoothing=asked.smoothing),
+        reading=_reading(rows, scoring, n_articles, smoothing=asked.smoothing),
     )
 
 
 def _chosen(model: SavedModel, methods: Sequence[str] | None) -> Sequence[str]:
-    kind = type(model.topics)
+    scoring = scoring_of(model.topics)
     if methods is None:
-        return SHOWN_METHODS[kind]
-    foreign = [method for method in methods if method not in METHODS[kind]]
+        return scoring.shown
+    foreign = [method for method in methods if method not in scoring.names]
     if foreign or not methods:
         raise ValueError(
-            f"methods must be some of {', '.join(sorted(METHODS[kind]))} for {kind.__name__}, "
+            f"methods must be some of {', '.join(scoring.names)} for {scoring.topics.__name__}, "
             f"found {', '.join(foreign) or 'none'}"
         )
     return methods
@@ -167,7 +145,7 @@ def _why_not(test: Corpus) -> str:
 
 
 def _row(
-    scored: Scored, articles: Sequence[str], asked: int | None, *, is_poisson_mrf: bool
+    scored: Scored, method: Method, articles: Sequence[str], asked: int | None
 ) -> LikelihoodRow:
     """What one estimator says, of `asked` samples a document or as many as it takes by itself."""
     estimate = scored.estimate
@@ -175,12 +153,12 @@ def _row(
     by_article = estimate.by_group(articles)
     drawn = estimate.n_samples[estimate.n_tokens > 0]
     n_samples = float(drawn.mean()) if drawn.any() else None
-    if estimate.method == "completion":  # which counts its divisions, not samples
-        n_samples = float(asked or DEFAULT_SPLITS)
+    if method.default_samples is not None:
+        n_samples = float(asked or method.default_samples)
     return LikelihoodRow(
         method=estimate.method,
         direction=estimate.direction,
-        scored=scored_by(estimate.method),
+        scored=method.scored,
         perplexity=estimate.perplexity,
         perplexity_standard_error=or_none(by_article.perplexity_standard_error),
         nats_per_word=estimate.nats_per_word,
@@ -190,24 +168,26 @@ def _row(
         ),
         unsure_documents=int(estimate.is_unsure.sum()),
         seconds=scored.seconds,
-        meaning=meaning_of(estimate.method, is_poisson_mrf=is_poisson_mrf, n_samples=n_samples),
+        meaning=meaning_of(method, n_samples=n_samples),
         n_samples=n_samples,
     )
 
 
 def _reading(
-    rows: Sequence[LikelihoodRow], n_articles: int, *, is_poisson_mrf: bool, smoothing: float
+    rows: Sequence[LikelihoodRow], scoring: Scoring, n_articles: int, *, smoothing: float
 ) -> str:
     """What the best of these figures means, and how sure it is."""
-    row = min(rows, key=lambda each: PREFERRED.index(each.method))
-    if row.method in NOT_TO_QUOTE:
+    order = [each.name for each in scoring.methods]
+    row = min(rows, key=lambda each: order.index(each.method))
+    method = scoring.method(row.method)
+    if not method.is_quotable:
         return f"None of these figures is a perplexity to quote: {row.method} is shown alone."
     sentences = [
-        choice_among(row.method, row.direction, shown(row.perplexity)) + _interval(row, n_articles)
+        choice_among(method, row.direction, shown(row.perplexity)) + _interval(row, n_articles)
     ]
     sureness = _sureness(row, n_articles)
     sentences.append(sureness)
-    if row.method == "completion":
+    if method.is_conditional:
         sentences.append(
             "That is not the perplexity of whole articles, of which the model sees nothing before."
         )
@@ -223,8 +203,7 @@ def _reading(
             if sureness
             else f"There {'is' if is_one else 'are'} {which} {why}"
         )
-    if is_poisson_mrf:
-        sentences.append("The model's partition functions are estimates, whose error is not in it.")
+    sentences.append(scoring.caveat)
     if smoothing:
         sentences.append(
             f"A share of {smoothing:g} of each topic was spread over all words, as some words of "

@@ -11,9 +11,9 @@ from corpora import ArticleStore, Corpus
 from corpora.articles.remote import is_url, path_of
 from corpora.errors import MissingExtraError
 from corpora.files import sha256_of
-from models import GammaPoissonTopics
 from models.families import family_of
 from pipeline.commands.topics import finished_model
+from pipeline.learning import spec_of
 from pipeline.progress import Progress
 from pipeline.report.article_names import names_of
 from pipeline.report.corpus_section import corpus_section
@@ -35,17 +35,6 @@ logger = logging.getLogger(__name__)
 
 N_SECTIONS = 4
 """That take time."""
-FAMILY_NAMES = {
-    "online": "Latent Dirichlet allocation, online variational Bayes",
-    "gibbs": "Latent Dirichlet allocation, collapsed Gibbs sampling",
-    "beta-gamma-pfa": "Gamma-Poisson factor analysis, Gibbs sampling",
-    "gap": "Gamma-Poisson factor analysis (GaP), maximum likelihood",
-    "kl-nmf": "Non-negative matrix factorisation, Kullback-Leibler divergence",
-    "mixture": "Mixture of fixed-length Poisson MRFs",
-    "gibbs-mrf": "Topics that are fixed-length Poisson MRFs, Gibbs sampling",
-    "moves": "Topics that are fixed-length Poisson MRFs, moves as published",
-}
-"""By what tells them apart in the settings, see `family_name`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,17 +108,17 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
             )
         progress.update(1)
         notes = _notes(names.note, documents, likelihood, settings)
-        family = family_of(model.topics)
-        rows = topic_rows(model, 10) if family.startswith("poisson-mrf") else None
+        rows = topic_rows(model, 10) if model.topics.edges is not None else None
+        shape = model.topics.score_shape
         shapes = None
-        if isinstance(model.topics, GammaPoissonTopics):
-            shapes = tuple(float(model.topics.shape[row.number]) for row in topics.topics)
+        if shape is not None:
+            shapes = tuple(float(shape[row.number]) for row in topics.topics)
         report = RunReport(
             name=name,
-            family=family,
-            family_name=family_name(trained),
+            family=family_of(model.topics),
+            family_name=spec_of(trained).title,
             corpus=corpus_section(run, trained, corpus),
-            training=training_section(run, trained),
+            training=training_section(run, trained, model.topics),
             topics=topics,
             documents=documents,
             likelihood=likelihood,
@@ -170,13 +159,3 @@ def _notes(
             "as 0.1, for it."
         )
     return tuple(notes)
-
-
-def family_name(settings: TrainSettings) -> str:
-    """What a run has learned, and how, for people."""
-    if settings.model == "gamma-poisson":
-        return FAMILY_NAMES[settings.trainer]
-    if settings.model == "poisson-mrf":
-        by = settings.assignments
-        return FAMILY_NAMES["gibbs-mrf" if by == "gibbs" else by]
-    return FAMILY_NAMES[settings.model]

@@ -6,19 +6,21 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import CorpusFormatError
-from models import EarlyStopping, LPMRFTopicModel
-from pipeline.learning import most_passes, poisson_mrf_of
+from evaluation.methods import scoring_of
+from models import EarlyStopping
+from pipeline.learning import estimator_of
 from pipeline.report.sections import Look, TrainingSection
 
 if TYPE_CHECKING:
+    from models.family import Schedule
+    from models.topics import TopicWords
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
-COMPLETION = "completion of half of each document, given the other half"
-WHOLE = "likelihood of whole documents"
 
-
-def training_section(run: RunDirectory, settings: TrainSettings) -> TrainingSection | None:
+def training_section(
+    run: RunDirectory, settings: TrainSettings, topics: TopicWords
+) -> TrainingSection | None:
     """The looks of a finished run; None if nothing is known of its training.
 
     A run that did not look at validation has a section without looks, which says so.
@@ -36,7 +38,7 @@ def training_section(run: RunDirectory, settings: TrainSettings) -> TrainingSect
     return TrainingSection(
         looks=looks,
         best=best if isinstance(best, int) and 0 <= best < len(looks) else None,
-        measure=WHOLE if settings.model == "poisson-mrf" else COMPLETION,
+        measure=scoring_of(topics).validation.measure,
         ending=_ending(settings, lines, provenance)
         + _best_first(provenance, lines)
         + _of_bound(lines),
@@ -107,18 +109,15 @@ def _ending(
 def _reason(
     settings: TrainSettings, lines: list[dict[str, Any]], spent: str, *, is_best_last: bool
 ) -> str:
-    most, is_stopped = most_passes(settings), _is_stopped(settings, lines)
-    before, passes = _passes_before(settings), lines[-1]["passes"]
+    schedule, is_stopped = estimator_of(settings, 1).schedule, _is_stopped(settings, lines)
+    most, before, passes = schedule.max_passes, schedule.n_before, lines[-1]["passes"]
     if before and passes > before:  # passes of two kinds
-        made = (
-            f"{_passes_of_lda(settings)} and {_passes(passes - before, 'round')} with "
-            f"dependencies{spent}"
-        )
+        after = _passes(passes - before, schedule.unit)
+        made = f"{schedule.before} and {after} {schedule.after}{spent}"
     else:
-        noun = "round" if settings.model == "poisson-mrf" else "pass"
-        made = f"{_passes(passes, noun)} over the training documents{spent}"
+        made = f"{_passes(passes, schedule.unit)} over the training documents{spent}"
     if passes > most - 0.5:
-        ending = f"Training ended at its limit of {_limit(settings, most, before)}{spent}"
+        ending = f"Training ended at its limit of {_limit(settings, schedule)}{spent}"
         if is_stopped:
             return f"{ending}; early stopping would have ended it there too."
         if is_best_last:
@@ -143,29 +142,14 @@ def _reason(
     )
 
 
-def _passes_of_lda(settings: TrainSettings) -> str:
-    """A round of LDA is several passes, so that rounds are about equally long."""
-    estimator = poisson_mrf_of(settings, 1)
-    assert isinstance(estimator, LPMRFTopicModel)
-    return f"{_passes(estimator.lda_sweeps, 'pass')} of LDA"
-
-
-def _passes_before(settings: TrainSettings) -> int:
-    """Rounds of LDA that come before all rounds with dependencies."""
-    if settings.model != "poisson-mrf" or settings.assignments != "gibbs":
-        return 0
-    return most_passes(settings) - settings.max_passes
-
-
-def _limit(settings: TrainSettings, most: int, before: int) -> str:
+def _limit(settings: TrainSettings, schedule: Schedule) -> str:
     """The most that training makes, and the setting that says so."""
-    if before:
-        rounds = _passes(settings.max_passes, "round")
-        return f"{rounds} with dependencies (--max-passes), after {_passes_of_lda(settings)}"
-    if settings.model == "poisson-mrf":
-        stages = most // settings.max_passes
-        return f"{_passes(settings.max_passes, 'round')} in each of {stages} stages (--max-passes)"
-    return f"{_passes(most, 'pass')} (--max-passes)"
+    of_stage = _passes(settings.max_passes, schedule.unit)
+    if schedule.n_before:
+        return f"{of_stage} {schedule.after} (--max-passes), after {schedule.before}"
+    if schedule.n_stages > 1:
+        return f"{of_stage} in each of {schedule.n_stages} stages (--max-passes)"
+    return f"{of_stage} (--max-passes)"
 
 
 def _passes(number: float, noun: str) -> str:
