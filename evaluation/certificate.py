@@ -147,7 +147,7 @@ def certify(
         if value < least:
             raise ValueError(f"{name} must be at least {least}, found {value}")
     seed = seed_from(random_state)
-    choosing, simulating, scoring, annealing = np.random.SeedSequence(seed).generate_state(4)
+    choosing, simulating, sampling, annealing = np.random.SeedSequence(seed).generate_state(4)
     lengths = _lengths_of(lengths_or_counts, topics.n_words)
     lengths = _chosen(lengths, n_documents, np.random.default_rng(choosing))
     counts, assignments = scoring.simulate(topics, lengths, np.random.default_rng(simulating))
@@ -160,7 +160,7 @@ def certify(
         target_standard_error=target_standard_error,
         max_memory=max_memory,
         convention="sequence",
-        random_state=int(scoring),
+        random_state=int(sampling),
         n_jobs=n_jobs,
     )
     if estimate.direction == "plug-in" or not np.array_equal(estimate.n_tokens, lengths):

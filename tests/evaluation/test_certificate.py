@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 from evaluation.certificate import STANDARD_ERRORS, certify
 from evaluation.estimate import LikelihoodEstimate
-from evaluation.log_likelihood import METHODS
 from models import LDATopics, OnlineLDA
+from tests.evaluation.registry import add_method
 from tests.oracles import lda_likelihood
 
 RNG = np.random.default_rng(0)
@@ -27,7 +27,8 @@ def oracle(monkeypatch):
     """A method "oracle": exact values, plus `off` a document, plus noise."""
 
     def enter(off=0.0, noise=0.0, direction="exact", convention="sequence"):
-        def method(topics, counts, *, n_samples=None, seed=0, n_jobs=None):
+        def method(topics, documents, *, n_samples=None, seed=0, n_jobs=None):
+            counts = documents.counts
             values = [
                 lda_likelihood.log_probability_by_polynomial(c, topics.topic_word, topics.alpha)
                 for c in counts.toarray()
@@ -42,7 +43,7 @@ def oracle(monkeypatch):
                 direction,
             )
 
-        monkeypatch.setitem(METHODS[LDATopics], "oracle", method)
+        add_method(monkeypatch, LDATopics, "oracle", method)
 
     return enter
 
@@ -198,5 +199,5 @@ def test_bad_settings(lengths, settings, message):
 
 
 def test_no_lda():
-    with pytest.raises(TypeError, match="no documents can be simulated"):
+    with pytest.raises(TypeError, match="no likelihood estimator for a object"):
         certify(object(), [3, 4], "variational-bound")

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from evaluation import log_likelihood
 from evaluation.convention import in_convention, log_factorials
+from evaluation.document_blocks import DocumentBlock
 from evaluation.gamma_poisson.length import log_length_probability
 from models import GammaPoissonTopics, LDATopics
 from tests.oracles.gamma_poisson_likelihood import documents_of_length
@@ -48,29 +49,44 @@ def test_bags_of_a_length_sum_to_one(model):
     assert orders @ np.exp(sequence.log_likelihood) == pytest.approx(1, rel=1e-12)
 
 
+def converted(estimate, convention):
+    """The estimate of `COUNTS` by the Gamma-Poisson model in another convention."""
+    documents = DocumentBlock(COUNTS)
+    return in_convention(estimate, GAMMA_POISSON, documents, convention, log_length_probability)
+
+
 def test_lengths_are_taken_out_and_put_back():
     both = log_likelihood(GAMMA_POISSON, COUNTS, "left-to-right", n_samples=20, random_state=0)
     assert both.convention == "bag-and-length"
-    bag = in_convention(both, GAMMA_POISSON, COUNTS, "bag")
+    bag = converted(both, "bag")
     length = log_length_probability(GAMMA_POISSON, both.n_tokens)
     assert_allclose(bag.log_likelihood + length, both.log_likelihood, rtol=1e-12)
     assert bag.log_likelihood[1] == pytest.approx(0, abs=1e-12)  # there is one bag of nothing
     assert (bag.standard_error == both.standard_error).all()
     assert (bag.n_documents, both.n_documents) == (3, 4)
-    sequence = in_convention(bag, GAMMA_POISSON, COUNTS, "sequence")
-    again = in_convention(sequence, GAMMA_POISSON, COUNTS, "bag-and-length")
+    sequence = in_convention(
+        bag, GAMMA_POISSON, DocumentBlock(COUNTS), "sequence", log_length_probability
+    )
+    again = in_convention(
+        sequence, GAMMA_POISSON, DocumentBlock(COUNTS), "bag-and-length", log_length_probability
+    )
     assert_allclose(again.log_likelihood, both.log_likelihood, rtol=1e-12)
-    assert in_convention(both, GAMMA_POISSON, COUNTS, "bag-and-length") is both
+    assert (
+        in_convention(
+            both, GAMMA_POISSON, DocumentBlock(COUNTS), "bag-and-length", log_length_probability
+        )
+        is both
+    )
 
 
 def test_what_cannot_be_converted():
     estimate = log_likelihood(LDA, COUNTS, "exact")
     with pytest.raises(ValueError, match="LDATopics are no model of how long"):
-        in_convention(estimate, LDA, COUNTS, "bag-and-length")
+        in_convention(estimate, LDA, DocumentBlock(COUNTS), "bag-and-length")
     with pytest.raises(ValueError, match="convention must be one of"):
-        in_convention(estimate, LDA, COUNTS, "order")
+        in_convention(estimate, LDA, DocumentBlock(COUNTS), "order")
     with pytest.raises(ValueError, match="convention must be one of"):
         log_likelihood(LDA, COUNTS, "exact", convention="order")
     part = log_likelihood(LDA, COUNTS, "completion", random_state=0)
     with pytest.raises(ValueError, match="a part of each document"):
-        in_convention(part, LDA, COUNTS, "bag")
+        in_convention(part, LDA, DocumentBlock(COUNTS), "bag")

@@ -12,18 +12,15 @@ from evaluation import ExactCostError, log_likelihood
 from evaluation.completion import completion
 from evaluation.convention import log_change
 from evaluation.document_blocks import (
-    LEAST_DOCUMENTS,
-    MOST_DOCUMENTS,
-    MOST_ENTRIES,
+    MAX_DOCUMENTS,
+    MAX_ENTRIES,
+    MIN_DOCUMENTS,
     DocumentBlock,
     block_bounds,
-    first_document_of,
-    n_tokens_before,
-    only_rows,
 )
-from evaluation.log_likelihood import METHODS, NOT_SAMPLED, UNBIASED
-from evaluation.methods import check_cost, score_block
+from evaluation.gamma_poisson.length import log_length_probability
 from evaluation.partial_estimate import PartialEstimate
+from evaluation.scorer import Scorer
 from models import (
     FixedLengthPoissonMRF,
     GammaPoissonTopics,
@@ -31,11 +28,9 @@ from models import (
     PoissonMRFMixture,
     PoissonMRFTopicModel,
 )
+from tests.evaluation.registry import KINDS_AND_METHODS, identify, method_of, names_of
 
-ALL = [(kind, method) for kind in METHODS for method in sorted(METHODS[kind])]
-EVERY_METHOD = pytest.mark.parametrize(
-    ("kind", "method"), ALL, ids=lambda value: value if isinstance(value, str) else value.__name__
-)
+EVERY_METHOD = pytest.mark.parametrize(("kind", "method"), KINDS_AND_METHODS, ids=identify)
 FIELDS = ("log_likelihood", "standard_error", "n_tokens", "effective_sample_size", "n_samples")
 N_SAMPLES = 9
 """NumPy adds up eight numbers or more of one document in another order than of several."""
@@ -70,9 +65,9 @@ def documents(n_docs, n_words, seed=1, mean=1.0):
 def blocks_of(counts, size):
     n_before = 0
     for first in range(0, counts.shape[0], size):
-        block = DocumentBlock.of(counts[first : first + size], first, n_before)
+        block = DocumentBlock(counts[first : first + size], first, n_before)
         yield block
-        n_before += int(block.sum())
+        n_before += int(block.counts.sum())
 
 
 def joined(parts):
@@ -91,9 +86,10 @@ def assert_same(found, expected):
 
 
 def assert_blocks_are_the_whole(model, counts, method, sizes, **settings):
-    whole = score_block(model, counts, method, seed=7, **settings)
+    scorer = Scorer.of(model, method, random_state=7, **settings)
+    whole = scorer.score(DocumentBlock(counts))
     for size in sizes:
-        parts = [score_block(model, b, method, seed=7, **settings) for b in blocks_of(counts, size)]
+        parts = [scorer.score(block) for block in blocks_of(counts, size)]
         assert len(parts) == -(-counts.shape[0] // size)
         assert_same(joined(parts), whole)
 
@@ -119,7 +115,8 @@ def test_joined_blocks_are_the_whole_of_more_topics(kind, method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "method"), [(kind, method) for kind, method in ALL if method in UNBIASED]
+    ("kind", "method"),
+    [(kind, name) for kind, name in KINDS_AND_METHODS if method_of(kind, name).is_unbiased],
 )
 def test_joined_blocks_are_the_whole_with_a_target(kind, method):
     model, counts = model_of(kind, 3, 6), documents(13, 6)
@@ -131,12 +128,10 @@ def test_joined_blocks_are_the_whole_in_another_convention(convention):
     """Lengths are a table that is as long as the longest document so far."""
     model, counts = model_of(GammaPoissonTopics, 3, 5), documents(11, 5)
     method = "variational-bound"
-    fresh = model_of(GammaPoissonTopics, 3, 5)
-    whole = score_block(fresh, counts, method, convention=convention)
-    parts = [
-        score_block(model, b, method, convention=convention)
-        for b in list(blocks_of(counts, 1))[::-1]
-    ]
+    fresh = Scorer.of(model_of(GammaPoissonTopics, 3, 5), method, convention=convention)
+    whole = fresh.score(DocumentBlock(counts))
+    scorer = Scorer.of(model, method, convention=convention)
+    parts = [scorer.score(block) for block in list(blocks_of(counts, 1))[::-1]]
     assert_same(joined(parts[::-1]), whole)
 
 
@@ -146,30 +141,31 @@ def test_long_tables_of_lengths_begin_as_short_ones(n_topics):
     counts = sparse.csr_array(lengths[:, None])
     ascending, at_once = (model_of(GammaPoissonTopics, n_topics, 1) for _ in range(2))
     found = [
-        log_change(ascending, counts[[d]], "bag", "bag-and-length") for d in range(len(lengths))
+        log_change(ascending, counts[[d]], "bag", "bag-and-length", log_length_probability)
+        for d in range(len(lengths))
     ]
-    expected = log_change(at_once, counts, "bag", "bag-and-length")
+    expected = log_change(at_once, counts, "bag", "bag-and-length", log_length_probability)
     assert (np.concatenate(found) == expected).all()
 
 
 @pytest.mark.parametrize(
-    ("kind", "method"), [(kind, method) for kind, method in ALL if method not in NOT_SAMPLED]
+    ("kind", "method"),
+    [(kind, name) for kind, name in KINDS_AND_METHODS if method_of(kind, name).is_sampled],
 )
 def test_a_block_that_does_not_know_its_place_would_be_noticed(kind, method):
     """The negative control."""
     model, counts = model_of(kind, 3, 5), documents(11, 5)
-    whole = score_block(model, counts, method, seed=7, n_samples=N_SAMPLES)
-    part = score_block(model, counts[4:], method, seed=7, n_samples=N_SAMPLES)
+    scorer = Scorer.of(model, method, random_state=7, n_samples=N_SAMPLES)
+    whole = scorer.score(DocumentBlock(counts))
+    part = scorer.score(DocumentBlock(counts[4:]))
     assert (part.log_likelihood != whole.log_likelihood[4:]).any()
 
 
 def test_it_is_what_log_likelihood_gives():
     model, counts = model_of(LDATopics, 3, 5), documents(11, 5)
     expected = log_likelihood(model, counts, "completion", n_samples=N_SAMPLES, random_state=7)
-    parts = [
-        score_block(model, b, "completion", n_samples=N_SAMPLES, seed=7)
-        for b in blocks_of(counts, 3)
-    ]
+    scorer = Scorer.of(model, "completion", n_samples=N_SAMPLES, random_state=7)
+    parts = [scorer.score(block) for block in blocks_of(counts, 3)]
     assert_same(joined(parts), expected)
 
 
@@ -186,7 +182,7 @@ def test_small_fields_whose_sums_come_in_any_order(seed):
     counts = sparse.csr_array(is_there * rng.integers(1, 4, is_there.shape))
     whole = model.log_joint(counts)
     for size in (1, 2, 5):
-        parts = [model.log_joint(block) for block in blocks_of(counts, size)]
+        parts = [model.log_joint(block.counts) for block in blocks_of(counts, size)]
         assert (np.concatenate(parts) == whole).all()
 
 
@@ -195,12 +191,12 @@ def test_small_fields_whose_sums_come_in_any_order(seed):
 
 def test_what_a_document_gets_by_a_target_depends_on_it_alone():
     model, counts = model_of(LDATopics, 3, 30), documents(9, 30, mean=2.0)
-    settings = {"target_standard_error": 0.05, "seed": 3, "n_samples": 20}
-    method = "mean-field-is-1"
-    whole = score_block(model, counts, method, **settings)
+    settings = {"target_standard_error": 0.05, "random_state": 3, "n_samples": 20}
+    scorer = Scorer.of(model, "mean-field-is-1", **settings)
+    whole = scorer.score(DocumentBlock(counts))
     assert len(np.unique(whole.n_samples[whole.n_tokens > 0])) > 1
     for d in np.flatnonzero(whole.n_tokens)[:3]:
-        alone = score_block(model, only_rows(counts, np.array([d])), method, **settings)
+        alone = scorer.score(DocumentBlock(counts).emptied_but(np.array([d])))
         for name in FIELDS:
             assert getattr(alone, name)[d] == getattr(whole, name)[d]
             if name == "n_samples":
@@ -218,12 +214,12 @@ def test_bounds_cover_all_documents_once(n_docs, at_least):
     assert [first for first, _ in bounds] == [0, *(last for _, last in bounds[:-1])]
     assert bounds[-1][1] == n_docs
     sizes = [last - first for first, last in bounds]
-    smallest = max(at_least, min(MOST_DOCUMENTS, max(LEAST_DOCUMENTS, n_docs // 64)))
+    smallest = max(at_least, min(MAX_DOCUMENTS, max(MIN_DOCUMENTS, n_docs // 64)))
     assert all(smallest <= size <= smallest + 1 for size in sizes[:-1])
 
 
 def test_long_documents_are_in_smaller_blocks():
-    start = np.concatenate(([0], np.cumsum([5, MOST_ENTRIES // 2] + [MOST_ENTRIES + 1] * 2 + [3])))
+    start = np.concatenate(([0], np.cumsum([5, MAX_ENTRIES // 2] + [MAX_ENTRIES + 1] * 2 + [3])))
     nothing = np.broadcast_to(np.int8(1), start[-1:])
     counts = sparse.csr_array((nothing, np.zeros(start[-1], dtype=np.int32), start), shape=(5, 1))
     assert block_bounds(counts) == [(0, 2), (2, 3), (3, 4), (4, 5)]
@@ -232,47 +228,52 @@ def test_long_documents_are_in_smaller_blocks():
 def test_no_documents_are_one_block():
     counts = sparse.csr_array((0, 5), dtype=np.int64)
     assert block_bounds(counts) == [(0, 0)]
-    found = score_block(model_of(LDATopics, 3, 5), DocumentBlock.of(counts, 0, 0), "completion")
+    scorer = Scorer.of(model_of(LDATopics, 3, 5), "completion")
+    found = scorer.score(DocumentBlock(counts))
     assert joined([found]).n_documents == 0
 
 
-def test_a_block_keeps_its_place_in_a_pickle_and_nothing_else_has_it():
-    block = DocumentBlock.of(documents(11, 5), 40, 123)
+def test_a_block_keeps_its_place_in_a_pickle():
+    block = DocumentBlock(documents(11, 5), 40, 123)
     again = pickle.loads(pickle.dumps(block))
-    assert (first_document_of(again), n_tokens_before(again)) == (40, 123)
-    assert (again.toarray() == block.toarray()).all()
-    for derived in (block[2:], block.astype(float), block.copy()):
-        with pytest.raises(AttributeError):
-            first_document_of(derived)
-    assert first_document_of(documents(11, 5)) == n_tokens_before(documents(11, 5)) == 0
+    assert (again.first_document, again.n_tokens_before) == (40, 123)
+    assert (again.counts.toarray() == block.counts.toarray()).all()
+    whole = DocumentBlock(documents(11, 5))
+    assert whole.first_document == whole.n_tokens_before == 0
+    assert (whole.n_documents, whole.n_tokens.tolist()) == (
+        11,
+        documents(11, 5).toarray().sum(axis=1).tolist(),
+    )
 
 
 @pytest.mark.parametrize("bounds", [(40, 51), (40, 43), (43, 50), (44, 44), (51, 51)])
 def test_a_part_of_a_block(bounds):
     counts = documents(11, 5)
-    block = DocumentBlock.of(counts, 40, 123)
+    block = DocumentBlock(counts, 40, 123)
     found = block.between(*bounds)
     rows = slice(bounds[0] - 40, bounds[1] - 40)
-    assert (found.toarray() == counts.toarray()[rows]).all()
-    assert first_document_of(found) == bounds[0]
-    assert n_tokens_before(found) == 123 + counts.toarray()[: rows.start].sum()
-    assert found.has_canonical_format
+    assert (found.counts.toarray() == counts.toarray()[rows]).all()
+    assert found.first_document == bounds[0]
+    assert found.n_tokens_before == 123 + counts.toarray()[: rows.start].sum()
+    assert found.counts.has_canonical_format
 
 
-def test_only_rows():
+def test_a_block_emptied_but_for_some_rows():
     counts = documents(11, 5)
     rows = np.array([2, 3, 9])
-    found = only_rows(DocumentBlock.of(counts, 40, 123), rows)
+    found = DocumentBlock(counts, 40, 123).emptied_but(rows)
     expected = np.zeros(counts.shape, dtype=int)
     expected[rows] = counts.toarray()[rows]
-    assert (found.toarray() == expected).all()
-    assert (first_document_of(found), n_tokens_before(found)) == (40, 123)
+    assert (found.counts.toarray() == expected).all()
+    assert (found.first_document, found.n_tokens_before) == (40, 123)
 
 
 def test_completion_of_one_document_is_that_among_several():
     model, counts = model_of(LDATopics, 3, 5), documents(11, 5, mean=4.0)[1:2]
     twice = sparse.csr_array(sparse.vstack([counts, counts]))
-    one, two = (completion(model, each, n_samples=20, seed=3) for each in (counts, twice))
+    one, two = (
+        completion(model, DocumentBlock(each), n_samples=20, seed=3) for each in (counts, twice)
+    )
     assert one.log_likelihood[0] == two.log_likelihood[0]
     assert one.standard_error[0] == two.standard_error[0]
 
@@ -285,13 +286,15 @@ def test_what_exact_would_refuse_is_refused_at_once_by_its_number(kind):
     model = model_of(kind, 9, 5)
     counts = documents(11, 5).toarray()
     counts[6] = 300
-    block = DocumentBlock.of(sparse.csr_array(counts), 1000, 5)
+    block = DocumentBlock(sparse.csr_array(counts), 1000, 5)
+    scorer = Scorer.of(model, "exact", max_memory=2**20)
     with pytest.raises(ExactCostError, match="document 1006 has 1500 tokens") as refused:
-        check_cost(model, block, "exact", 2**20)
+        scorer.check_cost(block)
     with pytest.raises(ExactCostError) as the_same:
-        score_block(model, block, "exact", max_memory=2**20)
+        scorer.score(block)
     again = pickle.loads(pickle.dumps(refused.value))
     assert str(again) == str(refused.value) == str(the_same.value)
     assert (again.document, again.n_tokens, again.n_topics) == (1006, 1500, 9)
-    check_cost(model, block, "completion", 1)
-    check_cost(model_of(PoissonMRFMixture, 9, 5), block, "exact", 1)
+    if "completion" in names_of(kind):
+        Scorer.of(model, "completion", max_memory=1).check_cost(block)
+    Scorer.of(model_of(PoissonMRFMixture, 9, 5), "exact", max_memory=1).check_cost(block)

@@ -7,9 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from evaluation import ZeroProbabilityError, certify, log_likelihood, prediction
-from evaluation.completion import completion
-from evaluation.document_blocks import DocumentBlock
-from evaluation.log_likelihood import DEFAULT_METHODS, METHODS
+from evaluation.methods import scoring_of
 from models import (
     KLNMF,
     FixedLengthPoissonMRF,
@@ -21,16 +19,17 @@ from models import (
     PoissonMRFMixture,
     PoissonMRFTopicModel,
 )
+from tests.evaluation.registry import KINDS, KINDS_AND_METHODS, identify
 
 EVERY_METHOD = pytest.mark.parametrize(
     ("kind", "method"),
-    [(kind, method) for kind in METHODS for method in sorted(METHODS[kind])],
-    ids=lambda value: value if isinstance(value, str) else value.__name__,
+    KINDS_AND_METHODS,
+    ids=identify,
 )
 MAY_HAVE_ZEROS = pytest.mark.parametrize(
     ("kind", "method"),
-    [(kind, m) for kind in (LDATopics, GammaPoissonTopics) for m in sorted(METHODS[kind])],
-    ids=lambda value: value if isinstance(value, str) else value.__name__,
+    [each for each in KINDS_AND_METHODS if each[0] in (LDATopics, GammaPoissonTopics)],
+    ids=identify,
 )
 """The same of models in which a word can be impossible."""
 BRIEFLY = {"n_iter": 2, "n_samples": 5, "n_temperatures": 5}
@@ -253,10 +252,10 @@ def test_a_single_field_has_no_table():
     np.testing.assert_allclose(found, -documents().sum(axis=1) * np.log(6.0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_default_of_each_kind(kind):
     found = log_likelihood(topics(kind), documents(), random_state=0)
-    assert found.method == DEFAULT_METHODS[kind]
+    assert found.method == scoring_of(topics(kind)).default
     expected = log_likelihood(topics(kind), documents(), found.method, random_state=0)
     assert (found.log_likelihood == expected.log_likelihood).all()
 
@@ -269,8 +268,6 @@ def test_what_poisson_mrfs_have_not(kind):
         log_likelihood(topics(kind), documents(), "exact", convention="bag-and-length")
     with pytest.raises(ValueError, match="not smoothed"):
         log_likelihood(topics(kind), documents(), smoothing=0.1)
-    with pytest.raises(TypeError, match=f"no completion by a {kind.__name__}: a Poisson MRF"):
-        completion(topics(kind), DocumentBlock(documents()))
     with pytest.raises(TypeError, match=f"no prediction by a {kind.__name__}: a Poisson MRF"):
         prediction(topics(kind), documents())
     with pytest.raises(TypeError, match=r"by Markov chains only.*short documents.*exact"):

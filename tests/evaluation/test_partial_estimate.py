@@ -11,26 +11,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation import LikelihoodEstimate
-from evaluation.partial_estimate import COLUMNS, PartialEstimate
+from evaluation.estimate import PER_DOCUMENT
+from evaluation.partial_estimate import PartialEstimate
 
 
 def whole(n_docs: int, method: str = "mean-field-is-1") -> LikelihoodEstimate:
     rng = np.random.default_rng(n_docs)
     values = {
         name: rng.integers(1, 9, n_docs) if dtype is np.int64 else rng.normal(size=n_docs)
-        for name, dtype in COLUMNS.items()
+        for name, dtype in PER_DOCUMENT.items()
     }
     return LikelihoodEstimate(**values, method=method, convention="bag", direction="unbiased")
 
 
 def part(estimate: LikelihoodEstimate, first: int, last: int) -> LikelihoodEstimate:
-    return replace(estimate, **{name: getattr(estimate, name)[first:last] for name in COLUMNS})
+    return replace(estimate, **{name: getattr(estimate, name)[first:last] for name in PER_DOCUMENT})
 
 
 def assert_same(found: LikelihoodEstimate, expected: LikelihoodEstimate) -> None:
-    for name in COLUMNS:
+    for name in PER_DOCUMENT:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
-        assert getattr(found, name).dtype == COLUMNS[name]
+        assert getattr(found, name).dtype == PER_DOCUMENT[name]
     for name in ("method", "convention", "direction"):
         assert getattr(found, name) == getattr(expected, name)
 
@@ -76,7 +77,7 @@ def test_blocks_are_of_one_method() -> None:
     assert partial.missing(0, 3) == [(1, 3)]
 
 
-@pytest.mark.parametrize("name", ["is_known", *COLUMNS])
+@pytest.mark.parametrize("name", ["is_known", *PER_DOCUMENT])
 @pytest.mark.parametrize(
     "spoiled", [np.zeros(4), np.zeros((3, 1), dtype=int), np.zeros(3, dtype="U1"), None]
 )

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from evaluation import LikelihoodEstimate, ZeroProbabilityError, log_likelihood, prediction
+from evaluation.methods import scoring_of
 from evaluation.prediction import TASKS, Part, by_likelihood, parts_of, plug_in
 from models import GammaPoissonTopics, LDATopics
 
@@ -41,6 +42,11 @@ def simulated(topics, n_docs, rng, length=12):
     return rng.poisson(scores @ topics.topic_word)
 
 
+def plugged_in(topics, part, task):
+    scores = scoring_of(topics).scores_given(topics, part.seen, part.hidden, task, None)
+    return plug_in(topics, scores, part, None)
+
+
 @MODELS
 @pytest.mark.parametrize("hidden", [[1, 4], [0, 1, 2, 3, 4, 5]])
 def test_an_exact_prediction_sums_to_one(topics, hidden):
@@ -52,11 +58,12 @@ def test_an_exact_prediction_sums_to_one(topics, hidden):
     sequences = list(itertools.product(hidden, repeat=2))
     scored = np.array([np.bincount(each, minlength=6) for each in sequences])
     part = Part(sparse.csr_array(np.tile(seen, (len(scored), 1))), sparse.csr_array(scored), mask)
-    exact, variance = by_likelihood(topics, part, "exact", None, [0], None)
+    weighted = scoring_of(topics).as_lda(topics).topics
+    exact, variance = by_likelihood(weighted, part, "exact", None, [0], None)
     assert np.exp(exact).sum() == pytest.approx(1.0, abs=1e-12)
     assert not variance.any()
     task = "completion" if mask.all() else "word-prediction"
-    assert np.exp(plug_in(topics, part, task, None)).sum() == pytest.approx(1.0, abs=1e-9)
+    assert np.exp(plugged_in(topics, part, task)).sum() == pytest.approx(1.0, abs=1e-9)
 
 
 @MODELS
@@ -143,13 +150,13 @@ def test_hidden_words_say_nothing_of_scores():
     part = Part(sparse.csr_array(np.zeros((1, 6), dtype=int)), sparse.csr_array(scored), hidden)
     scores = topics.shape / (topics.rate + topics.topic_word[:, ~hidden].sum(axis=1))
     share = scores @ topics.topic_word[:, hidden] / (scores @ topics.topic_word)[hidden].sum()
-    found = plug_in(topics, part, "word-prediction", None)
+    found = plugged_in(topics, part, "word-prediction")
     assert found[0] == pytest.approx(2 * np.log(share[0]) + np.log(share[1]), abs=1e-9)
 
 
 def test_the_variance_is_that_of_both_terms(monkeypatch):
-    def unsure(topics, counts, **settings):
-        n_docs, n_tokens = counts.shape[0], np.asarray(counts.sum(axis=1)).ravel()
+    def unsure(topics, documents, **settings):
+        n_docs, n_tokens = documents.n_documents, documents.n_tokens
         method = ("fake", "sequence", "unbiased")
         return LikelihoodEstimate(np.zeros(n_docs), np.full(n_docs, 3.0), n_tokens, *method)
 

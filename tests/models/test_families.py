@@ -16,7 +16,7 @@ from models import (
     load_model,
     save_model,
 )
-from models.families import FAMILIES, arrays_of, family_of, topics_of_arrays
+from models.families import arrays_of, family_of, topics_kinds, topics_of_arrays
 from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
 from models.saved import read_arrays, write_arrays
 
@@ -48,7 +48,7 @@ def model_of(family, seed=3):
     )
 
 
-EVERY_FAMILY = pytest.mark.parametrize("family", FAMILIES)
+EVERY_FAMILY = pytest.mark.parametrize("family", topics_kinds())
 
 
 @EVERY_FAMILY

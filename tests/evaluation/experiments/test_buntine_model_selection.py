@@ -90,9 +90,9 @@ def test_a_cell_is_the_best_start_scored_by_every_estimator(small: Problem) -> N
     assert len(set(bounds)) == 3
     best = learned(int(np.argmin(bounds)), 15)
     expected = {
-        "MFI 1st": ESTIMATORS["MFI 1st"](best, small.held_out, n_samples=10, seed=1),
-        "LR": ESTIMATORS["LR"](best, small.held_out, n_samples=2, seed=1),
-        REFINED: ESTIMATORS[REFINED](best, small.held_out, n_samples=2, seed=1),
+        "MFI 1st": ESTIMATORS["MFI 1st"](best, DocumentBlock(small.held_out), n_samples=10, seed=1),
+        "LR": ESTIMATORS["LR"](best, DocumentBlock(small.held_out), n_samples=2, seed=1),
+        REFINED: ESTIMATORS[REFINED](best, DocumentBlock(small.held_out), n_samples=2, seed=1),
         "completion": completion(best, DocumentBlock(small.held_out), seed=1),
     }
     assert set(found.estimates) == set(expected)

@@ -56,11 +56,11 @@ def test_statistics_by_hand() -> None:
 
 
 def test_an_estimator_of_known_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def right(topics, counts, **settings):
-        return exact(topics, DocumentBlock(counts))
+    def right(topics, documents, **settings):
+        return exact(topics, documents)
 
-    def too_high(topics, counts, **settings):
-        found = exact(topics, DocumentBlock(counts))
+    def too_high(topics, documents, **settings):
+        found = exact(topics, documents)
         found.log_likelihood[:] += 1.0
         return found
 

@@ -9,14 +9,13 @@ import pytest
 from scipy import sparse
 
 from evaluation import LikelihoodEstimate, log_likelihood
-from evaluation.log_likelihood import warn_of
+from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import MISSED
 from evaluation.monte_carlo.target_error import (
     LEAST_LOOK,
     MARGIN,
-    MISSED,
     MOST_SAMPLES,
-    has_missed,
-    reach_standard_error,
+    sample_to_target,
 )
 from models import LDATopics
 
@@ -29,8 +28,8 @@ def normal_method(spread, asked):
     Documents that are emptied are not asked for.
     """
 
-    def method(topics, counts, *, n_samples, seed, n_jobs):
-        own = np.asarray(counts.sum(axis=1)).ravel()  # here: the number of the document, plus one
+    def method(topics, documents, *, n_samples, seed, n_jobs):
+        own = documents.n_tokens  # here: the number of the document, plus one
         assert (own == np.where(own > 0, np.arange(len(own)) + 1, 0)).all()
         error = np.where(own > 0, spread / np.sqrt(n_samples), 0.0)
         noise = np.random.default_rng([seed, 7]).normal(size=len(own))
@@ -49,13 +48,13 @@ def normal_method(spread, asked):
 
 
 def numbered(n_docs):
-    return sparse.csr_array(np.arange(1, n_docs + 1)[:, None])
+    return DocumentBlock(sparse.csr_array(np.arange(1, n_docs + 1)[:, None]))
 
 
 def reach(spread, target, n_samples=LEAST_LOOK, seed=0):
     asked = []
     method = normal_method(np.asarray(spread, float), asked)
-    found = reach_standard_error(
+    found = sample_to_target(
         method, None, numbered(len(spread)), target, n_samples=n_samples, seed=seed, n_jobs=None
     )
     return found, asked
@@ -89,7 +88,7 @@ def test_the_last_sampling_stands_whatever_its_error_is():
         luck = np.random.default_rng([seed, 1]).uniform(0.2, 5.0, len(plain.n_tokens))
         return replace(plain, standard_error=plain.standard_error * luck)
 
-    found = reach_standard_error(method, None, numbered(4), 0.2, n_samples=20, seed=3, n_jobs=None)
+    found = sample_to_target(method, None, numbered(4), 0.2, n_samples=20, seed=3, n_jobs=None)
     last = {int(d): n for rows, n in asked for d in rows}
     assert [last[d] for d in range(4)] == found.n_samples.tolist()
     times = [sum(d in rows for rows, _ in asked) for d in range(4)]
@@ -111,13 +110,10 @@ def test_documents_of_one_size_are_scored_together():
     assert sorted(len(rows) for rows, _ in asked[-2:]) == [20, 20]
 
 
-def test_there_is_an_end(caplog):
+def test_there_is_an_end():
     found, _ = reach([1.0, 1e9], 0.1)
-    assert not caplog.text
-    assert has_missed(found, 0.1).tolist() == [False, True]
-    with caplog.at_level("WARNING", "evaluation"):
-        warn_of(found, 0.1)
-    assert "1 documents have a standard error above 0.15 nats" in caplog.text
+    (warning,) = found.warnings
+    assert warning.startswith("1 documents have a standard error above 0.15 nats")
     assert found.standard_error[0] <= 0.1
     assert MOST_SAMPLES <= found.n_samples[1] < 2 * MOST_SAMPLES
 
@@ -130,8 +126,11 @@ def test_who_has_missed_the_target():
         method="normal",
         convention="sequence",
         direction="unbiased",
+        target_standard_error=0.1,
     )
-    assert has_missed(estimate, 0.1).tolist() == [False, True, True, False]
+    (warning,) = estimate.warnings
+    assert warning.startswith("2 documents have a standard error above 0.15 nats")
+    assert not replace(estimate, target_standard_error=None).warnings
 
 
 def test_an_unknown_error_asks_for_more():

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf import field_selection
 from evaluation.poisson_mrf.field_selection import (
     EFFORT,
@@ -103,9 +102,7 @@ def test_a_score_is_that_of_fields_fitted_with_the_pair(kind: str) -> None:
             assert found.n_interactions[i] == sum(f.n_interactions for f in fitted.fields)
             args = (fitted.fields, fitted.log_partition, np.ones(len(parts)))
             if kind == "moves":
-                scores = best_split(
-                    PoissonMRFTopicModel.of_fields(*args), DocumentBlock(validation)
-                ).objective
+                scores = best_split(PoissonMRFTopicModel.of_fields(*args), validation).objective
             else:
                 mixture = PoissonMRFMixture.of_fields(*args)
                 scores = single_topic_scores(mixture, validation).max(axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.allocation import log_marginal
+from evaluation import log_marginal
 from models import AllocationFactors, AllocationModel, CellCounts, UnreachableCellError
 from models.allocation.posterior_sample import posterior_sample
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
-from evaluation.poisson_mrf import log_partition
+from evaluation import log_partition
 from models.poisson_mrf import partition_table as tables
 from models.poisson_mrf.annealed_partition import log_weights_at
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF

@@ -1,0 +1,39 @@
+"""The registry of estimators, as tests go through it and add to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evaluation import methods
+from evaluation.family import Method
+from evaluation.methods import SCORINGS
+
+KINDS = tuple(scoring.topics for scoring in SCORINGS)
+KINDS_AND_METHODS = [(scoring.topics, name) for scoring in SCORINGS for name in scoring.names]
+
+
+def method_of(kind, name):
+    """The method of a kind of topics."""
+    scoring = next(each for each in SCORINGS if each.topics is kind)
+    return scoring.method(name)
+
+
+def names_of(kind):
+    """Names of the methods of a kind of topics."""
+    return next(each.names for each in SCORINGS if each.topics is kind)
+
+
+def identify(value):
+    """The id of a parameter of a test."""
+    return value if isinstance(value, str) else value.__name__
+
+
+def add_method(monkeypatch, kind, name, function):
+    """Let a kind of topics have one more method."""
+    changed = tuple(
+        replace(each, methods=(*each.methods, Method(name, function, "An oracle.")))
+        if each.topics is kind
+        else each
+        for each in SCORINGS
+    )
+    monkeypatch.setattr(methods, "SCORINGS", changed)
