@@ -10,10 +10,10 @@ import pytest
 
 from corpora.formats import read_corpus
 from evaluation import log_likelihood
-from evaluation.log_likelihood import METHODS
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.common_words import counts_of
 from pipeline.evaluation_table import print_evaluation
+from tests.evaluation.registry import names_of
 from tests.pipeline.evaluate_support import failed, succeeded
 from tests.pipeline.support import call
 
@@ -82,7 +82,7 @@ def test_sampling_error_is_said_where_there_is_one(zoo: Path) -> None:
         assert "Monte Carlo" not in succeeded(call(*argv, *more, cwd=zoo)).out
 
 
-@pytest.mark.parametrize("method", METHODS[LDATopics])
+@pytest.mark.parametrize("method", names_of(LDATopics))
 def test_every_method(zoo: Path, method: str) -> None:
     lines = (zoo / "docs.jsonl").read_text().splitlines()[:4]
     (zoo / "few.jsonl").write_text("\n".join(lines))

@@ -26,9 +26,9 @@ from pipeline.learning import (
     BOUND_AT_ONE_IN,
     LOOK_AT_DOCUMENTS,
     bound_of,
-    completion_of,
     evenly_spaced,
     to_look_at,
+    validation_of,
 )
 from pipeline.runs import RunDirectory
 from pipeline.settings import TrainSettings
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 TINY_OF = {"online": TINY, "gibbs": TINY_GIBBS}
 
 
-def validation_of(run: Path) -> sparse.csr_array:
+def validation_counts(run: Path) -> sparse.csr_array:
     return split(Corpus.load(run / "corpus"), 0.1, 0.1).validation.counts
 
 
@@ -61,7 +61,7 @@ def test_what_a_look_says(tiny_gibbs: Path, model: str) -> None:
     run = "gibbs" if model == "gibbs" else "tiny"
     lines = metrics_of(tiny_gibbs, run)
     assert len(lines) >= 4
-    validation = validation_of(tiny_gibbs / "runs" / run)
+    validation = validation_counts(tiny_gibbs / "runs" / run)
     n_scored = sum(n - n // 2 for n in validation.sum(axis=1))
     for line in lines:
         assert line["tokens"] == n_scored
@@ -110,7 +110,7 @@ def test_at_most_so_many_documents_are_looked_at() -> None:
 def test_a_look_has_the_bound_too(tiny_gibbs: Path, model: str) -> None:
     name = "gibbs" if model == "gibbs" else "tiny"
     run = RunDirectory(tiny_gibbs / "runs" / name)
-    lines, validation = run.metrics(), validation_of(run.path)
+    lines, validation = run.metrics(), validation_counts(run.path)
     assert validation.shape[0] <= BOUND_AT_LEAST  # all are in the bound
     best = lines[run.provenance()["best_look"]]
     bound = log_likelihood(load_model(run.model_path).topics, validation, "variational-bound")
@@ -176,7 +176,7 @@ def test_the_model_is_that_of_the_best_look(tiny_gibbs: Path, model: str) -> Non
     best = int(np.argmax(scores))
     assert model == "gibbs" or best < len(scores) - 1  # the last would be another
     topics = load_model(run.model_path).topics
-    assert completion_of(topics, validation_of(run.path), 1)["log_likelihood"] == scores[best]
+    assert validation_of(topics, validation_counts(run.path), 1)["log_likelihood"] == scores[best]
     outcome = call("train", "--run", name, cwd=tiny_gibbs)
     assert f": look {best + 1} of {len(scores)}\n" in outcome.out
     result = call("train", "--run", name, "--json", cwd=tiny_gibbs).result["validation"]
@@ -189,7 +189,7 @@ def scripted(
     """Completion that comes to these scores, one look after another, and notes the topics."""
 
     def completion(topics: LDATopics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
-        found = completion_of(topics, counts, n_threads)
+        found = validation_of(topics, counts, n_threads)
         seen.append(topics)
         return found | {"log_likelihood": scores[len(seen) - 1]}
 
@@ -200,7 +200,7 @@ def scripted(
 def test_where_validation_worsens_the_best_is_kept(tiny: Path, model: str) -> None:
     scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0, -1.0]
     seen: list[LDATopics] = []
-    with mock.patch.object(learning, "completion_of", scripted(scores, seen)):
+    with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         assert call("train", "--run", "x", *TINY_OF[model], cwd=tiny).code == 0
     assert len(seen) == 6  # three after the best, which is the patience
     kept = load_model(tiny / "runs/x/model.npz")
@@ -223,7 +223,7 @@ def test_where_validation_worsens_the_best_is_kept(tiny: Path, model: str) -> No
 def test_the_best_outlives_an_interruption(tiny: Path, model: str, n_before: int) -> None:
     scores = [-500.0, -400.0, -300.0, -310.0, -320.0, -330.0]
     whole: list[LDATopics] = []
-    with mock.patch.object(learning, "completion_of", scripted(scores, whole)):
+    with mock.patch.object(learning, "validation_of", scripted(scores, whole)):
         assert call("train", "--run", "whole", *TINY_OF[model], cwd=tiny).code == 0
     seen: list[LDATopics] = []
     completion = scripted(scores, seen)
@@ -233,7 +233,7 @@ def test_the_best_outlives_an_interruption(tiny: Path, model: str, n_before: int
             os.kill(os.getpid(), signal.SIGINT)
         return completion(*args)
 
-    with mock.patch.object(learning, "completion_of", completion_and_signal):
+    with mock.patch.object(learning, "validation_of", completion_and_signal):
         assert call("train", "--run", "parts", *TINY_OF[model], cwd=tiny).code == 130
         assert len(seen) == n_before
         assert call("train", "--run", "parts", cwd=tiny).code == 0
@@ -263,7 +263,7 @@ def test_without_looks_the_last_model_is_kept(tiny: Path, argv: tuple[object, ..
 def test_patience(tiny: Path, patience: int, n_looks: int) -> None:
     scores = [-500.0, -400.0, -300.0] + [-310.0] * 9
     seen: list[LDATopics] = []
-    with mock.patch.object(learning, "completion_of", scripted(scores, seen)):
+    with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         argv = ("--stopping-patience", patience)
         assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
     assert len(seen) == n_looks
@@ -274,7 +274,7 @@ def test_tolerance(tiny: Path, tolerance: float, n_looks: int) -> None:
     # Each of six looks is better by 0.1 %: within the patience of three by 0.3 %.
     scores = [-1000.0, *(-999.0 + i for i in range(5)), *[-994.0] * 10]
     seen: list[LDATopics] = []
-    with mock.patch.object(learning, "completion_of", scripted(scores, seen)):
+    with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
         argv = ("--stopping-tolerance", tolerance)
         assert call("train", "--run", "x", *TINY, *argv, cwd=tiny).code == 0
     assert len(seen) == n_looks

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -14,8 +15,7 @@ import numpy as np
 import pytest
 
 from corpora import Corpus, split
-from evaluation import log_likelihood
-from evaluation.log_likelihood import METHODS
+from evaluation import log_likelihood, methods
 from models import (
     FixedLengthPoissonMRF,
     LDATopics,
@@ -30,7 +30,7 @@ from models import (
 )
 from models.poisson_mrf.field_estimator import FieldEstimator
 from pipeline.checkpoint import Checkpoint
-from pipeline.learning import estimator_of, likelihood_of, most_passes
+from pipeline.learning import estimator_of, validation_of
 from pipeline.settings import TrainSettings
 from tests.pipeline.support import (
     MADE_UP,
@@ -121,7 +121,7 @@ def test_rounds_with_dependencies_are_looked_at(trained_once: Path, name: str) -
     assert all(line["tokens"] == parts.validation.counts.sum() for line in lines)  # not half
     topics: Any = load_model(trained_once / "runs" / name / "model.npz").topics
     best = max(line["log_likelihood"] for line in lines)
-    assert likelihood_of(topics, parts.validation.counts, 1)["log_likelihood"] == best
+    assert validation_of(topics, parts.validation.counts, 1)["log_likelihood"] == best
 
 
 @pytest.mark.parametrize(("name", "n_steps"), [("gibbs", 12), ("moves", 2)])
@@ -219,6 +219,10 @@ def test_the_most_rounds_there_can_be() -> None:
     assert most_passes(TrainSettings(max_passes=7)) == 7
 
 
+def most_passes(settings: TrainSettings) -> int:
+    return estimator_of(settings, 1).schedule.max_passes
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -306,7 +310,13 @@ def test_the_default_method_of_several(small: Path, models: str, method: str) ->
 
 
 def test_no_method_in_common(small: Path) -> None:
-    with mock.patch.dict(METHODS, {PoissonMRFMixture: {"best-split": mock.Mock()}}):
+    changed = tuple(
+        replace(each, methods=each.methods[-1:], default="best-split")
+        if each.topics is PoissonMRFMixture
+        else each
+        for each in methods.SCORINGS
+    )
+    with mock.patch.object(methods, "SCORINGS", changed):
         outcome = call("evaluate", "lda.npz", "same-mixture.npz", "--counts", "docs", cwd=small)
     assert outcome.code == 2
     assert "; same-mixture.npz has best-split" in outcome.error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -11,6 +12,7 @@ import pytest
 from scipy import stats
 
 from corpora import Corpus, split
+from evaluation import methods
 from models import LDATopics
 from pipeline.commands.evaluate import evaluate
 from pipeline.report import score_cache
@@ -343,17 +345,17 @@ def test_what_cannot_be_compared_has_a_reason(tmp_path: Path, why: str) -> None:
         reason = "no --method that is chosen by itself"
     else:
         most = 0
-    methods = {LDATopics: "x"} if why == "no method" else {}
-    with mock.patch.dict("pipeline.scoring.DEFAULT_METHODS", methods):
-        if why == "no method":
-            second = made_up_run(tmp_path, "gp", as_gamma_poisson(true_topics()))
-            with (
-                mock.patch("pipeline.scoring.SHARED_METHODS", ()),
-                mock.patch("pipeline.report.comparison_section.UNBIASED_METHOD", "none"),
-            ):
-                section = compared(first, second, most_documents=most)
-        else:
+    if why == "no method":
+        second = made_up_run(tmp_path, "gp", as_gamma_poisson(true_topics()))
+        lda, *others = methods.SCORINGS
+        with (
+            mock.patch.object(methods, "SCORINGS", (replace(lda, default="exact"), *others)),
+            mock.patch.object(methods, "SHARED_METHODS", ()),
+            mock.patch("pipeline.report.comparison_section.UNBIASED_METHOD", "none"),
+        ):
             section = compared(first, second, most_documents=most)
+    else:
+        section = compared(first, second, most_documents=most)
     assert section.rows == ()
     assert re.match(r"The likelihoods of these runs are not compared: .*\.$", section.reading)
     assert reason in section.reading

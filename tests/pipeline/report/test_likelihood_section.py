@@ -16,13 +16,13 @@ from scipy import stats
 
 from corpora import Corpus, split
 from evaluation import log_likelihood
-from evaluation.log_likelihood import METHODS
+from evaluation.methods import SCORINGS, scoring_of
 from models import LDATopics
 from pipeline import score_key
 from pipeline.report import score_cache
-from pipeline.report.estimator_words import MEANINGS, PREFERRED, meaning_of, scored_by
+from pipeline.report.estimator_words import meaning_of
 from pipeline.report.intervals import half_width, probability_positive
-from pipeline.report.likelihood_section import SHOWN_METHODS, likelihood_section
+from pipeline.report.likelihood_section import likelihood_section
 from pipeline.report.score_cache import ScoreCache
 from pipeline.score_key import model_hash
 from tests.pipeline.report.made_up_runs import (
@@ -126,7 +126,7 @@ def test_every_family_has_its_estimators(tmp_path: Path) -> None:
     for number, topics in enumerate((true_topics(), as_gamma_poisson(true_topics()))):
         opened = made_up_run(tmp_path, f"run{number}", topics)
         section = section_of(opened, None, most_documents=5, n_samples=20)
-        assert tuple(row.method for row in section.rows) == SHOWN_METHODS[type(topics)]
+        assert tuple(row.method for row in section.rows) == scoring_of(topics).shown
         bound, sampled = (
             next(row for row in section.rows if row.method == method)
             for method in ("variational-bound", "left-to-right-sequential")
@@ -162,10 +162,9 @@ def test_how_many_samples_a_document_has(tmp_path: Path) -> None:
         assert "a document." not in bound.meaning.replace("of a document.", "")
         assert completion.n_samples == float(expected[1].split()[0])
         assert f" {expected[1]}" in completion.meaning
-    assert meaning_of("exact", is_poisson_mrf=False, n_samples=1.0).endswith(
-        " 1 sample a document."
-    )
-    assert " 12.5 samples a" in meaning_of("left-to-right", is_poisson_mrf=True, n_samples=12.5)
+    of_lda = scoring_of(true_topics())
+    assert meaning_of(of_lda.method("exact"), n_samples=1.0).endswith(" 1 sample a document.")
+    assert " 12.5 samples a" in meaning_of(of_lda.method("harmonic-mean"), n_samples=12.5)
 
 
 def test_a_seed_fixes_it_whatever_the_threads(tmp_path: Path) -> None:
@@ -224,18 +223,18 @@ def test_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], message: str) ->
 
 
 def test_every_estimator_has_a_meaning() -> None:
-    methods = {method for of_kind in METHODS.values() for method in of_kind}
-    assert set(MEANINGS) == set(PREFERRED) == methods
-    assert all(set(shown) <= set(METHODS[kind]) for kind, shown in SHOWN_METHODS.items())
-    for method in methods:
-        meaning = meaning_of(method, is_poisson_mrf=False)
-        assert meaning.endswith(".")
-        is_half = method == "completion"
-        assert scored_by(method).startswith("second half" if is_half else "whole documents")
-        if method in {"completion", "harmonic-mean", "best-split"}:
-            assert re.search(r"^Not a perplexity|not a perplexity|^Not the perplexity", meaning)
-    assert "partition functions" in meaning_of("exact", is_poisson_mrf=True)
-    assert "upper bound" in MEANINGS["variational-bound"]
+    for scoring in SCORINGS:
+        assert {*scoring.shown, scoring.default, scoring.validation.method} <= set(scoring.names)
+        for method in scoring.methods:
+            meaning = meaning_of(method)
+            assert meaning.endswith(".")
+            is_half = method.name == "completion"
+            assert method.scored.startswith("second half" if is_half else "whole documents")
+            if method.name in {"completion", "harmonic-mean", "best-split"}:
+                assert re.search(r"^Not a perplexity|not a perplexity|^Not the perplexity", meaning)
+            is_of_mrf = bool(scoring.caveat) and method.name != "best-split"
+            assert ("partition functions" in meaning) == is_of_mrf
+            assert ("upper bound" in meaning) == (method.name == "variational-bound")
 
 
 def test_the_reading_is_of_the_best_estimator(tmp_path: Path) -> None:

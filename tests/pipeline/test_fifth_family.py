@@ -1,0 +1,148 @@
+"""A family that only tests know is trained, resumed, chosen, scored and reported like others.
+
+`tests.unigrams` is two modules and an entry in each registry: no other code knows of it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation import log_likelihood
+from models import load_model
+from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, finish, looks_of, spawn
+from tests.unigrams import register
+from tests.unigrams.model import UnigramMixture
+
+TRAIN = ("train", *MADE_UP, "--model", "unigrams")
+ROOT = Path(__file__).parents[2]
+DRIVER = """
+import os, signal, sys
+sys.path.insert(0, {root!r})
+import pipeline.commands.train as command
+from pipeline.cli import main
+from tests.unigrams import register
+from tests.unigrams.model import UnigramMixtureEM
+register()
+command.CHECKPOINT_SECONDS = 0.0
+iterate = UnigramMixtureEM.iterate
+
+def killed(*args, **kwargs):
+    for number, step in enumerate(iterate(*args, **kwargs), start=1):
+        if number == {n_steps}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield step
+
+UnigramMixtureEM.iterate = killed
+sys.exit(main())
+"""
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+
+
+@pytest.fixture
+def trained(tiny_finished: Path, tmp_path: Path) -> Path:
+    """Made-up articles, an LDA run `tiny`, and a mixture of unigrams, `mixture`."""
+    directory = shutil.copytree(tiny_finished, tmp_path / "trained")
+    outcome = call(*TRAIN, "--run", "mixture", cwd=directory)
+    assert outcome.code == 0, outcome.err
+    return directory
+
+
+def test_it_learns_the_themes(trained: Path) -> None:
+    topics = load_model(trained / "runs/mixture/model.npz").topics
+    assert isinstance(topics, UnigramMixture)
+    outcome = call("topics", "mixture", "--words", 5, "--json", cwd=trained)
+    themes = [set(theme.split()) for theme in THEMES]
+    found = [set(row["words"]) for row in outcome.result["topics"]]
+    assert len(found) == 3
+    assert all(any(words <= theme for theme in themes) for words in found)
+    assert all(row["prevalence"] > 0.1 for row in outcome.result["topics"])
+
+
+def test_a_validation_that_stands_still_stops_it(trained: Path) -> None:
+    looks = looks_of(trained, "mixture")
+    assert 4 <= len(looks) < 100
+    best = max(looks, key=lambda line: line["log_likelihood"])
+    assert looks[-1]["best_perplexity"] == best["perplexity"]
+
+
+@pytest.mark.parametrize("n_steps", [2, 4])
+def test_killed_and_resumed(trained: Path, n_steps: int) -> None:
+    driver = trained / "driver.py"
+    driver.write_text(DRIVER.format(root=str(ROOT), n_steps=n_steps))
+    program = [sys.executable, str(driver)]
+    outcome = finish(spawn(*TRAIN, "--run", "killed", cwd=trained, program=program))
+    assert outcome.code == -9
+    assert (trained / "runs/killed/checkpoints/latest.npz").exists()
+    resumed = call("train", "--run", "killed", cwd=trained)
+    assert "going on after" in resumed.err
+    whole, parts = (arrays_of(trained / f"runs/{run}/model.npz") for run in ("mixture", "killed"))
+    assert whole == parts
+
+
+def test_it_is_scored_beside_others(trained: Path) -> None:
+    result = call("evaluate", "mixture", "--json", cwd=trained).result
+    assert (result["family"], result["method"], result["direction"]) == (
+        "unigrams",
+        "exact",
+        "exact",
+    )
+    both = call("evaluate", "mixture", "tiny", "--json", cwd=trained).result
+    assert both["method"] == "exact"
+    assert both["best"] in ("mixture", "tiny")
+    for argv, message in (
+        (("--method", "completion"), "the tests have no need of it"),
+        (("--certify",), "no documents can be simulated from it"),
+        (("--convention", "bag-and-length"), "does not say how long documents are"),
+    ):
+        refused = call("evaluate", "mixture", *argv, cwd=trained)
+        assert refused.code == 2
+        assert message in refused.error
+
+
+def test_its_likelihood_is_a_probability(trained: Path) -> None:
+    """Over all documents of two words of four."""
+    rng = np.random.default_rng(0)
+    topics = UnigramMixture(rng.dirichlet(np.ones(4), 3), rng.dirichlet(np.ones(3)))
+    pairs = np.eye(4, dtype=int)[:, None] + np.eye(4, dtype=int)[None]
+    found = log_likelihood(topics, pairs.reshape(16, 4))
+    assert np.exp(found.log_likelihood).sum() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_the_number_of_topics_is_chosen(trained: Path) -> None:
+    argv = ("select", *MADE_UP, "--model", "unigrams")
+    argv = tuple("2,3" if each == "3" else str(each) for each in argv)
+    outcome = call(*argv, "--test", 0.3, cwd=trained)
+    assert outcome.code == 0, outcome.err
+    assert "exact on the test part" in outcome.out
+
+
+def test_topics_of_new_texts(trained: Path) -> None:
+    (trained / "new.txt").write_text("The river of the lake is the mountain of the forest.")
+    (text,) = call("infer", "mixture", "new.txt", "--json", cwd=trained).result["texts"]
+    assert sum(row["proportion"] for row in text["topics"]) == pytest.approx(1.0)
+    assert text["topics"][0]["proportion"] > 0.5
+
+
+def test_it_is_reported_alone_and_beside_lda(trained: Path) -> None:
+    for runs in (("mixture",), ("mixture", "tiny")):
+        outcome = call("report", *runs, "--page-only", "-o", "page.html", cwd=trained)
+        assert outcome.code == 0, outcome.err
+        page = (trained / "page.html").read_text()
+        assert "Mixture of unigrams, EM" in page
+        assert "The sum over all topics of a document." in page
+        assert "likelihood of whole documents" in page
+
+
+def test_settings_of_other_models_are_refused(trained: Path) -> None:
+    outcome = call(*TRAIN, "--run", "x", "--penalty", 0.1, cwd=trained)
+    assert outcome.code == 2
+    assert "--penalty is for --model poisson-mrf, not unigrams" in outcome.error
