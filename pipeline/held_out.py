@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora import ArticleStore, Corpus, article_of, part_of, split
+from corpora import ArticleStore, Corpus, article_of, part_of
 from corpora.formats import UnknownFormatError, format_of, read_corpus
 from corpora.formats.vocabulary_file import find_vocabulary
 from corpora.split import article_keys
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.cluster.workers import Cluster
-    from pipeline.runs import RunDirectory
+    from pipeline.loaded_run import LoadedRun
     from pipeline.settings import EvaluateSettings, TrainSettings
 
 
@@ -45,7 +45,7 @@ class HeldOut:
 
 def held_out(
     settings: EvaluateSettings,
-    runs: Sequence[RunDirectory],
+    runs: Sequence[LoadedRun],
     words: Sequence[str],
     n_threads: int,
     cluster: Cluster | None = None,
@@ -79,14 +79,14 @@ def held_out(
         raise UsageError("no model here is a run with a test part: give documents, --counts FILE")
     elif settings.articles:
         source, store = settings.articles, ArticleStore(settings.articles)
-        corpus = count_with(runs[0], runs[0].settings(), store, tuple(words), n_threads, cluster)
+        first, words = runs[0], tuple(words)
+        corpus = count_with(first.directory, first.settings, store, words, n_threads, cluster)
     else:
-        source, trained = f"the test part of run {runs[0].path.name}", runs[0].settings()
-        corpus = split(_corpus_of(runs[0]), trained.validation, trained.test).test
+        source, corpus = f"the test part of run {runs[0].name}", runs[0].parts.test
         runs = runs[1:]
     n_before = corpus.n_docs
     for run in runs:
-        corpus = held_out_of(corpus, _corpus_of(run), run.settings())
+        corpus = held_out_of(corpus, run.corpus, run.settings)
     return HeldOut(source, corpus, n_before - corpus.n_docs)
 
 
@@ -114,11 +114,6 @@ def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
     kept = np.ones(corpus.n_docs, dtype=bool)
     kept[suspects[is_used[key_of]]] = False
     return corpus.rows(kept)
-
-
-def _corpus_of(run: RunDirectory) -> Corpus:
-    """The bags of words of a run, every byte of which is checked and none kept in memory."""
-    return Corpus.load(run.corpus_path, mmap=True, checked=True)
 
 
 def _counted(path: str, vocabulary: str) -> Corpus:

@@ -28,7 +28,7 @@ from models.lda.foreign import (
     sklearn_model,
 )
 from models.saved import ModelFormatError, SavedModel, load_model
-from pipeline.commands.topics import finished_model
+from pipeline.loaded_run import LoadedRun
 from pipeline.runs import RunDirectory
 from pipeline.tomotopy_file import read_tomotopy
 
@@ -177,7 +177,7 @@ def _read_sklearn(path: Path) -> SavedModel:
 
 
 READERS: dict[str, Callable[[Path], SavedModel]] = {
-    "run": lambda path: finished_model(RunDirectory(path)),
+    "run": lambda path: LoadedRun(RunDirectory(path)).model,
     "wikitopics": load_model,
     "gensim": _read_gensim,
     "sklearn": _read_sklearn,

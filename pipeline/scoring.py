@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pipeline.cluster.workers import Cluster
     from pipeline.held_out import HeldOut
     from pipeline.kept_scores import KeptScores
-    from pipeline.runs import RunDirectory
+    from pipeline.loaded_run import LoadedRun
     from pipeline.settings import EvaluateSettings
 
 
@@ -47,16 +47,16 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class LoadedModel:
     """A model to score."""
 
     name: str
     """As it was given."""
-    run: RunDirectory | None
+    run: LoadedRun | None
     model: SavedModel
 
 
-def default_method(models: Sequence[Named]) -> str:
+def default_method(models: Sequence[LoadedModel]) -> str:
     """What models are scored by if nothing else is asked for: all by the same.
 
     See `evaluation.methods.default_method`.
@@ -77,7 +77,7 @@ def default_method(models: Sequence[Named]) -> str:
     )
 
 
-def scored_words(models: Sequence[Named], documents: HeldOut) -> tuple[str, ...]:
+def scored_words(models: Sequence[LoadedModel], documents: HeldOut) -> tuple[str, ...]:
     """The words that every model knows, in the order of the first.
 
     Raises
@@ -98,7 +98,7 @@ def scored_words(models: Sequence[Named], documents: HeldOut) -> tuple[str, ...]
 
 def score(
     settings: EvaluateSettings,
-    named: Named,
+    named: LoadedModel,
     documents: HeldOut,
     words: tuple[str, ...],
     n_threads: int,
@@ -109,7 +109,7 @@ def score(
 
 def score_all(
     settings: EvaluateSettings,
-    models: Sequence[Named],
+    models: Sequence[LoadedModel],
     documents: HeldOut,
     words: tuple[str, ...],
     n_threads: int,
@@ -166,7 +166,7 @@ def score_all(
     return estimates
 
 
-def _scorer(settings: EvaluateSettings, named: Named, words: tuple[str, ...]) -> Scorer:
+def _scorer(settings: EvaluateSettings, named: LoadedModel, words: tuple[str, ...]) -> Scorer:
     assert settings.method is not None
     return Scorer.of(
         topics_of(named.model, words, settings.convention),
@@ -231,7 +231,7 @@ def nats_of_words(share: float) -> float:
     return max(0.0, -math.log(share)) if share > 0 else math.inf  # a share may be rounded up
 
 
-def restricted(named: Named, words: Sequence[str]) -> Named | None:
+def restricted(named: LoadedModel, words: Sequence[str]) -> LoadedModel | None:
     """The model of documents that have no other words than `words`, which cost it nothing then.
 
     Models of different vocabularies are alike in this: one that another turns into when it is given
@@ -240,7 +240,7 @@ def restricted(named: Named, words: Sequence[str]) -> Named | None:
 
     Returns
     -------
-    Named or None
+    LoadedModel or None
         None for families that have no such models, and for models in which no topic has one of
         `words`.
     """
@@ -252,7 +252,9 @@ def restricted(named: Named, words: Sequence[str]) -> Named | None:
         return None
     place_of = {word: w for w, word in enumerate(model.vocabulary)}
     left = restrict(model.topics, np.array([place_of[word] for word in words]))
-    return None if left is None else Named(named.name, named.run, SavedModel(left, tuple(words)))
+    return (
+        None if left is None else LoadedModel(named.name, named.run, SavedModel(left, tuple(words)))
+    )
 
 
 def log_warnings(estimates: Mapping[str, LikelihoodEstimate]) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import Corpus
 from corpora.formats import (
     DocTopics,
     NotReplaceableError,
@@ -27,8 +26,7 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from models import SavedModel
-    from pipeline.runs import RunDirectory
+    from pipeline.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
 
@@ -111,10 +109,11 @@ def _convert_corpus(asked: Conversion, source: str, source_format: str) -> dict[
 def _convert_run(asked: Conversion) -> dict[str, Any]:
     """The bags of words of a run, or its topics for MALLET's readers."""
     # Only here: models bring numba along.
-    from pipeline.commands.topics import finished_model  # noqa: PLC0415
+    from pipeline.loaded_run import LoadedRun  # noqa: PLC0415
     from pipeline.runs import RunDirectory  # noqa: PLC0415
 
-    run = RunDirectory(Path(asked.source))
+    loaded = LoadedRun(RunDirectory(Path(asked.source)))
+    run = loaded.directory
     run.provenance()
     writing = RUN_OUTPUTS.get(asked.target_format)
     if writing is None:
@@ -124,7 +123,7 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
     if asked.vocabulary is not None or asked.source_format:
         raise UsageError("a run holds its own vocabulary: leave --vocabulary and --from out")
     check_file_target(asked.target, asked.target_format, replace=asked.force)
-    sizes = writing(run, finished_model(run), asked.target)
+    sizes = writing(loaded, asked.target)
     return {
         "input": asked.source,
         "output": asked.target,
@@ -134,10 +133,11 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
     }
 
 
-def _write_keys(run: RunDirectory, model: SavedModel, target: str) -> dict[str, int]:
+def _write_keys(run: LoadedRun, target: str) -> dict[str, int]:
+    model = run.model
     alpha = getattr(model.topics, "alpha", None)
     if alpha is None:
-        raise UsageError(f"{run.path.name} is no LDA, whose alpha is in topic keys")
+        raise UsageError(f"{run.name} is no LDA, whose alpha is in topic keys")
     words = tuple(
         tuple(model.vocabulary[w] for w in row)
         for row in model.topics.top_words(KEY_WORDS).tolist()
@@ -146,14 +146,14 @@ def _write_keys(run: RunDirectory, model: SavedModel, target: str) -> dict[str, 
     return {"topics": model.topics.n_topics}
 
 
-def _write_proportions(run: RunDirectory, model: SavedModel, target: str) -> dict[str, int]:
-    corpus = Corpus.load(run.corpus_path)
+def _write_proportions(run: LoadedRun, target: str) -> dict[str, int]:
+    model, corpus = run.model, run.corpus
     proportions = model.topics.proportions(corpus.counts)
     write_doc_topics(DocTopics(tuple(corpus.doc_ids), proportions), target)
     return {"documents": corpus.n_docs, "tokens": corpus.n_tokens, "topics": model.topics.n_topics}
 
 
-RUN_OUTPUTS: dict[str, Callable[[RunDirectory, SavedModel, str], dict[str, int]]] = {
+RUN_OUTPUTS: dict[str, Callable[[LoadedRun, str], dict[str, int]]] = {
     "mallet-topic-keys": _write_keys,
     "mallet-doc-topics": _write_proportions,
 }

@@ -21,15 +21,14 @@ from models import ModelFormatError, SavedModel
 from models.families import family_of
 from models.parallel import effective_n_jobs
 from pipeline.cluster.connection import cluster_of
-from pipeline.commands.topics import finished_model
 from pipeline.common_words import n_tokens_of
 from pipeline.errors import UsageError
 from pipeline.held_out import held_out
 from pipeline.kept_scores import KeptScores
+from pipeline.loaded_run import LoadedRun
 from pipeline.model_files import read_model
-from pipeline.runs import find_run
 from pipeline.scoring import (
-    Named,
+    LoadedModel,
     default_method,
     log_warnings,
     or_none,
@@ -62,7 +61,7 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
     the words that every model knows.
     """
     _check(settings, names)
-    models = [_named(settings, name) for name in names]
+    models = [_loaded(settings, name) for name in names]
     if settings.method is None:
         settings = replace(settings, method=default_method(models))
         _check_method(settings)
@@ -84,7 +83,7 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
 
 def _result(
     settings: EvaluateSettings,
-    models: Sequence[Named],
+    models: Sequence[LoadedModel],
     documents: HeldOut,
     words: tuple[str, ...],
     estimates: dict[str, LikelihoodEstimate],
@@ -148,7 +147,7 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
         )
 
 
-def _check_families(settings: EvaluateSettings, models: Sequence[Named]) -> None:
+def _check_families(settings: EvaluateSettings, models: Sequence[LoadedModel]) -> None:
     """Refuse a method, a convention or smoothing that is none of a model's family."""
     for each in models:
         family, scoring = family_of(each.model.topics), scoring_of(each.model.topics)
@@ -206,27 +205,27 @@ def _check_method(settings: EvaluateSettings) -> None:
         )
 
 
-def _named(settings: EvaluateSettings, name: str) -> Named:
+def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
     """The run of that name, or the model in that file."""
     try:
-        run = find_run(settings.runs, name)
+        run = LoadedRun.find(settings.runs, name, is_checked=True)
     except UsageError:
         if not Path(name).exists() and not re.search(rf"[.,{re.escape(os.sep)}]", name):
             raise
         vocabulary = settings.vocabulary if settings.vocabulary != NUMBERS else ""
-        return Named(name, None, read_model(name, vocabulary or None))
-    return Named(name, run, finished_model(run))
+        return LoadedModel(name, None, read_model(name, vocabulary or None))
+    return LoadedModel(name, run, run.model)
 
 
-def _words_to_count(models: Sequence[Named]) -> tuple[str, ...]:
+def _words_to_count(models: Sequence[LoadedModel]) -> tuple[str, ...]:
     """The words of all models, those of the first run first."""
     in_order = sorted(models, key=lambda each: each.run is None)
     return tuple(dict.fromkeys(word for each in in_order for word in each.model.vocabulary))
 
 
 def _with_words(
-    models: Sequence[Named], documents: HeldOut, settings: EvaluateSettings
-) -> list[Named]:
+    models: Sequence[LoadedModel], documents: HeldOut, settings: EvaluateSettings
+) -> list[LoadedModel]:
     """The models, those without words of their own with those of the documents, in their order."""
     run = next((each for each in models if each.run is not None), None)
     words, source = documents.corpus.vocabulary, documents.source
@@ -245,13 +244,13 @@ def _with_words(
                 "%s does not name its words: taken for those of %s, in their order",
                 *(each.name, source),
             )
-            each = Named(each.name, each.run, SavedModel(topics, words))  # noqa: PLW2901
+            each = LoadedModel(each.name, each.run, SavedModel(topics, words))  # noqa: PLW2901
         result.append(each)
     return result
 
 
 def _certificate(
-    settings: EvaluateSettings, named: Named, n_tokens: NDArray[np.int64], n_threads: int
+    settings: EvaluateSettings, named: LoadedModel, n_tokens: NDArray[np.int64], n_threads: int
 ) -> dict[str, Any]:
     """Of documents as long as the scored ones, simulated from the model over all of its words."""
     if (n_tokens > 0).sum() < 2:
@@ -273,7 +272,7 @@ def _certificate(
 
 
 def _row(
-    named: Named,
+    named: LoadedModel,
     documents: HeldOut,
     words: tuple[str, ...],
     estimate: LikelihoodEstimate,
@@ -289,7 +288,7 @@ def _row(
     return {
         "model": named.name,
         "family": family_of(topics),
-        "run": None if named.run is None else named.run.path.name,
+        "run": None if named.run is None else named.run.name,
         "topics": topics.n_topics,
         "words": topics.n_words,
         "unknown_share": n_unknown / max(1, n_all),

@@ -11,7 +11,6 @@ import numpy as np
 
 from corpora import (
     Article,
-    Bigrams,
     Corpus,
     CorpusFormatError,
     annotate_articles,
@@ -20,10 +19,8 @@ from corpora import (
     stop_words_of,
 )
 from models.parallel import effective_n_jobs
-from pipeline.commands.topics import finished_model
-from pipeline.documents import text_settings
 from pipeline.errors import UsageError
-from pipeline.runs import find_run
+from pipeline.loaded_run import LoadedRun
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,24 +35,23 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
     """Topic proportions of text files ("-" is stdin) under a run's model."""
     if settings.words < 1:
         raise UsageError(f"--words must be at least 1, found {settings.words}")
-    run = find_run(settings.runs, run_name)
-    model = finished_model(run)
+    run = LoadedRun.find(settings.runs, run_name)
+    model = run.model
     texts = [_read(file) for file in files]
-    how = text_settings(run.settings())
-    bigrams = Bigrams.load(run.verified(run.bigrams_path))
+    how = run.text_settings
     annotated = annotate_articles(
         (Article(d, 0, files[d], "", "", "und", "", text) for d, text in enumerate(texts)),
         load_annotator(how.spacy_model, noun_chunks=how.noun_chunks),
         stop_words_of(how.spacy_model),
     )
     # A file is a document, whatever the documents of the run are.
-    block = bigrams.join(select(annotated, replace(how, documents="article")))
+    block = run.bigrams.join(select(annotated, replace(how, documents="article")))
     corpus = Corpus.from_blocks([block], model.vocabulary)
     proportions = model.topics.proportions(corpus.counts, n_jobs=effective_n_jobs(settings.threads))
     top = model.topics.top_words(settings.words)
     n_known: NDArray[np.int64] = corpus.counts.sum(axis=1)
     return {
-        "run": run.path.name,
+        "run": run.name,
         "texts": [
             {
                 "file": file,

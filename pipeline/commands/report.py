@@ -15,22 +15,20 @@ from corpora import writer_lock
 from corpora.files import atomic_write_text
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
+from pipeline.loaded_run import LoadedRun
 from pipeline.pictures import page_svg, write_pictures
 from pipeline.report.allocation_report import allocation_page, is_allocation
 from pipeline.report.comparison_section import comparison_section, names_of_runs
 from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.page import render
-from pipeline.report.run_report import open_finished, run_report
+from pipeline.report.run_report import run_report
 from pipeline.report.sections import Report
-from pipeline.runs import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.pictures import Figure
-    from pipeline.report.run_report import OpenRun
     from pipeline.report.sections import ComparisonSection, RunReport
-    from pipeline.runs import RunDirectory
     from pipeline.settings import ReportSettings
 
 
@@ -58,22 +56,24 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
         return {"page": str(page), "bytes": page.stat().st_size, "runs": [], "figures": []}
     n_threads = effective_n_jobs(settings.threads)
     found = _found(names, settings.runs)
-    page = _page_path(settings, found[0].path if len(found) == 1 else Path())
-    for directory in [run.path for run in found] + [page.parent] * (len(found) > 1):
+    paths = [run.directory.path for run in found]
+    page = _page_path(settings, paths[0] if len(found) == 1 else Path())
+    for directory in paths + [page.parent] * (len(found) > 1):
         if not settings.page_only:
             _check_figures(directory / "figures")
-    opened = [open_finished(run) for run in found]
-    comparison = _compared(opened, settings, n_threads) if len(opened) > 1 else None
+    for run in found:
+        _ = run.model, run.corpus  # before anything slow begins
+    comparison = _compared(found, settings, n_threads) if len(found) > 1 else None
     runs: list[RunReport] = []
     svgs: dict[tuple[int | None, str], str] = {}
     written: list[Path] = []
-    called = names_of_runs(opened)
-    for number, (each, name) in enumerate(zip(opened, called, strict=True)):
-        with writer_lock(each.run.path):
+    called = names_of_runs(found)
+    for number, (each, name) in enumerate(zip(found, called, strict=True)):
+        with writer_lock(each.directory.path):
             about = run_report(each, name, settings, n_threads)
             figures = all_figures(about, each.model)
             if not settings.page_only:
-                written += _write(figures, each.run.path / "figures")
+                written += _write(figures, each.directory.path / "figures")
         runs.append(about)
         svgs |= _for_page(figures, number)
     if comparison is not None:
@@ -81,7 +81,7 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
         if not settings.page_only:
             written += _write(figures, page.parent / "figures")
         svgs |= _for_page(figures, None)
-    title = " and ".join(called) if len(opened) < 3 else f"{len(opened)} runs"
+    title = " and ".join(called) if len(found) < 3 else f"{len(found)} runs"
     atomic_write_text(page, render(Report(title, tuple(runs), comparison), svgs))
     return {
         "page": str(page),
@@ -116,10 +116,10 @@ def _check(settings: ReportSettings) -> None:
         raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
 
 
-def _found(names: Sequence[str], runs: str) -> list[RunDirectory]:
+def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:
     """The runs, each once."""
-    found = [find_run(runs, name) for name in names]
-    paths = [run.path.resolve() for run in found]
+    found = [LoadedRun.find(runs, name) for name in names]
+    paths = [run.directory.path.resolve() for run in found]
     twice = next((name for i, name in enumerate(names) if paths[i] in paths[:i]), None)
     if twice is not None:
         raise UsageError(f"{twice} is named twice")
@@ -145,10 +145,10 @@ def _check_figures(directory: Path) -> None:
 
 
 def _compared(
-    opened: Sequence[OpenRun], settings: ReportSettings, n_threads: int
+    runs: Sequence[LoadedRun], settings: ReportSettings, n_threads: int
 ) -> ComparisonSection:
     return comparison_section(
-        opened,
+        runs,
         most_documents=settings.scored,
         n_samples=settings.samples,
         seed=settings.seed,

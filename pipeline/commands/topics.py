@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models import load_model
 from pipeline.dependency_picture import dependency_picture
 from pipeline.errors import UsageError
+from pipeline.loaded_run import LoadedRun
 from pipeline.pictures import write_pictures
-from pipeline.runs import RunDirectory, find_run
 from pipeline.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:
@@ -27,12 +26,12 @@ def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:
         )
     if settings.picture and not settings.dependencies:
         raise UsageError("--picture draws dependencies: --dependencies must be at least 1 for it")
-    run = find_run(settings.runs, run_name)
-    model = finished_model(run)
+    run = LoadedRun.find(settings.runs, run_name)
+    model = run.model
     rows = topic_rows(model, settings.words, settings.dependencies, settings.by)
-    result = {"run": run.path.name, "topics": rows}
+    result = {"run": run.name, "topics": rows}
     if settings.picture:
-        result["pictures"] = _draw(model, rows, run.path.name, Path(settings.picture))
+        result["pictures"] = _draw(model, rows, run.name, Path(settings.picture))
     return result
 
 
@@ -41,22 +40,6 @@ def print_topics(result: dict[str, Any]) -> None:
     print(format_topics(result["topics"]))
     if "pictures" in result:
         print(f"pictures: {', '.join(result['pictures'])}")
-
-
-def finished_model(run: RunDirectory) -> SavedModel:
-    """The model of a run.
-
-    Raises
-    ------
-    UsageError
-        If training has not come to its end.
-    """
-    if not run.model_path.exists():
-        raise UsageError(
-            f"run {run.path.name!r} has no model yet: go on with "
-            f"`python -m pipeline train --runs {run.path.parent} --run {run.path.name}`"
-        )
-    return load_model(run.model_path)
 
 
 def _draw(

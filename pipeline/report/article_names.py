@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from corpora import Article, Corpus
     from corpora.articles.manifest import ShardEntry
-    from pipeline.runs import RunDirectory
+    from pipeline.loaded_run import LoadedRun
 
 SECTION_SIGN = " § "
 """What parts title and heading in a corpus of sections; see `corpora.tokens.selection`."""
@@ -139,14 +139,11 @@ class ArticleNames:
             self._note = f"Some articles have no link to their revision: {_shown(str(error))}."
 
 
-def names_of(run: RunDirectory, corpus: Corpus, store: Path | None = None) -> ArticleNames:
-    """What documents of the run are called, by the shards that it learned from.
-
-    They are looked up in `store`, by default where the run found its articles.
-    """
-    articles = run.provenance().get("articles", {})
+def names_of(run: LoadedRun) -> ArticleNames:
+    """What documents of the run are called, by the shards that it learned from."""
+    articles = run.provenance.get("articles", {})
     shards = articles.get("shards") if articles.get("settled") else None
-    return ArticleNames(articles.get("store", "") if store is None else store, corpus, shards)
+    return ArticleNames(run.store.path, run.corpus, shards)
 
 
 def name_of(article: Article, doc_id: str) -> ArticleName:

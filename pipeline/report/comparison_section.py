@@ -33,7 +33,7 @@ from pipeline.report.likelihood_section import SMOOTHING
 from pipeline.report.score_cache import ScoreCache
 from pipeline.report.sections import AlignedTopics, Alignment, ComparisonRow, ComparisonSection
 from pipeline.scoring import (
-    Named,
+    LoadedModel,
     default_method,
     or_none,
     probability_of_words,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from evaluation import Comparison, PairedDifference
     from pipeline.held_out import HeldOut
-    from pipeline.report.run_report import OpenRun
+    from pipeline.loaded_run import LoadedRun
 
 SHARED_WORDS = 20
 """Most probable words of two topics among which shared ones are looked for."""
@@ -59,7 +59,7 @@ class _NotComparedError(Exception):
 
 
 def comparison_section(
-    runs: Sequence[OpenRun],
+    runs: Sequence[LoadedRun],
     *,
     method: str | None = None,
     most_documents: int = 200,
@@ -106,7 +106,7 @@ def comparison_section(
     if most_documents < 0:
         raise ValueError(f"most_documents must be at least 0, found {most_documents}")
     models = [
-        Named(name, each.run, each.model)
+        LoadedModel(name, each, each.model)
         for name, each in zip(names_of_runs(runs), runs, strict=True)
     ]
     for each in models:
@@ -166,7 +166,7 @@ def comparison_section(
     )
 
 
-def _default_method(models: Sequence[Named]) -> str:
+def _default_method(models: Sequence[LoadedModel]) -> str:
     """The unbiased estimator where all families have it, as a page may take a while; else what
     `evaluate` takes.
     """
@@ -174,19 +174,19 @@ def _default_method(models: Sequence[Named]) -> str:
     return UNBIASED_METHOD if has_it else default_method(models)
 
 
-def names_of_runs(runs: Sequence[OpenRun]) -> list[str]:
+def names_of_runs(runs: Sequence[LoadedRun]) -> list[str]:
     """What runs are called; by their paths if two have the same name."""
     names = [each.name for each in runs]
-    return names if len(set(names)) == len(names) else [str(each.run.path) for each in runs]
+    return names if len(set(names)) == len(names) else [str(each.directory.path) for each in runs]
 
 
 def _documents(
-    runs: Sequence[OpenRun], models: Sequence[Named], most: int, n_threads: int
+    runs: Sequence[LoadedRun], models: Sequence[LoadedModel], most: int, n_threads: int
 ) -> tuple[HeldOut, tuple[str, ...]]:
     """Documents to compare on, each with a token that counts, and the words that do."""
     if not most:
         raise _NotComparedError("that was not asked for")
-    documents = held_out(EvaluateSettings(), [each.run for each in runs], (), n_threads)
+    documents = held_out(EvaluateSettings(), runs, (), n_threads)
     try:
         words = scored_words(models, documents)
     except CorpusFormatError as error:
@@ -204,7 +204,7 @@ def _documents(
 
 def _estimates(
     asked: EvaluateSettings,
-    models: Sequence[Named],
+    models: Sequence[LoadedModel],
     documents: HeldOut,
     words: tuple[str, ...],
     n_threads: int,
@@ -214,9 +214,9 @@ def _estimates(
     Those that refuse to be smoothed are not: no word is impossible in them.
     """
     assert models[0].run is not None
-    cache = ScoreCache(models[0].run)
+    cache = ScoreCache(models[0].run.directory)
 
-    def score(settings: EvaluateSettings, named: Named) -> LikelihoodEstimate:
+    def score(settings: EvaluateSettings, named: LoadedModel) -> LikelihoodEstimate:
         return cache.score(settings, named, documents, words, n_threads).estimate
 
     try:
@@ -292,7 +292,7 @@ def _is_ahead(rows: Sequence[ComparisonRow]) -> bool:
     return all(low is not None and low > ROUNDING for low in lows)
 
 
-def _alignment(first: Named, second: Named, n_threads: int) -> Alignment | None:
+def _alignment(first: LoadedModel, second: LoadedModel, n_threads: int) -> Alignment | None:
     """Topics matched one to one; None if the two have no word in common."""
     vocabularies = first.model.vocabulary, second.model.vocabulary
     if not set(vocabularies[0]) & set(vocabularies[1]):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evaluation import LikelihoodEstimate
     from evaluation.family import Method
     from pipeline.report.sections import ComparisonRow
-    from pipeline.scoring import Named
+    from pipeline.scoring import LoadedModel
 
 COSTLY = 0.01
 """Share of a model's probability that goes to words which others do not know, to be told of; and
@@ -100,7 +100,7 @@ def _no_order(rows: Sequence[ComparisonRow], n_articles: int) -> list[str]:
 
 
 def reading_of_restricted(
-    rows: Sequence[ComparisonRow], models: Sequence[Named], method: Method, *, is_alike: bool
+    rows: Sequence[ComparisonRow], models: Sequence[LoadedModel], method: Method, *, is_alike: bool
 ) -> list[str]:
     """Sentences if words that not all runs know cost some of them much: how much, and what is left
     of the differences without that cost.
@@ -147,7 +147,7 @@ def _side(row: ComparisonRow, best: str) -> str:
     return f"{text} (95 % interval {low:.4f} to {high:.4f}{chance})"
 
 
-def reservations(models: Sequence[Named], *, is_smoothed: bool) -> list[str]:
+def reservations(models: Sequence[LoadedModel], *, is_smoothed: bool) -> list[str]:
     """Sentences on what was done to the models, and on what is not known of them."""
     sentences = []
     if is_smoothed:

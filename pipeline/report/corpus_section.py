@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora import Bigrams, split
 from corpora.split import article_keys
 from corpora.tokens.bigrams import DELIMITER
 from pipeline.report.sections import CorpusSection, PartRow, PruningRow
 
 if TYPE_CHECKING:
     from corpora import Corpus
-    from pipeline.runs import RunDirectory
+    from pipeline.loaded_run import LoadedRun
     from pipeline.settings import TrainSettings
 
 
-def corpus_section(run: RunDirectory, settings: TrainSettings, corpus: Corpus) -> CorpusSection:
+def corpus_section(run: LoadedRun) -> CorpusSection:
     """Sizes of the parts of a run's corpus, and the words that pruning removed.
 
     Raises
@@ -25,9 +24,9 @@ def corpus_section(run: RunDirectory, settings: TrainSettings, corpus: Corpus) -
     CorpusFormatError
         If the run's bigrams are missing or were changed.
     """
-    parts = split(corpus, settings.validation, settings.test)
-    removed = run.provenance().get("pruning")
-    pairs = Bigrams.load(run.verified(run.bigrams_path)).scores
+    settings, corpus, parts = run.settings, run.corpus, run.parts
+    removed = run.provenance.get("pruning")
+    pairs = run.bigrams.scores
     joined = {DELIMITER.join(pair) for pair in pairs}
     return CorpusSection(
         store=settings.articles,

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora import Bigrams, article_of, load_annotator, split, stop_words_of
+from corpora import article_of, load_annotator, stop_words_of
 from corpora.articles.shard_file import stored_keys
 from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModelError
 from corpora.row_blocks import tokens_of_documents
 from corpora.tokens.surface import surface, text_of
-from pipeline.documents import text_settings
 from pipeline.report.article_names import names_of
 from pipeline.report.sections import DocumentsSection, ShownDocument
 from pipeline.report.text_cut import cut
@@ -38,10 +37,9 @@ if TYPE_CHECKING:
 
     from corpora import Article, ArticleStore, Corpus
     from corpora.tokens.surface import Surface
-    from models import SavedModel
     from models.families import Topics
-    from pipeline.runs import RunDirectory
-    from pipeline.settings import TrainSettings
+    from pipeline.loaded_run import LoadedRun
+    from pipeline.report.article_names import ArticleNames
 
 logger = logging.getLogger(__name__)
 
@@ -65,11 +63,8 @@ class _Found:
 
 
 def documents_section(
-    run: RunDirectory,
-    model: SavedModel,
-    corpus: Corpus,
-    settings: TrainSettings,
-    store: ArticleStore | None,
+    run: LoadedRun,
+    names: ArticleNames | None = None,
     *,
     n_documents: int = 20,
     most_words: int = 1500,
@@ -82,8 +77,8 @@ def documents_section(
 
     Parameters
     ----------
-    store
-        Where the articles are; None if they are nowhere.
+    names
+        Of articles; by default those that the run's store has.
     most_words
         Known words of a document that are shown.
 
@@ -94,18 +89,18 @@ def documents_section(
     CorpusFormatError
         If the run's bigrams are missing or were changed.
     """
+    model, corpus, parts = run.model, run.corpus, run.parts
     if model.vocabulary != corpus.vocabulary:
         raise ValueError(
             f"the corpus must be the one that the model was trained on: the model knows "
             f"{len(model.vocabulary)} words, the corpus {corpus.n_words}, and they are not the same"
         )
-    parts = split(corpus, settings.validation, settings.test)
     part = next((each for each in (parts.test, parts.validation) if each.n_tokens), None)
     if part is None:
         return None
     chosen = part.rows(chosen_documents(tokens_of_documents(part.counts), n_documents))
-    there = _in_the_text(run, chosen, settings, store)
-    names = names_of(run, chosen, None if store is None else store.path)(chosen.doc_ids)
+    there = _in_the_text(run, chosen)
+    named = (names_of(run) if names is None else names)(chosen.doc_ids)
     proportions = model.topics.proportions(chosen.counts, n_jobs=n_threads)
     shown = []
     for d, doc_id in enumerate(chosen.doc_ids):
@@ -119,8 +114,8 @@ def documents_section(
         shares = [(k, float(proportions[d, k])) for k in order]
         shown.append(
             ShownDocument(
-                title=names[doc_id].title,
-                url=names[doc_id].url,
+                title=named[doc_id].title,
+                url=named[doc_id].url,
                 tokens=bag.total(),
                 unknown=int(chosen.n_unknown[d]),
                 topics=tuple((k, share) for k, share in shares if share >= SMALLEST_SHARE),
@@ -171,17 +166,14 @@ def word_topics(
     return posterior.argmax(axis=1), posterior.max(axis=1)
 
 
-def _in_the_text(
-    run: RunDirectory, chosen: Corpus, settings: TrainSettings, store: ArticleStore | None
-) -> dict[str, _Found]:
+def _in_the_text(run: LoadedRun, chosen: Corpus) -> dict[str, _Found]:
     """By id, those of the chosen documents whose words are found in the articles of the store."""
-    if store is None or not store.exists:
+    if not run.store.exists:
         return {}
-    how = text_settings(settings)
-    bigrams = Bigrams.load(run.verified(run.bigrams_path))
+    how, bigrams = run.text_settings, run.bigrams
     number_of = {word: w for w, word in enumerate(chosen.vocabulary)}
     try:
-        articles = _articles(store, {article_of(doc_id) for doc_id in chosen.doc_ids})
+        articles = _articles(run.store, {article_of(doc_id) for doc_id in chosen.doc_ids})
         if not articles:
             return {}
         annotator = load_annotator(how.spacy_model, noun_chunks=how.noun_chunks, warn=logger.debug)

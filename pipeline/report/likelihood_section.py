@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora import split
 from corpora.row_blocks import tokens_of_documents
 from evaluation import ZeroProbabilityError
 from evaluation.methods import scoring_of
@@ -19,7 +18,7 @@ from pipeline.report.estimator_words import choice_among, meaning_of
 from pipeline.report.intervals import half_width
 from pipeline.report.score_cache import ScoreCache
 from pipeline.report.sections import LikelihoodRow, LikelihoodSection
-from pipeline.scoring import Named, or_none, scored_words
+from pipeline.scoring import LoadedModel, or_none, scored_words
 from pipeline.settings import EvaluateSettings
 
 if TYPE_CHECKING:
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
     from corpora import Corpus
     from evaluation.family import Method, Scoring
     from models import SavedModel
+    from pipeline.loaded_run import LoadedRun
     from pipeline.report.score_cache import Scored
-    from pipeline.runs import RunDirectory
-    from pipeline.settings import TrainSettings
 
 logger = logging.getLogger(__name__)
 
@@ -42,10 +40,7 @@ come to 2 % more than the latter alone."""
 
 
 def likelihood_section(
-    run: RunDirectory,
-    model: SavedModel,
-    corpus: Corpus,
-    settings: TrainSettings,
+    run: LoadedRun,
     *,
     methods: Sequence[str] | None = None,
     most_documents: int = 200,
@@ -57,10 +52,6 @@ def likelihood_section(
 
     Parameters
     ----------
-    run
-        Whose scores are kept for the next time.
-    model, corpus, settings
-        Of the run.
     methods
         Estimators; by default those that the family shows.
     most_documents
@@ -82,13 +73,13 @@ def likelihood_section(
     """
     if most_documents < 1:
         raise ValueError(f"most_documents must be at least 1, found {most_documents}")
+    model, test = run.model, run.parts.test
     chosen = _chosen(model, methods)
-    test = split(corpus, settings.validation, settings.test).test
-    documents = HeldOut(f"the test part of run {run.path.name}", _some(test, most_documents), 0)
+    documents = HeldOut(f"the test part of run {run.name}", _some(test, most_documents), 0)
     if not documents.corpus.n_docs:
-        logger.info("run %s: %s", run.path.name, _why_not(test))
+        logger.info("run %s: %s", run.name, _why_not(test))
         return None
-    named, cache = Named(run.path.name, run, model), ScoreCache(run)
+    named, cache = LoadedModel(run.name, run, model), ScoreCache(run.directory)
     words = scored_words([named], documents)
     asked = EvaluateSettings(samples=n_samples, seed=seed)
     scored = []

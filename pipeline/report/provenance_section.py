@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.articles import attribution
 from corpora.articles.attribution import UNKNOWN, Attribution, read_attribution
 from corpora.articles.remote import is_url
+from corpora.files import sha256_of
 from pipeline.report.sections import ProvenanceSection
 from pipeline.settings import TrainSettings
 
@@ -18,25 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pipeline.loaded_run import LoadedRun
     from pipeline.runs import RunDirectory
 
 COMMAND = "command"
 """Name of the entry that is the command which makes the run again; the page shows it apart."""
 
 
-def provenance_section(run: RunDirectory, store: Path, model_hash: str) -> ProvenanceSection:
+def provenance_section(run: LoadedRun) -> ProvenanceSection:
     """What `provenance.json` and the store's ATTRIBUTION say, for people.
 
-    Parameters
-    ----------
-    store
-        Where the articles are; if nothing is there any more, what the run noted of whose text it is
-        stands in the place of the sources.
-    model_hash
-        SHA-256 of model.npz.
+    If the store of the articles is gone, what the run noted of whose text it is stands in the place
+    of the sources.
     """
-    known = run.provenance()
-    begun_with = _settings(run)
+    known, begun_with = run.provenance, _settings(run.directory)
     articles, corpus, annotation = (
         known.get(name, {}) for name in ("articles", "corpus", "annotation")
     )
@@ -50,12 +46,12 @@ def provenance_section(run: RunDirectory, store: Path, model_hash: str) -> Prove
         "store": articles.get("store"),
         "spaCy model": annotation.get("spacy_model"),
         "corpus, SHA-256": corpus.get("hash"),
-        "model, SHA-256": model_hash,
+        "model, SHA-256": sha256_of(run.directory.model_path.read_bytes()),
         "documents seen in training": known.get("documents_seen"),
         **{f"seconds: {stage}": f"{taken:.1f}" for stage, taken in seconds.items()},
         **{f"version: {name}": version for name, version in known.get("versions", {}).items()},
     }
-    found = _attribution_in(store)
+    found = _attribution_in(run.store.path)
     sources = sorted(found.sources) if found else ()
     if not found:
         entries["attribution"] = articles.get("attribution")

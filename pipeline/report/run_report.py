@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora import ArticleStore, Corpus
-from corpora.articles.remote import is_url, path_of
-from corpora.errors import MissingExtraError
-from corpora.files import sha256_of
 from models.families import family_of
-from pipeline.commands.topics import finished_model
 from pipeline.learning import spec_of
 from pipeline.progress import Progress
 from pipeline.report.article_names import names_of
@@ -26,10 +19,9 @@ from pipeline.report.training_section import training_section
 from pipeline.topic_table import topic_rows
 
 if TYPE_CHECKING:
-    from models import SavedModel
+    from pipeline.loaded_run import LoadedRun
     from pipeline.report.sections import DocumentsSection, LikelihoodSection
-    from pipeline.runs import RunDirectory
-    from pipeline.settings import ReportSettings, TrainSettings
+    from pipeline.settings import ReportSettings
 
 logger = logging.getLogger(__name__)
 
@@ -37,36 +29,7 @@ N_SECTIONS = 4
 """That take time."""
 
 
-@dataclass(frozen=True, eq=False)
-class OpenRun:
-    """A finished run and what is read of it."""
-
-    run: RunDirectory
-    settings: TrainSettings
-    model: SavedModel
-    corpus: Corpus
-
-    @property
-    def name(self) -> str:
-        """As people call it."""
-        return self.run.path.name
-
-
-def open_finished(run: RunDirectory) -> OpenRun:
-    """Read a run.
-
-    Raises
-    ------
-    UsageError
-        If its training has not come to its end.
-    CorpusFormatError, ModelFormatError
-        If it is damaged.
-    """
-    model = finished_model(run)
-    return OpenRun(run, run.settings(), model, Corpus.load(run.corpus_path, mmap=True))
-
-
-def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: int) -> RunReport:
+def run_report(run: LoadedRun, name: str, settings: ReportSettings, n_threads: int) -> RunReport:
     """Every section that the run has something for; the page calls the run `name`.
 
     Raises
@@ -75,13 +38,10 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
         If a file of the run is missing or damaged. A store that is not there any more is none of
         its files: titles then come from the corpus, and a note says so.
     """
-    run, trained, model, corpus = opened.run, opened.settings, opened.model, opened.corpus
-    about = run, model, corpus, trained
-    store = ArticleStore(store_path(run, trained))
-    names = names_of(run, corpus, store.path)
+    names, model = names_of(run), run.model
     with Progress(f"report {name}", N_SECTIONS, "sections") as progress:
         topics = topics_section(
-            *about,
+            run,
             names,
             n_words=settings.words,
             n_typical=settings.typical,
@@ -91,16 +51,13 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
         documents = None
         if settings.documents:
             documents = documents_section(
-                *about,
-                store if store.exists else None,
-                n_documents=settings.documents,
-                n_threads=n_threads,
+                run, names, n_documents=settings.documents, n_threads=n_threads
             )
         progress.update(1)
         likelihood = None
         if settings.scored:
             likelihood = likelihood_section(
-                *about,
+                run,
                 most_documents=settings.scored,
                 n_samples=settings.samples,
                 seed=settings.seed,
@@ -116,31 +73,19 @@ def run_report(opened: OpenRun, name: str, settings: ReportSettings, n_threads: 
         report = RunReport(
             name=name,
             family=family_of(model.topics),
-            family_name=spec_of(trained).title,
-            corpus=corpus_section(run, trained, corpus),
-            training=training_section(run, trained, model.topics),
+            family_name=spec_of(run.settings).title,
+            corpus=corpus_section(run),
+            training=training_section(run),
             topics=topics,
             documents=documents,
             likelihood=likelihood,
-            provenance=provenance_section(run, store.path, sha256_of(run.model_path.read_bytes())),
+            provenance=provenance_section(run),
             dependencies=None if rows is None else tuple(rows),
             shapes=shapes,
             notes=notes,
         )
         progress.update(1)
     return report
-
-
-def store_path(run: RunDirectory, settings: TrainSettings) -> Path:
-    """Where the articles of a run are: as its settings say, from here or from where `runs` is."""
-    if is_url(settings.articles):
-        try:
-            return path_of(settings.articles)
-        except MissingExtraError:
-            return Path(settings.articles)  # where nothing is, and so is said
-    path = Path(settings.articles)
-    beside = run.path.parent.parent / path
-    return beside if beside.is_dir() and not path.is_dir() else path
 
 
 def _notes(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from models import SavedModel
     from pipeline.held_out import HeldOut
     from pipeline.runs import RunDirectory
-    from pipeline.scoring import Named
+    from pipeline.scoring import LoadedModel
     from pipeline.settings import EvaluateSettings
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class ScoreCache:
     def score(
         self,
         settings: EvaluateSettings,
-        named: Named,
+        named: LoadedModel,
         documents: HeldOut,
         words: tuple[str, ...],
         n_threads: int,

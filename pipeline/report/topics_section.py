@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from corpora import split
 from corpora.errors import CorpusFormatError
 from corpora.row_blocks import tokens_of_documents
 from evaluation import (
@@ -27,12 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from corpora import Corpus
     from models import SavedModel
+    from pipeline.loaded_run import LoadedRun
     from pipeline.report.article_names import ArticleName
     from pipeline.report.sections import CloudWord
-    from pipeline.runs import RunDirectory
-    from pipeline.settings import TrainSettings
 
     Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]
 
@@ -48,10 +45,7 @@ LEAST_SHARE: Final = 0.01
 
 
 def topics_section(
-    run: RunDirectory,
-    model: SavedModel,
-    corpus: Corpus,
-    settings: TrainSettings,
+    run: LoadedRun,
     names: Names | None = None,
     *,
     n_words: int = 30,
@@ -71,13 +65,7 @@ def topics_section(
     Parameters
     ----------
     run
-        Where the model is from.
-    model
-        Its model; if that knows no prevalence, it is taken from the training part.
-    corpus
-        All documents of the run.
-    settings
-        It was begun with, for the parts.
+        If its model knows no prevalence, that is taken from the training part.
     names
         Called once, with the ids of all typical documents, for what they are called. By default
         they are looked up in the store that the run learned from, by `names_of`.
@@ -95,12 +83,13 @@ def topics_section(
     CorpusFormatError
         If model and corpus are over different words.
     """
+    model, corpus = run.model, run.corpus
     if tuple(model.vocabulary) != corpus.vocabulary:
         raise CorpusFormatError(
-            f"{run.path}: the model has {len(model.vocabulary):,} words, the corpus "
+            f"{run.directory.path}: the model has {len(model.vocabulary):,} words, the corpus "
             f"{corpus.n_words:,} or others: they are not of one run"
         )
-    topics, train = model.topics, split(corpus, settings.validation, settings.test).train
+    topics, train = model.topics, run.parts.train
     most = MostOfTopics(tokens_of_documents(train.counts), topics.n_topics, n_typical)
     total = PrevalenceSum(topics.n_topics)
     blocks = shares_in_blocks(topics, train.counts, n_threads, "topics of documents")
@@ -128,7 +117,7 @@ def topics_section(
     typical_shares = [s[kept].tolist() for s, kept in zip(most.shares, is_typical, strict=True)]
     doc_ids = [[train.doc_ids[int(d)] for d in documents] for documents in typical]
     if names is None:
-        names = names_of(run, corpus)
+        names = names_of(run)
     name_of = names(doc_id for k in order for doc_id in doc_ids[k])
 
     where = topic_map(topic_distances(probability, n_jobs=n_threads))

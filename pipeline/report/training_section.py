@@ -13,14 +13,12 @@ from pipeline.report.sections import Look, TrainingSection
 
 if TYPE_CHECKING:
     from models.family import Schedule
-    from models.topics import TopicWords
+    from pipeline.loaded_run import LoadedRun
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
 
-def training_section(
-    run: RunDirectory, settings: TrainSettings, topics: TopicWords
-) -> TrainingSection | None:
+def training_section(run: LoadedRun) -> TrainingSection | None:
     """The looks of a finished run; None if nothing is known of its training.
 
     A run that did not look at validation has a section without looks, which says so.
@@ -30,15 +28,15 @@ def training_section(
     CorpusFormatError
         If metrics.jsonl is damaged.
     """
-    lines, provenance = run.metrics(), run.provenance()
-    looks = tuple(_look(line, number, run) for number, line in enumerate(lines, start=1))
+    settings, lines, provenance = run.settings, run.directory.metrics(), run.provenance
+    looks = tuple(_look(line, number, run.directory) for number, line in enumerate(lines, start=1))
     if not looks and "documents_seen" not in provenance:
         return None
     best = provenance.get("best_look")
     return TrainingSection(
         looks=looks,
         best=best if isinstance(best, int) and 0 <= best < len(looks) else None,
-        measure=scoring_of(topics).validation.measure,
+        measure=scoring_of(run.model.topics).validation.measure,
         ending=_ending(settings, lines, provenance)
         + _best_first(provenance, lines)
         + _of_bound(lines),

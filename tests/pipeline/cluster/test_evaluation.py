@@ -18,7 +18,7 @@ from pipeline.cluster.evaluation import score_item
 from pipeline.errors import Interrupted
 from pipeline.held_out import HeldOut
 from pipeline.progress import Progress
-from pipeline.scoring import Named, score_all
+from pipeline.scoring import LoadedModel, score_all
 from pipeline.settings import EvaluateSettings
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.evaluate_support import failed, load_documents, succeeded
@@ -35,7 +35,9 @@ N_MODELS = 2
 def scored(
     zoo: Path, cluster: Any = None, n_threads: int = 1, **settings: Any
 ) -> dict[str, LikelihoodEstimate]:
-    models = [Named(name, None, load_model(zoo / name)) for name in ("model.npz", "truth.npz")]
+    models = [
+        LoadedModel(name, None, load_model(zoo / name)) for name in ("model.npz", "truth.npz")
+    ]
     documents = HeldOut("docs", load_documents(zoo), 0)
     words = models[0].model.vocabulary
     return score_all(replace(SETTINGS, **settings), models, documents, words, n_threads, cluster)

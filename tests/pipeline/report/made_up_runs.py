@@ -17,7 +17,7 @@ from models import (
     SavedModel,
     save_model,
 )
-from pipeline.report.run_report import OpenRun
+from pipeline.loaded_run import LoadedRun
 from pipeline.runs import RunDirectory
 from pipeline.settings import TrainSettings
 
@@ -76,7 +76,7 @@ def made_up_run(
     corpus: Corpus | None = None,
     words: tuple[str, ...] = WORDS,
     **settings: Any,
-) -> OpenRun:
+) -> LoadedRun:
     """A run `name` in `directory`/runs, with this model and this corpus; test share 0.3."""
     run = RunDirectory(directory / "runs" / name)
     asked = TrainSettings(
@@ -95,4 +95,11 @@ def made_up_run(
     corpus.save(run.corpus_path)
     model = SavedModel(topics, words, {"settings": {}, "seed": 0, "versions": {}})
     save_model(run.model_path, model)
-    return OpenRun(run, asked, model, corpus)
+    return LoadedRun(run)
+
+
+def loaded(run: RunDirectory, **known: Any) -> LoadedRun:
+    """The run, of which some is known and not read."""
+    result = LoadedRun(run)
+    vars(result).update(known)
+    return result

@@ -31,15 +31,15 @@ from tests.pipeline.report.made_up_runs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.report.run_report import OpenRun
+    from pipeline.loaded_run import LoadedRun
     from pipeline.report.sections import ComparisonSection
 
 
-def compared(*runs: OpenRun, **more: Any) -> ComparisonSection:
+def compared(*runs: LoadedRun, **more: Any) -> ComparisonSection:
     return comparison_section(runs, **{"n_threads": 1, **more})
 
 
-def good_and_bad(directory: Path, blur: float = 0.3) -> tuple[OpenRun, OpenRun]:
+def good_and_bad(directory: Path, blur: float = 0.3) -> tuple[LoadedRun, LoadedRun]:
     """What the documents are drawn from, and something worse; in the wrong order."""
     bad = made_up_run(directory, "bad", blurred(true_topics(), blur))
     return bad, made_up_run(directory, "good", true_topics())
@@ -187,7 +187,7 @@ def test_families_and_vocabularies_may_differ(tmp_path: Path) -> None:
 
 def with_more_words(
     directory: Path, name: str, topics: LDATopics, extra: tuple[float, ...]
-) -> OpenRun:
+) -> LoadedRun:
     """The model as it would be had it two more words, which take a share `extra` of each topic."""
     share = np.array(extra)[:, None]
     wider = LDATopics(
@@ -310,7 +310,7 @@ def test_impossible_words_are_smoothed_for_all(tmp_path: Path) -> None:
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     runs = [made_up_run(tmp_path / where, "x", true_topics()) for where in ("here", "there")]
     section = compared(*runs)
-    assert {row.model for row in section.rows} == {str(each.run.path) for each in runs}
+    assert {row.model for row in section.rows} == {str(each.directory.path) for each in runs}
 
 
 def test_a_second_report_computes_nothing(tmp_path: Path) -> None:

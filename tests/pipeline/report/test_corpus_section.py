@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from corpora import Corpus, article_of, part_of
+from pipeline.loaded_run import LoadedRun
 from pipeline.report.corpus_section import corpus_section
 from pipeline.runs import RunDirectory
+from tests.pipeline.report.made_up_runs import loaded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +25,7 @@ def run(tiny_gibbs: Path) -> RunDirectory:
 
 def test_parts_are_those_that_documents_fall_into(run: RunDirectory) -> None:
     settings, corpus = run.settings(), Corpus.load(run.corpus_path)
-    section = corpus_section(run, settings, corpus)
+    section = corpus_section(LoadedRun(run))
     assert [part.name for part in section.parts] == ["train", "validation", "test"]
     for part in section.parts:
         rows = [
@@ -40,19 +42,17 @@ def test_parts_are_those_that_documents_fall_into(run: RunDirectory) -> None:
 
 
 def test_rules_of_pruning_add_up(run: RunDirectory) -> None:
-    settings, corpus = run.settings(), Corpus.load(run.corpus_path)
-    section = corpus_section(run, settings, corpus)
+    section = corpus_section(LoadedRun(run))
     assert section.words_before is not None
     removed = sum(rule.words for rule in section.pruning)
     assert section.words_before == section.words + removed
 
 
-def test_each_rule_has_its_own_count(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_rule_has_its_own_count(run: RunDirectory) -> None:
     about = {"n_words": 60, "n_rare": 1, "n_common": 2, "n_beyond": 3, "commonest": ["the", "of"]}
     known = {**run.provenance(), "pruning": json.loads(json.dumps(about))}
-    monkeypatch.setattr(run, "provenance", lambda: known)
     settings = replace(run.settings(), no_below=4, no_above=0.25, keep_n=5000)
-    section = corpus_section(run, settings, Corpus.load(run.corpus_path))
+    section = corpus_section(loaded(run, settings=settings, provenance=known))
     assert [(rule.rule, rule.words) for rule in section.pruning] == [
         ("in fewer than 4 articles (no_below)", 1),
         ("in more than 25% of the articles (no_above)", 2),
@@ -62,11 +62,8 @@ def test_each_rule_has_its_own_count(run: RunDirectory, monkeypatch: pytest.Monk
     assert section.words_before == 60
 
 
-def test_runs_of_older_versions_do_not_say(
-    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_older_versions_do_not_say(run: RunDirectory) -> None:
     known = {name: value for name, value in run.provenance().items() if name != "pruning"}
-    monkeypatch.setattr(run, "provenance", lambda: known)
-    section = corpus_section(run, run.settings(), Corpus.load(run.corpus_path))
+    section = corpus_section(loaded(run, provenance=known))
     assert section.words_before is None
     assert section.pruning == ()

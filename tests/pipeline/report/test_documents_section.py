@@ -19,7 +19,7 @@ from models import (
     PoissonMRFTopicModel,
     SavedModel,
 )
-from pipeline.commands.topics import finished_model
+from pipeline.loaded_run import LoadedRun
 from pipeline.report import documents_section as module
 from pipeline.report.documents_section import (
     ENOUGH,
@@ -30,6 +30,7 @@ from pipeline.report.documents_section import (
 )
 from pipeline.report.text_cut import MOST_BYTES
 from pipeline.runs import RunDirectory
+from tests.pipeline.report.made_up_runs import loaded as loaded_run
 from tests.pipeline.support import call, flip, inside, made_up_texts
 
 if TYPE_CHECKING:
@@ -54,15 +55,13 @@ class Made(NamedTuple):
 
     def section(self, **how: object) -> DocumentsSection | None:
         store = how.pop("store", ArticleStore(self.directory / "articles"))
-        given = {"settings": self.settings, "model": self.model} | how
-        return documents_section(
-            self.run,
-            given.pop("model"),
-            self.corpus,
-            given.pop("settings"),
-            store,
-            **given,
-        )
+        known = {
+            "model": how.pop("model", self.model),
+            "corpus": self.corpus,
+            "settings": how.pop("settings", self.settings),
+            "store": ArticleStore(self.directory / "nowhere") if store is None else store,
+        }
+        return documents_section(loaded_run(self.run, **known), **how)
 
     def documents(self, **how: object) -> tuple[ShownDocument, ...]:
         section = self.section(**how)
@@ -101,7 +100,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     assert outcome.code == 0, outcome.err
     run = RunDirectory(directory / "runs" / "r")
     corpus = Corpus.load(run.corpus_path)
-    return Made(directory, run, finished_model(run), corpus, run.settings())
+    return Made(directory, run, LoadedRun(run).model, corpus, run.settings())
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -296,11 +295,8 @@ def test_articles_as_documents(made: Made, tmp_path: Path) -> None:
     )
     assert outcome.code == 0, outcome.err
     run = RunDirectory(tmp_path / "runs" / "r")
-    corpus = Corpus.load(run.corpus_path, mmap=True)
     with inside(tmp_path):
-        model, settings = finished_model(run), run.settings()
-        store = ArticleStore(settings.articles)
-        section = documents_section(run, model, corpus, settings, store, n_documents=3)
+        section = documents_section(LoadedRun(run), n_documents=3)
     assert section is not None
     stored = {each.title: each.text for each in store_of(tmp_path)}
     for shown in section.documents:

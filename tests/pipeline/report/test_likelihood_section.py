@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from corpora import Corpus, split
+from corpora import Corpus
 from evaluation import log_likelihood
 from evaluation.methods import SCORINGS, scoring_of
 from models import LDATopics
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pipeline.report.run_report import OpenRun
+    from pipeline.loaded_run import LoadedRun
     from pipeline.report.sections import LikelihoodSection
 
 QUICK = ("left-to-right-sequential", "variational-bound", "completion")
 
 
 def section_of(
-    opened: OpenRun, methods: Sequence[str] | None = QUICK, **more: Any
+    opened: LoadedRun, methods: Sequence[str] | None = QUICK, **more: Any
 ) -> LikelihoodSection:
     section = likelihood_section(
-        *(opened.run, opened.model, opened.corpus, opened.settings),
+        opened,
         **{"methods": methods, "n_threads": 1, **more},
     )
     assert section is not None
     return section
 
 
-def held_out_of(opened: OpenRun) -> Corpus:
-    return split(opened.corpus, opened.settings.validation, opened.settings.test).test
+def held_out_of(opened: LoadedRun) -> Corpus:
+    return opened.parts.test
 
 
 # --- figures --------------------------------------------------------------------------------------
@@ -197,9 +197,7 @@ def test_nothing_to_score(tmp_path: Path, nothing: str, caplog: pytest.LogCaptur
         test = 0.0
     opened = made_up_run(tmp_path, "a", true_topics(), corpus, test=test)
     with caplog.at_level(logging.INFO, "pipeline.report.likelihood_section"):
-        found = likelihood_section(
-            opened.run, opened.model, opened.corpus, opened.settings, n_threads=1
-        )
+        found = likelihood_section(opened, n_threads=1)
     assert found is None
     reason = "no test part" if nothing == "no test part" else "has a word of the vocabulary"
     assert reason in caplog.text
@@ -313,7 +311,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 # --- what is kept ---------------------------------------------------------------------------------
 
 
-def is_kept(opened: OpenRun, methods: Sequence[str] = QUICK, **more: Any) -> bool:
+def is_kept(opened: LoadedRun, methods: Sequence[str] = QUICK, **more: Any) -> bool:
     """Whether nothing is computed."""
     with mock.patch.object(score_cache, "score", side_effect=ArithmeticError):
         try:
@@ -330,7 +328,7 @@ def test_a_second_report_computes_nothing(tmp_path: Path) -> None:
     assert is_kept(opened)
     assert section_of(opened) == first  # seconds are those of the first time
     assert is_kept(opened, QUICK[:1])
-    assert json.loads((opened.run.path / "report/scores.json").read_text())["version"] == 1
+    assert json.loads((opened.directory.path / "report/scores.json").read_text())["version"] == 1
 
 
 def test_what_a_score_depends_on(tmp_path: Path) -> None:
@@ -386,7 +384,7 @@ def test_damaged_or_foreign_scores_are_computed_again(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", true_topics())
     method = ["variational-bound"]
     first = section_of(opened, method)
-    path = opened.run.path / "report/scores.json"
+    path = opened.directory.path / "report/scores.json"
     for content in damaged(path.read_text()):
         path.write_bytes(content)
         assert not is_kept(opened, method), content[:60]
@@ -403,7 +401,7 @@ def test_damaged_or_foreign_scores_are_computed_again(tmp_path: Path) -> None:
 
 def test_a_directory_that_takes_no_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     opened = made_up_run(tmp_path, "a", true_topics())
-    (opened.run.path / "report").write_text("in the way")
+    (opened.directory.path / "report").write_text("in the way")
     assert section_of(opened, ["variational-bound"]).rows
     assert "scores are not kept for the next report" in caplog.text
 
@@ -415,8 +413,8 @@ def test_only_the_latest_are_kept(tmp_path: Path) -> None:
             section_of(opened, ["variational-bound"], most_documents=number)
     kept = [is_kept(opened, ["variational-bound"], most_documents=n) for n in range(2, 7)]
     assert kept == [False, False, True, True, True]
-    assert [each.name for each in (opened.run.path / "report").iterdir()] == ["scores.json"]
-    assert ScoreCache(opened.run).path.stat().st_size < 20_000
+    assert [each.name for each in (opened.directory.path / "report").iterdir()] == ["scores.json"]
+    assert ScoreCache(opened.directory).path.stat().st_size < 20_000
 
 
 def test_warnings_of_estimators_are_left_to_the_page(

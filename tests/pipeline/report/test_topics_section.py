@@ -21,10 +21,12 @@ from models import (
     SavedModel,
     load_model,
 )
+from pipeline.loaded_run import LoadedRun
 from pipeline.report.article_names import ArticleName
 from pipeline.report.topics_section import topics_section
 from pipeline.runs import RunDirectory, about_articles
 from pipeline.settings import TrainSettings
+from tests.pipeline.report.made_up_runs import loaded
 from tests.pipeline.support import inside
 
 if TYPE_CHECKING:
@@ -86,7 +88,8 @@ def corpus_of_themes(seed: int = 0) -> Corpus:
 
 def section_of(model: SavedModel, corpus: Corpus, names: Asked, **more: int) -> TopicsSection:
     run = RunDirectory(Path("runs/made-up"))
-    return topics_section(run, model, corpus, TrainSettings(), names, **more)
+    made_up = loaded(run, model=model, corpus=corpus, settings=TrainSettings())
+    return topics_section(made_up, names, **more)
 
 
 FAMILIES = ("lda", "gamma-poisson", "poisson-mrf-mixture", "poisson-mrf")
@@ -240,7 +243,8 @@ def test_names_are_looked_up_in_the_store_that_the_run_learned_from(tmp_path: Pa
         Article(d, 1, f"Later {d}", f"{url}{d}", "", "en", "", "Text.")
         for d in range(N_DOCS // 2, N_DOCS)
     )
-    found = topics_section(run, SavedModel(model_of("lda"), WORDS), corpus, settings)
+    model = SavedModel(model_of("lda"), WORDS)
+    found = topics_section(loaded(run, model=model, corpus=corpus, settings=settings))
     typical = [each for row in found.topics for each in row.typical]
     linked = {each.title: each.url for each in typical if each.url}
     assert linked == {
@@ -259,12 +263,12 @@ def test_a_run(tiny_finished: Path) -> None:
     corpus = Corpus.load(run.corpus_path, mmap=True)
     model = load_model(run.model_path)
     with inside(tiny_finished):
-        found = topics_section(run, model, corpus, run.settings(), n_typical=3)
+        found = topics_section(LoadedRun(run), n_typical=3)
     assert model.prevalence is not None
     assert [row.prevalence for row in found.topics] == sorted(model.prevalence, reverse=True)
     titles = {each.title for row in found.topics for each in row.typical}
     assert len(titles) > 3
     assert titles <= set(corpus.titles)
     # Without a prevalence in the model the same comes out as training wrote there.
-    again = topics_section(run, replace(model, prevalence=None), corpus, run.settings(), Asked())
+    again = topics_section(loaded(run, model=replace(model, prevalence=None)), Asked())
     assert [row.prevalence for row in again.topics] == [row.prevalence for row in found.topics]

@@ -58,7 +58,9 @@ def section_of(
     run.create(settings, {})
     run.write_metrics(lines)
     run.finish({"seconds": {"text": 3.0, "training": 12.5}, **provenance})
-    return training_section(run, settings)
+    kind = PoissonMRFTopicModel if settings.model == "poisson-mrf" else LDATopics
+    model = SavedModel(object.__new__(kind), ())
+    return training_section(loaded(run, model=model))
 
 
 def ending_of(
@@ -237,7 +239,7 @@ def test_damaged_lines(tmp_path: Path, damage: Any) -> None:
 def test_a_run_that_was_trained(tiny_gibbs: Path) -> None:
     for name in ("tiny", "gibbs"):
         run = RunDirectory(tiny_gibbs / "runs" / name)
-        section = training_section(run, run.settings())
+        section = training_section(LoadedRun(run))
         assert section is not None
         assert section.best == run.provenance()["best_look"]
         assert all(look.bound_perplexity is not None for look in section.looks)
