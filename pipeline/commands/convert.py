@@ -134,15 +134,19 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
 
 
 def _write_keys(run: LoadedRun, target: str) -> dict[str, int]:
+    # Only here: estimators bring numba along.
+    from evaluation.methods import scoring_of  # noqa: PLC0415
+
     model = run.model
-    alpha = getattr(model.topics, "alpha", None)
-    if alpha is None:
+    as_lda = scoring_of(model.topics).as_lda
+    seen_as = None if as_lda is None else as_lda(model.topics)
+    if seen_as is None or seen_as.log_factor is not None:
         raise UsageError(f"{run.name} is no LDA, whose alpha is in topic keys")
     words = tuple(
         tuple(model.vocabulary[w] for w in row)
         for row in model.topics.top_words(KEY_WORDS).tolist()
     )
-    write_topic_keys(TopicKeys(alpha, words), target)
+    write_topic_keys(TopicKeys(seen_as.topics.alpha, words), target)
     return {"topics": model.topics.n_topics}
 
 

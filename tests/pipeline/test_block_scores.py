@@ -12,9 +12,10 @@ from corpora import Corpus
 from evaluation import LikelihoodEstimate, log_likelihood
 from evaluation.document_blocks import DocumentBlock
 from evaluation.partial_estimate import PartialEstimate
+from evaluation.scorer import Scorer
 from models import LDATopics
 from pipeline import block_scores
-from pipeline.block_scores import PerplexitySoFar, Scorer, WordBlocks, scored_here, to_score
+from pipeline.block_scores import PerplexitySoFar, WordBlocks, scored_here, to_score
 from pipeline.common_words import counts_of
 
 if TYPE_CHECKING:
@@ -47,15 +48,16 @@ def test_blocks_of_words_are_the_counts_of_words(
     expected = counts_of(corpus, WORDS, len(WORDS))
     found = list(blocks)
     assert len(found) == len(blocks) == len(blocks.bounds)
-    assert (np.concatenate([each.toarray() for each in found]) == expected.toarray()).all()
+    arrays = [each.counts.toarray() for each in found]
+    assert (np.concatenate(arrays) == expected.toarray()).all()
     assert (blocks.used() == (expected.toarray() > 0).any(axis=0)).all()
     n_tokens_before = 0
     for block, (first, last) in zip(found, blocks.bounds, strict=True):
-        assert block.dtype == np.int64
-        assert block.has_canonical_format
-        assert block.shape[0] == last - first
+        assert block.counts.dtype == np.int64
+        assert block.counts.has_canonical_format
+        assert block.n_documents == last - first
         assert (block.first_document, block.n_tokens_before) == (first, n_tokens_before)
-        n_tokens_before += block.sum()
+        n_tokens_before += block.counts.sum()
     assert n_tokens_before == expected.sum()
 
 
@@ -82,12 +84,11 @@ def test_scored_here_is_what_log_likelihood_gives(method: str, at_least: int) ->
 
 def test_a_block_keeps_its_place_when_it_is_widened() -> None:
     counts = counts_of(corpus_of(9), WORDS, 4)
-    topics = LDATopics(np.full((1, 6), 1 / 6), [1.0])
-    wide = scorer_of(topics).widened(DocumentBlock.of(counts, 40, 123))
-    assert wide.shape == (9, 6)
+    wide = DocumentBlock(counts, 40, 123).widened(6)
+    assert wide.counts.shape == (9, 6)
     assert (wide.first_document, wide.n_tokens_before) == (40, 123)
-    assert (wide.toarray()[:, :4] == counts.toarray()).all()
-    assert not wide.toarray()[:, 4:].any()
+    assert (wide.counts.toarray()[:, :4] == counts.toarray()).all()
+    assert not wide.counts.toarray()[:, 4:].any()
 
 
 def part(log_likelihood: float, n_tokens: int) -> LikelihoodEstimate:
@@ -121,16 +122,16 @@ def test_parts_take_some_seconds(monkeypatch, seconds, sizes):
         def score(self, block, n_jobs):
             nonlocal now
             assert n_jobs == 1
-            now += seconds * block.shape[0]
-            seen.append(block.shape[0])
-            return block.toarray()
+            now += seconds * block.n_documents
+            seen.append(block.n_documents)
+            return block.counts.toarray()
 
     monkeypatch.setattr(block_scores, "working_clock", lambda: now)
-    block = DocumentBlock.of(counts_of(corpus_of(100), WORDS, 4), 40, 7)
+    block = DocumentBlock(counts_of(corpus_of(100), WORDS, 4), 40, 7)
     found = list(scored_here([None, Slow()], [(1, block)], 1))
     assert seen == sizes
     assert [first for _, first, _ in found] == [40 + sum(sizes[:i]) for i in range(len(sizes))]
-    assert (np.concatenate([part for *_, part in found]) == block.toarray()).all()
+    assert (np.concatenate([part for *_, part in found]) == block.counts.toarray()).all()
     assert {number for number, *_ in found} == {1}
 
 
@@ -140,7 +141,7 @@ def test_linear_algebra_has_one_thread_as_on_workers():
             del block, n_jobs
             return [each["num_threads"] for each in threadpool_info()]
 
-    block = DocumentBlock.of(counts_of(corpus_of(9), WORDS, 4), 0, 0)
+    block = DocumentBlock(counts_of(corpus_of(9), WORDS, 4))
     with threadpool_limits(2):
         found = [threads for *_, threads in scored_here([Looking()], [(0, block)], 1)]
     assert found

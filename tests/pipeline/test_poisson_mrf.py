@@ -390,7 +390,7 @@ def test_each_method(small: Path, model: str, method: str) -> None:
     assert first.startswith(f"{method} (")
     assert f" of counts, given how many tokens, on {n_documents} documents" in first
     assert second == (
-        "of Poisson MRFs given their partition functions, estimates whose error is not shown"
+        "Partition functions of Poisson MRFs are estimates, whose error is in no figure here."
     )
 
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from corpora.errors import CorpusFormatError
-from pipeline.learning import most_passes
+from models import LDATopics, PoissonMRFTopicModel, SavedModel
+from pipeline.learning import estimator_of
+from pipeline.loaded_run import LoadedRun
 from pipeline.report.sections import Look
 from pipeline.report.training_section import training_section
 from pipeline.runs import RunDirectory
 from pipeline.settings import TrainSettings
+from tests.pipeline.report.made_up_runs import loaded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +144,7 @@ def test_ended_by_the_most_passes(tmp_path: Path) -> None:
 
 def test_rounds_of_poisson_mrfs_are_told_from_passes_of_lda(tmp_path: Path) -> None:
     gibbs = replace(SETTINGS, model="poisson-mrf", max_passes=3)
-    n_lda = most_passes(gibbs) - 3
+    n_lda = estimator_of(gibbs, 1).schedule.max_passes - 3
     ending = ending_of(tmp_path / "a", (-500.0, -490.0, -495.0), n_lda + 3.0, gibbs)
     assert ending == (
         "Training ended at its limit of 3 rounds with dependencies (--max-passes), after 200 "
