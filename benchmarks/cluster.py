@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from models import LDATopics
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
 STALENESS_SHOWN = (0, 1, 3, 7)
 

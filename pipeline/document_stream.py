@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from corpora import Corpus, StoreLockedError, part_of
-from pipeline.documents import text_settings, token_store
+from pipeline.documents import token_store
+from pipeline.text_settings import text_settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

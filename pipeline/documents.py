@@ -27,9 +27,9 @@ from corpora.tokens.spacy_model import BLANK
 from corpora.vocabulary import vocabulary_from
 from pipeline.bigram_patterns import bigram_patterns
 from pipeline.counting_passes import CountingPasses, TrainingPart, bigrams_of
-from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.settings import TrainSettings
+from pipeline.text_settings import text_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from corpora.articles.manifest import ShardEntry
     from corpora.tokens.workers import Workers
     from corpora.vocabulary import Removed
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
     from pipeline.runs import RunDirectory
 
 logger = logging.getLogger(__name__)
@@ -48,32 +48,6 @@ FEW_ARTICLES = 1000
 
 SHOWN = 5
 """Articles passed over that a warning names."""
-
-
-def text_settings(settings: TrainSettings) -> TextSettings:
-    """The settings of the text stage; `documents` must be decided, not "auto".
-
-    Raises
-    ------
-    UsageError
-        If they make no sense.
-    """
-    if settings.noun_chunks and settings.spacy_model.startswith(BLANK):
-        raise UsageError(
-            f"--noun-chunks: {settings.spacy_model} has no parser; leave the setting out, or "
-            "choose a spaCy model that has one"
-        )
-    try:
-        return TextSettings(
-            spacy_model=settings.spacy_model,
-            parts_of_speech=_listed(settings.parts_of_speech),
-            min_length=settings.min_length,
-            extra_stop_words=_listed(settings.stop_words),
-            documents=settings.documents,
-            noun_chunks=settings.noun_chunks,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def learn_bigrams(
@@ -301,7 +275,3 @@ def _note_pruning(run: RunDirectory, removed: Removed) -> None:
     """Put what pruning removed into the run's provenance."""
     about = {name: value for name, value in asdict(removed).items() if name != "pruning"}
     run.update_provenance({"pruning": about})
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())

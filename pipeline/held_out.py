@@ -21,7 +21,7 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
     from pipeline.loaded_run import LoadedRun
     from pipeline.settings import EvaluateSettings, TrainSettings
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from corpora.row_blocks import taken_rows
 from evaluation import log_likelihood
 from evaluation.methods import scoring_of
 from models import EarlyStopping
-from models.families import trainer_for
+from pipeline.trainers import spec_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,13 +19,11 @@ if TYPE_CHECKING:
 
     from evaluation import LikelihoodEstimate
     from models import Topics
-    from models.family import Trainer, TrainerSpec
+    from models.family import Trainer
     from pipeline.checkpoint import Checkpoint
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
-FORMER_DEFAULTS = {"eta": ("0.1",)}
-"""Defaults of earlier versions, which runs of all models recorded."""
 LOOK_EVERY_SECONDS = 5.0
 LOOK_AT_DOCUMENTS = 1000
 """Most validation documents that are scored at a look, so that its cost does not grow with the
@@ -34,35 +31,6 @@ corpus."""
 BOUND_AT_ONE_IN, BOUND_AT_LEAST = 8, 40
 """The variational bound takes up to 2.5 times as long as completion, and is looked at on a part of
 these: it adds 0.2 to 0.45 of completion's time to a look (8 to 100 topics)."""
-
-
-def spec_of(settings: TrainSettings) -> TrainerSpec:
-    """The trainer that the settings ask for."""
-    return trainer_for(vars(settings))
-
-
-def estimator_of(settings: TrainSettings, n_threads: int) -> Trainer:
-    """The estimator that the settings ask for."""
-    return spec_of(settings).build(vars(settings), n_threads)
-
-
-def decided_eta(settings: TrainSettings) -> TrainSettings:
-    """Settings in which eta is a number, if it was left to a trainer that has it."""
-    trainer = estimator_of(settings, 1)
-    if settings.eta != "auto" or not hasattr(trainer, "eta"):
-        return settings
-    return replace(settings, eta=str(trainer.eta))
-
-
-def eta_as_begun(begun: TrainSettings, settings: TrainSettings) -> str:
-    """The eta of settings that leave it open, beside those that a run was begun with.
-
-    It is the default, or what the default was when the run was begun.
-    """
-    if settings.eta != "auto":
-        return settings.eta
-    default = decided_eta(settings).eta
-    return begun.eta if begun.eta in FORMER_DEFAULTS["eta"] else default
 
 
 class Looks:

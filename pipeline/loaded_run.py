@@ -11,9 +11,9 @@ from corpora import ArticleStore, Bigrams, Corpus, split
 from corpora.articles.remote import is_url, path_of
 from corpora.errors import MissingExtraError
 from models import load_model
-from pipeline.documents import text_settings
 from pipeline.errors import UsageError
 from pipeline.runs import RunDirectory, find_run
+from pipeline.text_settings import text_settings
 
 if TYPE_CHECKING:
     from corpora import Split

@@ -29,11 +29,11 @@ from corpora.articles.remote import is_url, normalized
 from corpora.errors import CorpusFormatError, MissingExtraError, UnsupportedVersionError
 from corpora.files import atomic_write_text, sha256_of
 from corpora.tokens.store import describe
-from pipeline.documents import text_settings
 from pipeline.errors import UsageError
-from pipeline.learning import eta_as_begun
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
+from pipeline.text_settings import text_settings
+from pipeline.trainers import eta_as_begun
 from pipeline.version import software_version
 
 if TYPE_CHECKING:

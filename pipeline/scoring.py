@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from evaluation import LikelihoodEstimate
     from evaluation.estimate import Convention
     from models import Topics
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
     from pipeline.held_out import HeldOut
     from pipeline.kept_scores import KeptScores
     from pipeline.loaded_run import LoadedRun

@@ -22,10 +22,10 @@ from corpora.files import atomic_write_text
 from corpora.lock import lock_holder
 from models import seed_from
 from pipeline.errors import UsageError
-from pipeline.learning import decided_eta, eta_as_begun
 from pipeline.runs import NOT_IDENTITY, SAMPLE_STORE, RunDirectory
 from pipeline.setting_sources import as_table, from_table, read_table
 from pipeline.settings import TrainSettings
+from pipeline.trainers import decided_eta, eta_as_begun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

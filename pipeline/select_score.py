@@ -21,7 +21,8 @@ from evaluation import (
 )
 from evaluation.scorer import Scorer
 from models import load_model
-from pipeline.documents import text_settings, tokens_of
+from pipeline.documents import tokens_of
+from pipeline.text_settings import text_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from corpora import Corpus, Split
     from evaluation import Coherence
     from models import Topics
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 

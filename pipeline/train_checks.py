@@ -11,9 +11,10 @@ from corpora.articles.remote import is_url
 from models import seed_from
 from models.families import trainers
 from pipeline.cluster.connection import check_address
-from pipeline.documents import learn_bigrams, text_settings
+from pipeline.documents import learn_bigrams
 from pipeline.errors import UsageError
-from pipeline.learning import FORMER_DEFAULTS, estimator_of, spec_of
+from pipeline.text_settings import text_settings
+from pipeline.trainers import FORMER_DEFAULTS, estimator_of, spec_of
 
 if TYPE_CHECKING:
     from models.family import TrainerSpec

@@ -36,7 +36,8 @@ from models.kernel import kernel, read_only
 from models.poisson_mrf.document_edges import DocumentEdges, edges_within
 
 if TYPE_CHECKING:
-    from models.poisson_mrf.topics import Neighbours, PoissonMRFTopicModel
+    from models.poisson_mrf.edges import Neighbours
+    from models.poisson_mrf.topics import PoissonMRFTopicModel
 
 Floats = NDArray[np.float64]
 

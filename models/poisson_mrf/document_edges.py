@@ -11,7 +11,7 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.poisson_mrf.topics import Neighbours
+    from models.poisson_mrf.edges import Neighbours
 
 
 class DocumentEdges(NamedTuple):

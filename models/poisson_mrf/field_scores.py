@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 if TYPE_CHECKING:
-    from models.poisson_mrf.topics import PoissonMRFTopics
+    from models.poisson_mrf.edges import Fields
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ DOCUMENTS_AT_ONCE = 1024
 """Documents that are multiplied by Φ at a time: the product holds most pairs of them and words."""
 
 
-def field_scores(topics: PoissonMRFTopics, counts: sparse.csr_array) -> Floats:
+def field_scores(topics: Fields, counts: sparse.csr_array) -> Floats:
     """(D, K), log-probability of each document's tokens in order under each field.
 
     θ^k·x + ω_k(L) x·Φ^k x - (A^k_L + log L!), which is the log-probability of the counts x less

@@ -28,7 +28,7 @@ from models.poisson_mrf.document_edges import edges_within
 
 if TYPE_CHECKING:
     from models.poisson_mrf.document_edges import DocumentEdges
-    from models.poisson_mrf.topics import Neighbours
+    from models.poisson_mrf.edges import Neighbours
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

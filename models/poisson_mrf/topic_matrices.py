@@ -23,7 +23,7 @@ from models.poisson_mrf.field_scores import field_scores, log_arrangements
 from models.poisson_mrf.move_kernel import DocumentWords, FieldTables, improve_splits
 
 if TYPE_CHECKING:
-    from models.poisson_mrf.topics import PoissonMRFTopics
+    from models.poisson_mrf.edges import Fields
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,7 +66,7 @@ class TopicMatrices:
 
 
 def best_split(
-    topics: PoissonMRFTopics,
+    topics: Fields,
     counts: Any,
     start: Any = None,
     *,
@@ -129,7 +129,7 @@ def best_split(
     return TopicMatrices(documents, split, objective)
 
 
-def single_topic_scores(topics: PoissonMRFTopics, counts: Any) -> Floats:
+def single_topic_scores(topics: Fields, counts: Any) -> Floats:
     """Log p(x | θ^k, Φ^k, L) of each document in each topic (D, K), as a bag of words.
 
     Raises
@@ -142,7 +142,7 @@ def single_topic_scores(topics: PoissonMRFTopics, counts: Any) -> Floats:
     return scores
 
 
-def _whole_documents(topics: PoissonMRFTopics, documents: sparse.csr_array) -> NDArray[np.int32]:
+def _whole_documents(topics: Fields, documents: sparse.csr_array) -> NDArray[np.int32]:
     """The split (nnz, K) that leaves each document in its most probable topic."""
     best = single_topic_scores(topics, documents).argmax(axis=1)
     split = np.zeros((documents.nnz, topics.n_topics), dtype=np.int32)
@@ -150,7 +150,7 @@ def _whole_documents(topics: PoissonMRFTopics, documents: sparse.csr_array) -> N
     return split
 
 
-def _field_tables(topics: PoissonMRFTopics, longest: int) -> FieldTables:
+def _field_tables(topics: Fields, longest: int) -> FieldTables:
     """What moves need to know of the fields, for documents up to `longest` tokens."""
     lengths = np.arange(longest + 1)
     log_factorial: Floats = gammaln(lengths + 1.0)

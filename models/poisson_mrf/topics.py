@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.edges import Neighbours, checked_edges
 from models.poisson_mrf.field_scores import field_scores
 from models.poisson_mrf.topic_matrices import best_split
 from models.topics import Edges, TopicWords, checked_topic_word
@@ -26,17 +27,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-class Neighbours(NamedTuple):
-    """Φ of all topics by word, as kernels read it; row k V + s is of word s in topic k."""
-
-    start: Ints
-    """(K V + 1,), where rows begin."""
-    word: NDArray[np.int32]
-    """(2 E,), words that depend on the row's, ascending."""
-    weight: Floats
-    """(2 E,), Φ^k_st."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +69,7 @@ class PoissonMRFTopics(TopicWords):
         prior = vectors["prior"]
         if not np.isfinite(prior).all() or (prior <= 0).any():
             raise ValueError(f"prior must be positive and finite, found {prior.min():g}")
-        edges = _checked_edges(self.edge_topic, self.edge_words, self.edge_weight, topic_word.shape)
+        edges = checked_edges(self.edge_topic, self.edge_words, self.edge_weight, topic_word.shape)
         table = np.array(self.log_partition, dtype=np.float64, ndmin=2, order="C")
         if table.shape[0] != n_topics or table.shape[1] < 2 or not np.isfinite(table).all():
             raise ValueError(
@@ -277,34 +267,3 @@ class PoissonMRFTopicModel(PoissonMRFTopics):
         shares: Floats = split.lengths + self.alpha
         shares /= shares.sum(axis=1, keepdims=True)
         return shares
-
-
-def _checked_edges(
-    edge_topic: Any, edge_words: Any, edge_weight: Any, shape: tuple[int, int]
-) -> tuple[Ints, Ints, Floats]:
-    """Copies of the edges of fields of `shape` (K, V), in order.
-
-    Raises
-    ------
-    ValueError
-        If they are none of such fields.
-    """
-    n_topics, n_words = shape
-    topic = np.array(edge_topic, dtype=np.int64).reshape(-1)
-    words = np.array(edge_words, dtype=np.int64).reshape(-1, 2)
-    weight = np.array(edge_weight, dtype=np.float64).reshape(-1)
-    if not len(topic) == len(words) == len(weight):
-        raise ValueError("edge_topic, edge_words and edge_weight must be of as many edges")
-    order = np.lexsort((words[:, 1], words[:, 0], topic))
-    topic, words, weight = topic[order], words[order], weight[order]
-    if len(topic):
-        if topic[0] < 0 or topic[-1] >= n_topics or words.min() < 0 or words.max() >= n_words:
-            raise ValueError("an edge is of a topic or a word that there is not")
-        if (words[:, 0] >= words[:, 1]).any():
-            raise ValueError("the first word of an edge must be below the second")
-        if not np.isfinite(weight).all():
-            raise ValueError("edge_weight must hold finite numbers")
-        number = (topic * n_words + words[:, 0]) * n_words + words[:, 1]
-        if (np.diff(number) == 0).any():
-            raise ValueError("a pair of words is twice among the edges of a topic")
-    return topic, words, weight

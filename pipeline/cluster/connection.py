@@ -13,8 +13,8 @@ from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import MissingExtraError
+from pipeline.cluster.cluster import Cluster
 from pipeline.cluster.errors import ClusterError
-from pipeline.cluster.workers import Cluster
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from distributed import Future
 
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evaluation import LikelihoodEstimate
     from evaluation.document_blocks import DocumentBlock
     from evaluation.scorer import Scorer
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
 
 def score_item(item: tuple[int, DocumentBlock], *scorers: Scorer) -> LikelihoodEstimate:

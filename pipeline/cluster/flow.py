@@ -12,14 +12,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipeline.cluster.errors import TaskKilledError
-from pipeline.cluster.work import LOOK_SECONDS, Shared, Work
+from pipeline.cluster.work import Shared, Work
+from pipeline.cluster.workers import LOOK_SECONDS, ConnectedWorkers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from distributed import Future
 
-    from pipeline.cluster.workers import Cluster
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,7 +30,7 @@ class Flow(Generic[Item, Result]):
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ConnectedWorkers,
         function: Callable[..., Result],
         shared: tuple[Shared[Any], ...],
         ahead: int,

@@ -28,7 +28,8 @@ from pipeline.cluster.run_slice import (
     score_model,
     train_slice,
 )
-from pipeline.cluster.work import LOOK_SECONDS, Work
+from pipeline.cluster.work import Work
+from pipeline.cluster.workers import LOOK_SECONDS
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation import LikelihoodEstimate
+    from pipeline.cluster.cluster import Cluster
     from pipeline.cluster.work import Shared
-    from pipeline.cluster.workers import Cluster
     from pipeline.runs import RunDirectory
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from corpora.articles.manifest import ShardEntry
     from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate, OfBlock, ShardAnnotation
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
     # What to annotate; its bytes, for workers that do not see it; and how.
     ShardItem: TypeAlias = tuple[ShardEntry, bytes | None, ArticlesToAnnotate]

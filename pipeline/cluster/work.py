@@ -7,21 +7,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipeline.cluster.errors import ClusterError, TaskKilledError
+from pipeline.cluster.workers import LOOK_SECONDS, ConnectedWorkers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from distributed import Future
 
-    from pipeline.cluster.workers import Cluster
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Result = TypeVar("Result")
 
-LOOK_SECONDS = 1.0
-"""Between two looks at whether what should come still can."""
 FETCH_SECONDS = 20.0
 """For a result that is there to come from a worker; twice as long after each time it did not."""
 MOST_KILLS = 3
@@ -36,7 +34,7 @@ class Shared(Generic[T]):
     Made by `Cluster.share`.
     """
 
-    def __init__(self, cluster: Cluster, value: T, *, broadcast: bool = True) -> None:
+    def __init__(self, cluster: ConnectedWorkers, value: T, *, broadcast: bool = True) -> None:
         self._cluster, self._value, self._broadcast = cluster, value, broadcast
         self._future: Future[Any] | None = None
 
@@ -72,7 +70,7 @@ class Work(Generic[Result]):
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ConnectedWorkers,
         begin: Callable[[], Future[Any]],
         shared: tuple[Shared[Any], ...] = (),
         most_kills: int = MOST_KILLS,

@@ -12,33 +12,29 @@ import signal
 import time
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.cluster.environment import called, describe_environment, differences, hold
 from pipeline.cluster.errors import ClusterError, ClusterLostError, InterruptedAloneError
-from pipeline.cluster.flow import Flow
-from pipeline.cluster.work import LOOK_SECONDS, MOST_KILLS, Shared
 from pipeline.interrupts import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection
 
     from distributed import Client, Future
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
+LOOK_SECONDS = 1.0
+"""Between two looks at whether what should come still can."""
 PATIENCE_SECONDS = 600.0
 """Without a worker, after which a command gives up; what it did is kept."""
 ANSWER_SECONDS = 5.0
 """For a scheduler to say which workers it has."""
 
 
-class Cluster:
-    """Workers, and what they are given.
+class ConnectedWorkers:
+    """Workers, and what they are given; see `pipeline.cluster.cluster.Cluster`.
 
     Parameters
     ----------
@@ -70,17 +66,6 @@ class Cluster:
         """Of the workers, a moment ago."""
         return tuple(self._threads)
 
-    def share(self, value: T, *, broadcast: bool = True) -> Shared[T]:
-        """A value that many tasks need, to be sent to workers when the first of these is begun.
-
-        Parameters
-        ----------
-        broadcast
-            Send it to all workers at once, rather than to one, from which others get it if they
-            need it.
-        """
-        return Shared(self, value, broadcast=broadcast)
-
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Let a worker call a module's function; arguments may be futures."""
         return self.client.submit(called, function, self._environment, *arguments, pure=False)
@@ -90,58 +75,6 @@ class Cluster:
         return self.client.submit(
             called, function, self._environment, *arguments, pure=False, workers=[worker]
         )
-
-    def map(
-        self,
-        function: Callable[..., Result],
-        items: Iterable[Item],
-        *shared: Shared[Any],
-        ahead: int = 2,
-        most_kills: int = MOST_KILLS,
-    ) -> Iterator[tuple[int, Result]]:
-        """(index, `function(item, *values of shared)`) of every item, as they come.
-
-        Items are taken as workers get free, at most about `ahead` a thread in advance. Those of a
-        worker that is lost go to others; one that several lost workers held is tried with no other
-        under way. Leaving the generator cancels what is under way.
-
-        Parameters
-        ----------
-        most_kills
-            An item that Dask gives up so many times when it is tried so is given up: each time some
-            four workers died.
-
-        Raises
-        ------
-        TaskKilledError
-            If workers die at an item that is tried so; `index` is its number.
-        Exception
-            What `function` raised, and as `Work.result`. A task with an OSError is tried anew.
-        """
-        flow: Flow[Item, Result] = Flow(self, function, shared, ahead, most_kills)
-        return flow.results(items)
-
-    def ordered_map(
-        self,
-        function: Callable[..., Result],
-        items: Iterable[Item],
-        *shared: Shared[Any],
-        ahead: int = 2,
-        most_kills: int = MOST_KILLS,
-    ) -> Iterator[Result]:
-        """The results of `map` in the order of the items.
-
-        While one takes long, at most about 4 `ahead` results a thread behind it are made and wait.
-        """
-        flow: Flow[Item, Result] = Flow(self, function, shared, ahead, most_kills)
-        waiting: dict[int, Result] = {}
-        given = 0
-        flow.may_begin = lambda index: index <= given + 4 * ahead * max(1, self.n_threads)
-        for index, result in flow.results(items):
-            waiting[index] = result
-            while given in waiting:
-                yield waiting.pop(given)
-                given += 1
 
     def scatter(self, value: object, *, broadcast: bool) -> Future[Any]:
         """Send a value to all workers, or to one of them."""

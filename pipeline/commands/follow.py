@@ -24,26 +24,15 @@ from corpora.files import atomic_write_text
 from models import seed_from
 from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.document_stream import DocumentStream
-from pipeline.documents import (
-    decide_documents,
-    learn_words,
-    record_passed_over,
-    text_settings,
-    tokens_of,
-)
+from pipeline.documents import decide_documents, learn_words, record_passed_over, tokens_of
 from pipeline.errors import Interrupted
 from pipeline.following import FollowedStore
 from pipeline.interrupts import Deferred, signals_handled_by
-from pipeline.learning import (
-    LOOK_EVERY_SECONDS,
-    Looks,
-    decided_eta,
-    estimator_of,
-    look_every,
-    to_look_at,
-)
+from pipeline.learning import LOOK_EVERY_SECONDS, Looks, look_every, to_look_at
 from pipeline.progress import Progress
 from pipeline.runs import about_articles
+from pipeline.text_settings import text_settings
+from pipeline.trainers import decided_eta, estimator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
     from evaluation import LikelihoodEstimate
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
     from pipeline.runs import RunDirectory
     from pipeline.select_score import RunScore
     from pipeline.settings import SelectSettings

@@ -27,27 +27,20 @@ from pipeline.documents import (
     make_corpus,
     record_passed_over,
     refuse_empty,
-    text_settings,
     tokens_of,
 )
 from pipeline.errors import Interrupted, SliceEnded, UsageError
 from pipeline.interrupts import Deferred, signals_handled_by
-from pipeline.learning import (
-    LOOK_EVERY_SECONDS,
-    Looks,
-    decided_eta,
-    estimator_of,
-    look_every,
-    spec_of,
-    to_look_at,
-)
+from pipeline.learning import LOOK_EVERY_SECONDS, Looks, look_every, to_look_at
 from pipeline.progress import Progress
 from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
 from pipeline.setting_sources import as_table
 from pipeline.settings import DownloadSettings, TrainSettings
+from pipeline.text_settings import text_settings
 from pipeline.topic_shares import is_starving, prevalence_in
 from pipeline.topic_table import format_topics, topic_rows
 from pipeline.train_checks import check_settings
+from pipeline.trainers import decided_eta, estimator_of, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +49,7 @@ if TYPE_CHECKING:
 
     from corpora import Split
     from models.family import Trainer
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from models.families import family_of
-from pipeline.learning import spec_of
 from pipeline.progress import Progress
 from pipeline.report.article_names import names_of
 from pipeline.report.corpus_section import corpus_section
@@ -17,6 +16,7 @@ from pipeline.report.sections import RunReport
 from pipeline.report.topics_section import topics_section
 from pipeline.report.training_section import training_section
 from pipeline.topic_table import topic_rows
+from pipeline.trainers import spec_of
 
 if TYPE_CHECKING:
     from pipeline.loaded_run import LoadedRun

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import CorpusFormatError
 from evaluation.methods import scoring_of
 from models import EarlyStopping
-from pipeline.learning import estimator_of
 from pipeline.report.sections import Look, TrainingSection
+from pipeline.trainers import estimator_of
 
 if TYPE_CHECKING:
     from models.family import Schedule

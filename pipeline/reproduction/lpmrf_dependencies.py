@@ -37,7 +37,7 @@ from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.commands.download import download
 from pipeline.dependencies import SORTED_BY, strongest_dependencies
 from pipeline.dependency_picture import dependency_picture
-from pipeline.documents import decide_documents, text_settings, tokens_of
+from pipeline.documents import decide_documents, tokens_of
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduction.bam_cells import cells_directory
@@ -45,6 +45,7 @@ from pipeline.reproduction.bam_rank_curves import print_findings
 from pipeline.reproduction.l2r_counts import PRUNING, SAMPLE, name_of, read_counts
 from pipeline.runs import SAMPLE_STORE
 from pipeline.settings import DownloadSettings, TrainSettings
+from pipeline.text_settings import text_settings
 from pipeline.topic_table import topic_rows
 
 if TYPE_CHECKING:

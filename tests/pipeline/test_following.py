@@ -9,9 +9,10 @@ import pytest
 
 from corpora import ArticleStore, Bigrams, CorpusFormatError, part_of, writer_lock
 from pipeline.document_stream import DocumentStream
-from pipeline.documents import text_settings, token_store, tokens_of
+from pipeline.documents import token_store, tokens_of
 from pipeline.following import FollowedStore
 from pipeline.settings import TrainSettings
+from pipeline.text_settings import text_settings
 from tests.pipeline.conftest import fill_store
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from models import (
     load_model,
     save_model,
 )
-from pipeline.learning import estimator_of
 from pipeline.settings import TrainSettings
+from pipeline.trainers import estimator_of
 from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, looks_of
 
 if TYPE_CHECKING:

@@ -30,8 +30,9 @@ from models import (
 )
 from models.poisson_mrf.field_estimator import FieldEstimator
 from pipeline.checkpoint import Checkpoint
-from pipeline.learning import estimator_of, validation_of
+from pipeline.learning import validation_of
 from pipeline.settings import TrainSettings
+from pipeline.trainers import estimator_of
 from tests.pipeline.support import (
     MADE_UP,
     THEMES,

@@ -11,10 +11,11 @@ from corpora import Article, ArticleStore, find_model
 from corpora.errors import CorpusFormatError
 from corpora.tokens import spacy_model
 from pipeline.bigram_patterns import bigram_patterns
-from pipeline.documents import decide_documents, text_settings
+from pipeline.documents import decide_documents
 from pipeline.errors import UsageError
 from pipeline.runs import about_articles
 from pipeline.settings import TrainSettings
+from pipeline.text_settings import text_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from corpora import part_of
 from corpora.tokens import filling
 from models import GibbsLDA, OnlineLDA
 from pipeline.interrupts import Deferred
-from pipeline.learning import estimator_of
 from pipeline.settings import TrainSettings
+from pipeline.trainers import estimator_of
 from tests.pipeline.support import (
     THEMES,
     TINY,

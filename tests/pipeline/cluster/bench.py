@@ -6,8 +6,8 @@ import pickle
 import threading
 from typing import TYPE_CHECKING, Any
 
+from pipeline.cluster.cluster import Cluster
 from pipeline.cluster.run_slice import score_model, train_slice
-from pipeline.cluster.workers import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from tests.pipeline.cluster.workers import threads_as_workers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
 
 @pytest.fixture(scope="module")

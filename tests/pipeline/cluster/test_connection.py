@@ -26,7 +26,7 @@ from tests.pipeline.support import TINY, call
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
 INSTALL = "pip install 'wikitopics[cluster]'"
 

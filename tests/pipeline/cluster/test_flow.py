@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
 
 def test_results_of_every_item_once(two: Cluster) -> None:

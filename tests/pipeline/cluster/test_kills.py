@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
     from tests.pipeline.support import Outcome
 
 LOCAL = (*TRAIN, "--cluster", "local:2")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from models import LDATopics
-    from pipeline.cluster.workers import Cluster
+    from pipeline.cluster.cluster import Cluster
 
 N_DOCS = 9 * LEAF + 17
 CASES: list[dict[str, Any]] = [

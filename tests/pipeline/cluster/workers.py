@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from distributed import Client, LocalCluster
 
-from pipeline.cluster.workers import Cluster
+from pipeline.cluster.cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
