@@ -25,6 +25,7 @@ from evaluation.lda.annealed_bounds import (
 from evaluation.lda.simulate import checked_lengths
 from evaluation.log_likelihood import log_likelihood
 from evaluation.methods import scoring_of
+from models.counts import checked_counts
 from models.seed import seed_from
 
 if TYPE_CHECKING:
@@ -188,16 +189,8 @@ def certify(
 def _lengths_of(lengths_or_counts: Any, n_words: int) -> NDArray[np.int64]:
     if not sparse.issparse(lengths_or_counts) and np.ndim(lengths_or_counts) != 2:
         return checked_lengths(lengths_or_counts)
-    counts = sparse.csr_array(lengths_or_counts)
-    if counts.shape[1] != n_words:
-        raise ValueError(
-            f"counts has {counts.shape[1]} words, the model {n_words}: "
-            "count the documents against the model's vocabulary"
-        )
-    whole = np.isfinite(counts.data) & (counts.data == np.floor(counts.data))
-    if not whole.all() or (counts.data < 0).any():
-        raise ValueError("counts must be whole numbers, none negative")
-    return np.asarray(counts.sum(axis=1)).ravel().astype(np.int64)
+    counts = checked_counts(lengths_or_counts, n_words)
+    return np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
 
 
 def _chosen(

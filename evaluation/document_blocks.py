@@ -32,7 +32,7 @@ class DocumentBlock:
     """
 
     counts: sparse.csr_array
-    """(D, V), as `checked_counts` makes them."""
+    """(D, V), as `models.counts.checked_counts` makes them."""
     first_document: int = 0
     """Number of the first document among all."""
     n_tokens_before: int = 0

@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from evaluation.checked_counts import check_possible, checked_counts
+from evaluation.checked_counts import check_possible
 from evaluation.completion import DEFAULT_SPLITS, split_tokens
 from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import exact
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
 from evaluation.methods import scoring_of
+from models.counts import checked_counts
 from models.gamma_poisson.tilted import TiltedTopics
 from models.seed import seed_from
 from models.variational.word_probability import log_word_probability

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from evaluation.checked_counts import check_possible, checked_counts
+from evaluation.checked_counts import check_possible
 from evaluation.convention import CONVENTIONS, in_convention
 from evaluation.document_blocks import DocumentBlock
 from evaluation.exact_cost import MAX_MEMORY
 from evaluation.methods import scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target
+from models.counts import checked_counts
 from models.seed import seed_from
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from corpora.row_blocks import is_canonical, smallest
+from models.counts import canonical_counts
 from models.family import Schedule
 
 if TYPE_CHECKING:
@@ -103,13 +103,4 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             accept_sparse="csr",
             dtype=[np.float64, np.int32, np.int64, np.float32],  # the first is for all others
         )
-        counts = sparse.csr_array(counts)
-        if smallest(counts) < 0:
-            raise ValueError(
-                f"Negative values in data passed to {type(self).__name__}: counts are how often a "
-                "word occurs"
-            )
-        if not is_canonical(counts):
-            counts = counts.copy()
-            counts.sum_duplicates()
-        return counts
+        return canonical_counts(sparse.csr_array(counts), type(self).__name__)

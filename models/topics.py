@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from models.counts import checked_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 
@@ -100,19 +103,14 @@ class TopicWords:
         raise NotImplementedError
 
     def _check_counts(self, counts: Any) -> sparse.csr_array:
-        """`counts` (D, V) as CSR.
+        """`counts` (D, V) as CSR, sorted; fractions are allowed.
 
         Raises
         ------
         ValueError
             If it has another number of words, or a value that is no count.
         """
-        documents = sparse.csr_array(counts)
-        if documents.ndim != 2 or documents.shape[1] != self.n_words:
-            raise ValueError(f"counts must be (n_docs, {self.n_words}), found {documents.shape}")
-        if not np.isfinite(documents.data).all() or (documents.data < 0).any():
-            raise ValueError("counts must be finite and not negative")
-        return documents
+        return checked_counts(counts, self.n_words, whole=False)
 
     def _freeze(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Set fields to arrays that nobody can write to any more."""

@@ -25,6 +25,7 @@ from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.best_split import best_split
+from models.counts import checked_counts
 from models.poisson_mrf.field_fitting import FieldSettings
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.node_regressions import fit_path
@@ -242,13 +243,7 @@ class _Trial:
 
 def _documents(counts: Any, name: str) -> sparse.csr_array:
     """Counts (D, V) of documents with a token as int64 CSR, sorted, without zeros; a copy."""
-    documents = sparse.csr_array(counts)
-    data = documents.data
-    if documents.ndim != 2 or not np.isfinite(data).all() or (data < 0).any() or (data % 1).any():
-        raise ValueError(f"{name} must be a matrix of whole numbers, none negative")
-    documents = documents.astype(np.int64, copy=True)
-    documents.sum_duplicates()
-    documents.eliminate_zeros()
+    documents = checked_counts(counts, name=name)
     if not documents.nnz:
         raise ValueError(f"{name} must hold a token at least")
     return sparse.csr_array(documents[np.diff(documents.indptr) > 0])

@@ -67,7 +67,9 @@ class FactorEstimator(TopicEstimator):
     """1 for an objective that grows, -1 for one that falls."""
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn topics from counts `X` (D, V), CSR or dense; fractions are allowed.
+        """Learn topics from counts `X` (D, V), CSR or dense.
+
+        Fractions stay as they are (see `models.counts`).
 
         Raises
         ------

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from models.counts import whole_numbers
 from models.dirichlet_prior import prior_vector
 from models.estimator import TopicEstimator
 from models.gibbs.frozen_words import frozen_words
@@ -21,6 +21,8 @@ from models.seed import seed_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 
@@ -50,8 +52,7 @@ class CollapsedGibbs(TopicEstimator):
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics from counts `X` (D, V), CSR or dense, by `n_iter` sweeps.
 
-        Counts are whole numbers. Of a fraction, the part after the point is taken as the
-        probability that there is one more.
+        Fractions are rounded up with the probability of their remainder (see `models.counts`).
 
         Raises
         ------
@@ -222,14 +223,3 @@ def add_topic_words(
     for w in range(n_wk.shape[0]):
         for k in range(n_wk.shape[1]):
             total[w, k] += (np.float32(n_wk[w, k]) + eta[w]) * inverse[k]
-
-
-def whole_numbers(counts: sparse.csr_array, seed: int | list[int] = 0) -> sparse.csr_array:
-    """Counts (D, V) as int32; fractions are rounded up with the probability of their remainder."""
-    data = counts.data
-    if data.dtype.kind == "f" and (data != (whole := np.floor(data))).any():
-        data = whole + (np.random.default_rng(seed).random(len(data)) < data - whole)
-    if len(data) and data.max() > np.iinfo(np.int32).max:
-        raise ValueError(f"a count of {data.max():g} is more than a corpus can hold")
-    arrays = (data.astype(np.int32), counts.indices, counts.indptr)
-    return sparse.csr_array(arrays, shape=counts.shape)

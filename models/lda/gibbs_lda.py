@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from models.counts import whole_numbers
 from models.dirichlet_prior import check_priors, prior_vector
-from models.gibbs.collapsed_gibbs import CollapsedGibbs, whole_numbers
+from models.gibbs.collapsed_gibbs import CollapsedGibbs
 from models.gibbs.minka import asymmetric_prior, symmetric_prior
 from models.gibbs.start import online_start, random_start, topics_given
 from models.gibbs.state import GibbsLDAState, mean_topics

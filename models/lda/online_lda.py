@@ -172,6 +172,8 @@ class OnlineLDA(TopicEstimator):
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics from counts `X` (D, V), CSR or dense, making `n_passes` passes.
 
+        Fractions stay as they are (see `models.counts`).
+
         Raises
         ------
         ValueError

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from models.counts import whole_numbers
 from models.estimator import TopicEstimator
 from models.family import Schedule
 from models.parallel import effective_n_jobs
@@ -55,7 +56,9 @@ class FieldEstimator(TopicEstimator):
     _kind: ClassVar[type[PoissonMRFMixture] | type[PoissonMRFTopicModel]]
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn topics from counts `X` (D, V), CSR or dense; fractions are rounded.
+        """Learn topics from counts `X` (D, V), CSR or dense.
+
+        Fractions are rounded up with the probability of their remainder (see `models.counts`).
 
         Documents without a token say nothing of topics, and are left out.
 
@@ -307,7 +310,7 @@ def filled(labels: NDArray[np.int64], scores: Floats) -> NDArray[np.int64]:
 def filled_documents(counts: sparse.csr_array) -> sparse.csr_array:
     """The documents of counts (D, V) that have a token, as int64 without zeros.
 
-    Fractions go to the nearest whole number.
+    Fractions are rounded by `whole_numbers`, each document by itself.
     """
     n_tokens = counts.sum(axis=1, dtype=np.float64)
     if n_tokens.max(initial=0.0) > MOST_TOKENS:
@@ -316,7 +319,7 @@ def filled_documents(counts: sparse.csr_array) -> sparse.csr_array:
         )
     kind = np.int32 if counts.nnz <= np.iinfo(np.int32).max else np.int64  # as k-means wants them
     indices, indptr = counts.indices.astype(kind), counts.indptr.astype(kind)
-    arrays = (np.rint(counts.data).astype(np.int64), indices, indptr)
-    found = sparse.csr_array(arrays, shape=counts.shape)
+    data: Any = whole_numbers(counts, None).data.astype(np.int64)
+    found = sparse.csr_array((data, indices, indptr), shape=counts.shape)
     found.eliminate_zeros()
     return sparse.csr_array(found[np.diff(found.indptr) > 0])

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
+from models.counts import checked_counts
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.lasso_kernel import Setting, fit_block
@@ -96,7 +97,7 @@ def fit_nodes(
     Memory, in bytes: 24 for each entry of `counts`, and in each thread 8·W², W being up to twice
     the number of coefficients of a word.
     """
-    matrix = _checked_counts(counts)
+    matrix = _float_counts(counts)
     _check_positive("penalty", penalty, "the larger it is, the fewer coefficients")
     return _fit(_table(matrix), penalty, smoothing, start, tolerance, effective_n_jobs(n_jobs))
 
@@ -116,7 +117,7 @@ def fit_path(
     ValueError
         As `fit_nodes`, before anything is fitted.
     """
-    matrix, n_threads = _checked_counts(counts), effective_n_jobs(n_jobs)
+    matrix, n_threads = _float_counts(counts), effective_n_jobs(n_jobs)
     ordered = [float(penalty) for penalty in penalties]
     for penalty in ordered:
         _check_positive("penalties", penalty, "the larger it is, the fewer coefficients")
@@ -137,7 +138,7 @@ def largest_penalty(counts: Any) -> float:
 
     It is the largest covariance of two words, whatever its sign.
     """
-    matrix = _checked_counts(counts)
+    matrix = _float_counts(counts)
     n_docs, n_words = matrix.shape
     columns, total = matrix.tocsc(), np.asarray(matrix.sum(axis=0)).ravel()
     largest = 0.0
@@ -157,7 +158,7 @@ def kkt_residuals(
     With g the gradient of (1/n) Σ_i [exp η_i - y_i η_i], it is the largest of |g_θ| and, over other
     words j, of |g_j + λ sign φ_j| where φ_j ≠ 0 and |g_j| - λ where φ_j = 0.
     """
-    matrix = _checked_counts(counts)
+    matrix = _float_counts(counts)
     n_docs, n_words = matrix.shape
     columns = matrix.tocsc()
     rows = sparse.csr_array(coefficients, dtype=np.float64)
@@ -249,18 +250,13 @@ def _table(matrix: sparse.csr_array) -> Table:
     )
 
 
-def _checked_counts(counts: Any) -> sparse.csr_array:
+def _float_counts(counts: Any) -> sparse.csr_array:
     """(n, V) of float64, sorted, with no entry twice."""
-    matrix = sparse.csr_array(counts, dtype=np.float64, copy=True)
-    if matrix.ndim != 2 or 0 in matrix.shape:
+    matrix = checked_counts(counts, whole=False).astype(np.float64, copy=True)
+    if 0 in matrix.shape:
         raise ValueError(
             f"counts must be (n_docs, n_words) with one of each at least, found {matrix.shape}"
         )
-    matrix.sum_duplicates()
-    if not np.isfinite(matrix.data).all():
-        raise ValueError("counts must be finite, found NaN or infinity")
-    if (matrix.data < 0).any():
-        raise ValueError(f"counts must not be negative, found {matrix.data.min():g}")
     matrix.eliminate_zeros()
     return matrix
 

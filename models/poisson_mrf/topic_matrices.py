@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
+from models.counts import checked_counts
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.field_scores import field_scores, log_arrangements
 from models.poisson_mrf.move_kernel import DocumentWords, FieldTables, improve_splits
@@ -175,18 +176,10 @@ def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
     ValueError
         If they are not a matrix of whole numbers, or not of so many words.
     """
-    documents = sparse.csr_array(counts)
-    if documents.ndim != 2 or documents.shape[1] != n_words:
-        raise ValueError(f"counts must be (n_docs, {n_words}), found {documents.shape}")
-    data = documents.data
-    if not np.isfinite(data).all() or (data < 0).any() or (data != np.floor(data)).any():
-        raise ValueError("counts must be whole numbers, none negative: give counts of words")
+    documents = checked_counts(counts, n_words)
     if documents.nnz and documents.sum(axis=1, dtype=np.float64).max() > np.iinfo(np.int32).max:
         raise ValueError(f"a document must not have more than {np.iinfo(np.int32).max} tokens")
-    found: sparse.csr_array = documents.astype(np.int32, copy=True)
-    found.sum_duplicates()
-    found.eliminate_zeros()
-    return found
+    return documents.astype(np.int32)
 
 
 def _checked_start(start: Any, documents: sparse.csr_array, n_topics: int) -> NDArray[np.int32]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
+from models.counts import whole_numbers
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.edges import Neighbours, checked_edges
 from models.poisson_mrf.field_scores import field_scores
@@ -142,7 +143,9 @@ class PoissonMRFTopics(TopicWords):
         return Edges(self.edge_topic, self.edge_words, self.edge_weight)
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
-        """What documents (D, V) have of each topic (D, K); rows sum to 1, and counts are rounded.
+        """What documents (D, V) have of each topic (D, K); rows sum to 1.
+
+        Fractions are rounded up with the probability of their remainder (see `models.counts`).
 
         Raises
         ------
@@ -157,9 +160,7 @@ class PoissonMRFTopics(TopicWords):
 
     def _rounded(self, counts: Any) -> sparse.csr_array:
         """`counts` (D, V) as int64 CSR in order, without zeros."""
-        documents = self._check_counts(counts).copy()
-        documents.data = np.rint(documents.data).astype(np.int64)
-        documents.sum_duplicates()
+        documents = whole_numbers(self._check_counts(counts), None).astype(np.int64, copy=True)
         documents.eliminate_zeros()
         return documents
 

@@ -133,9 +133,9 @@ def test_scores_find_the_topics_of_documents():
     shares = model.proportions([[20, 10, 0, 0], [5, 5, 30, 30]])
     assert_allclose(shares.sum(axis=1), 1.0)
     assert_allclose(shares[1], [10.5 / 71, 60.5 / 71], rtol=1e-4)
-    with pytest.raises(ValueError, match="counts must be"):
+    with pytest.raises(ValueError, match="counts has 3 words, the model 4"):
         model.transform([[1, 2, 3]])
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="must not be negative, found -1"):
         model.transform([[1, 2, 3, -1]])
 
 

@@ -125,7 +125,7 @@ def test_transform_of_a_document_is_the_same_bits_in_any_company(n_topics):
 
 @pytest.mark.parametrize("n_words", [1, 7, 9, 5000])
 def test_transform_refuses_other_vocabularies(n_words):
-    with pytest.raises(ValueError, match=rf"found \(2, {n_words}\)"):
+    with pytest.raises(ValueError, match=f"counts has {n_words} words, the model"):
         topics().transform(sparse.csr_array(np.ones((2, n_words), dtype=int)))
 
 
@@ -179,7 +179,7 @@ def test_transform_refuses_what_is_no_count(bad):
     model = topics()
     counts = np.ones((2, model.n_words))
     counts[1, 0] = bad
-    with pytest.raises(ValueError, match="finite and not negative"):
+    with pytest.raises(ValueError, match=r"must be finite|must not be negative, found -1"):
         model.transform(counts)
 
 
