@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from models.seed import seed_from
 
 if TYPE_CHECKING:
     from evaluation.estimate import Convention, LikelihoodEstimate
-    from evaluation.family import Scoring
+    from evaluation.family import Method, Scoring
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,28 +108,27 @@ class Scorer:
         ExactCostError
             If the exact likelihood would take too much memory or time.
         """
-        scoring = scoring_of(self.topics)
-        chosen = scoring.method(self.method)
-        documents = self._widened(documents)
+        documents, score = self._widened(documents), self._chosen.score
         settings: dict[str, Any] = {
             "n_samples": self.n_samples,
             "seed": self.seed,
             "n_jobs": n_jobs,
         }
-        if chosen.check_cost is not None and self.max_memory is not None:
+        if self._chosen.check_cost is not None and self.max_memory is not None:
             settings["max_memory"] = self.max_memory
-        target = self.target_standard_error if chosen.is_sampled else None
+        target = self.target_standard_error if self._chosen.is_sampled else None
         if target is None:
-            estimate = chosen.score(self.topics, documents, **settings)
+            estimate = score(self.topics, documents, **settings)
         else:
-            estimate = sample_to_target(chosen.score, self.topics, documents, target, **settings)
+            estimate = sample_to_target(score, self.topics, documents, target, **settings)
         if self.convention is None:
             return estimate
-        return in_convention(estimate, self.topics, documents, self.convention, scoring.log_length)
+        log_length = self._scoring.log_length
+        return in_convention(estimate, self.topics, documents, self.convention, log_length)
 
     def check_cost(self, documents: DocumentBlock, n_jobs: int | None = None) -> None:
         """Raise the ExactCostError that `score` would, and score nothing."""
-        check = scoring_of(self.topics).method(self.method).check_cost
+        check = self._chosen.check_cost
         if check is not None:
             limit = MAX_MEMORY if self.max_memory is None else self.max_memory
             check(self.topics, self._widened(documents), limit, n_jobs)
@@ -136,7 +136,19 @@ class Scorer:
     @property
     def has_cost(self) -> bool:
         """Whether documents can be too costly to score, so that `check_cost` has a point."""
-        return scoring_of(self.topics).method(self.method).check_cost is not None
+        return self._chosen.check_cost is not None
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        """Pickles hold what a scorer is made of; another process looks the method up again."""
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+    @cached_property
+    def _scoring(self) -> Scoring:
+        return scoring_of(self.topics)
+
+    @cached_property
+    def _chosen(self) -> Method:
+        return self._scoring.method(self.method)
 
     def _widened(self, documents: DocumentBlock) -> DocumentBlock:
         n_words = self.topics.n_words
