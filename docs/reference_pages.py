@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pipeline
 from pipeline.cli import build_parser
 from pipeline.setting_sources import ENVIRONMENT_PREFIX, SECTIONS, SETTINGS_FILE, value_type
+from pipeline.settings import choices_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +60,7 @@ class Setting:
     @property
     def values(self) -> str:
         """What it can be: its choices, or what kind of thing."""
-        choices = self.field.metadata["choices"]
+        choices = choices_of(self.field)
         return ", ".join(f"`{each}`" for each in choices) if choices else KINDS[self.kind]
 
     @property

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.errors import UsageError
+from pipeline.settings import choices_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,8 +135,7 @@ def _checked(each: Field[Any], value: Any, where: str) -> Any:
         converted = kind(value)
     except ValueError:
         raise UsageError(f"{where} must be {_A[kind]}, found {value!r}") from None
-    choices = each.metadata["choices"]
-    choices = choices() if callable(choices) else choices
+    choices = choices_of(each)
     if choices and converted not in choices:
         raise UsageError(f"{where} must be one of {', '.join(choices)}; found {converted!r}")
     if each.name == "threads" and converted == 0:

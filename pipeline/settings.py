@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from dataclasses import Field
 
 LDA_MODELS = ("online", "gibbs")
 SAMPLED = ("gibbs", "gamma-poisson")
@@ -60,6 +61,12 @@ def setting(
             "short": short,
         },
     )
+
+
+def choices_of(each: Field[Any]) -> tuple[str, ...]:
+    """Values that a setting can have; none if any will do."""
+    choices = each.metadata["choices"]
+    return tuple(choices() if callable(choices) else choices or ())
 
 
 @dataclass(frozen=True)

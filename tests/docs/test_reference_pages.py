@@ -23,7 +23,7 @@ from docs.reference_pages import (
 )
 from pipeline.errors import exit_code_of
 from pipeline.setting_sources import SECTIONS
-from pipeline.settings import NOT_SHARED
+from pipeline.settings import NOT_SHARED, choices_of
 from tests.docs.markdown_links import DOCS, ROOT, pages
 
 SETTINGS = [
@@ -48,7 +48,7 @@ def test_every_setting_is_in_its_commands_page_and_in_the_table_of_all(command: 
         )
         assert f"`{each.name}` in `[{command}]`, `{variable}`" in entry
         assert f"| `{each.name}` | `{variable}` |" in table
-        assert all(f"`{choice}`" in entry for choice in each.metadata["choices"] or ())
+        assert all(f"`{choice}`" in entry for choice in choices_of(each))
         assert all(f"`{one}`" in entry for one in each.metadata["of"])
         if isinstance(each.default, int | float) or each.default:
             shown = str(each.default).lower() if each.default is False else f"`{each.default}`"
