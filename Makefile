@@ -1,6 +1,8 @@
 # make demo: install, then topics, held-out perplexity and a report of the built-in sample
 # make test: the quick tests; make coverage: the same with coverage; make test-all: all of them
 # make browser-test: those of the report's page in a real browser, which needs Chromium
+# make check-kernels: those that run kernels, with bounds checked; then with kernels as plain Python, but
+# for those of tests/compiled_only.txt, which take seconds to minutes each without the compiler
 # make lint; make bench; make docs: the documentation as a site, docs/_build/index.html
 
 PYTHON ?= python3
@@ -9,7 +11,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEVELOPMENT := $(VENV)/.development
 
-.PHONY: demo test browser-test coverage test-all lint bench docs clean
+.PHONY: demo test browser-test check-kernels coverage test-all lint bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wikitopics needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
@@ -34,6 +36,14 @@ test: $(DEVELOPMENT)
 
 browser-test: $(DEVELOPMENT)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m browser
+
+KERNEL_TESTS := tests/models tests/evaluation tests/corpora/tokens/fast/test_convolution.py
+check-kernels: $(DEVELOPMENT)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/build/checked-kernels" \
+		$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser" $(KERNEL_TESTS)
+	NUMBA_DISABLE_JIT=1 \
+		$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser" $(KERNEL_TESTS) \
+		@tests/compiled_only.txt
 
 coverage: $(DEVELOPMENT)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not browser" --cov --cov-report=term:skip-covered

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 import numpy as np
 from numba.core import event
+
+from models.kernel_cache import KernelCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +36,8 @@ def kernel(function: F) -> F:
     depends on where the arrays lie: if one begins within some hundred bytes after another, they are
     taken to overlap. Fill first, then sum in a loop of its own.
 
-    A cached kernel is compiled anew when its own file changes, but not when another file does whose
-    kernels it calls: after such a change, `make clean` takes the cache away.
+    The cache on disk is keyed by the content of all files with kernels (`models.kernel_cache`):
+    after a change of one of them, each kernel is compiled anew when it is next called.
     """
     return _compiled(function, FAST_MATH)
 
@@ -53,10 +56,11 @@ def _compiled(function: F, fast_math: set[str]) -> F:
     # Else a process that compiles a kernel calls its callees as they were compiled before, and one
     # that loads it from the cache as they are in it: with sums reordered, other bits.
     options["forceinline"] = True
-    try:
-        return cast("F", numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # no folder that a cache could be written to
-        return cast("F", numba.njit(**options)(function))
+    compiled = numba.njit(**options)(function)
+    if compiled is not function:  # which it is with NUMBA_DISABLE_JIT
+        with suppress(RuntimeError):  # no folder that a cache could be written to
+            compiled._cache = KernelCache(function)  # noqa: SLF001 - as its enable_caching does
+    return cast("F", compiled)
 
 
 def read_only(array: A) -> A:

@@ -118,6 +118,8 @@ def look_outside(
             continue
         if j == s:
             continue
+        # NaN, 0 · inf, of a word that all documents have as often and that has not been seen:
+        # it is not above the penalty, which is right, as the slope of such a word is 0.
         drift = table.spread[j] / n_docs * (travelled - scratch.seen[j])
         if abs(scratch.slope[j]) + drift > penalty:
             sum_ = 0.0
