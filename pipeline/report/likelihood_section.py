@@ -17,9 +17,8 @@ from pipeline.held_out import HeldOut
 from pipeline.learning import evenly_spaced
 from pipeline.report.estimator_words import choice_among, meaning_of
 from pipeline.report.intervals import half_width
-from pipeline.report.score_cache import ScoreCache
 from pipeline.report.sections import LikelihoodRow, LikelihoodSection
-from pipeline.scoring import Named, or_none, scored_words
+from pipeline.scoring import Named, or_none, score, scored_words
 from pipeline.settings import EvaluateSettings
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from corpora import Corpus
     from evaluation.family import Method, Scoring
     from models import SavedModel
-    from pipeline.report.score_cache import Scored
+    from pipeline.cache.partial_scores import Scored
     from pipeline.runs import RunDirectory
     from pipeline.settings import TrainSettings
 
@@ -58,9 +57,9 @@ def likelihood_section(
     Parameters
     ----------
     run
-        Whose scores are kept for the next time.
+        The run whose topics are scored.
     model, corpus, settings
-        Of the run.
+        Topics, bags of words and settings of the run.
     methods
         Estimators; by default those that the family shows.
     most_documents
@@ -88,17 +87,17 @@ def likelihood_section(
     if not documents.corpus.n_docs:
         logger.info("run %s: %s", run.path.name, _why_not(test))
         return None
-    named, cache = Named(run.path.name, run, model), ScoreCache(run)
+    named = Named(run.path.name, run, model)
     words = scored_words([named], documents)
     asked = EvaluateSettings(samples=n_samples, seed=seed)
     scored = []
     for method in chosen:
         asked = replace(asked, method=method)
         try:
-            found = cache.score(asked, named, documents, words, n_threads)
+            found = score(asked, named, documents, words, n_threads)
         except ZeroProbabilityError:
             asked = replace(asked, smoothing=SMOOTHING)
-            found = cache.score(asked, named, documents, words, n_threads)
+            found = score(asked, named, documents, words, n_threads)
         scored.append(found)
     scoring = scoring_of(model.topics)
     articles = documents.article_of
