@@ -36,11 +36,11 @@ SAVE_SECONDS = 30.0
 
 
 class Scored(NamedTuple):
-    """How probable documents are under a model, and the time that it took to find out."""
+    """Likelihoods of documents under a model, and the time that they took."""
 
     estimate: LikelihoodEstimate
     seconds: float
-    """Spent on scoring, in all commands that had a part in it."""
+    """Time spent on scoring, in all commands that had a part in it."""
 
 
 class PartialScores:
@@ -49,7 +49,7 @@ class PartialScores:
     Parameters
     ----------
     cache
-        Where they are read from, and saved.
+        Place that they are read from, and saved to.
     keys
         The key of the scores by each model.
     n_docs
@@ -61,9 +61,9 @@ class PartialScores:
         found = [cache.get(SCORES, key, lambda arrays: _read(arrays, n_docs)) for key in keys]
         known = [each or (PartialEstimate(n_docs), 0.0) for each in found]
         self.scores = [scores for scores, _ in known]
-        """By each model."""
+        """Scores by each model."""
         self.seconds = [seconds for _, seconds in known]
-        """Spent on each model."""
+        """Seconds spent on each model."""
         self._n_saved = self._n_known()
         self._was_complete = self._are_complete()
         self._last_added = time.monotonic()

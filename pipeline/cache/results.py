@@ -61,9 +61,9 @@ class ResultCache:
     Parameters
     ----------
     directory
-        By default as the module says. It is made when there is something to write.
+        Place of all entries, by default as the module says; made when there is something to write.
     max_bytes
-        Taken by all entries together, about.
+        Limit of all entries together, which they may exceed by a sixteenth for a while.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class ResultCache:
             self.path(kind, key).unlink(missing_ok=True)
 
     def size(self) -> dict[str, Usage]:
-        """What there is of each kind."""
+        """Entries and bytes of each kind that there is."""
         sizes: dict[str, list[int]] = {}
         for path, status in self._files():
             sizes.setdefault(path.parent.name, []).append(status.st_size)
@@ -195,7 +195,7 @@ class ResultGroup:
     cache: ResultCache
     kind: str
     key: str
-    """Of what they have in common."""
+    """Key of what they have in common."""
 
     def key_of(self, name: str) -> str:
         """The key of the result of that name."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KEY, OTHER = key_of("kind", part=1), key_of("kind", part=2)
-ROOM = Path(__file__).parents[3]
+REPOSITORY = Path(__file__).parents[3]
 
 
 def as_arrays(value: float) -> dict[str, NDArray[Any]]:
@@ -314,7 +314,7 @@ for i in range(60):
 def test_two_processes_at_once(cache: ResultCache, max_bytes: int) -> None:
     argv = [sys.executable, "-c", WORKER, str(max_bytes)]
     processes = [
-        subprocess.Popen(argv, cwd=ROOM, stderr=subprocess.PIPE, text=True) for _ in range(2)
+        subprocess.Popen(argv, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) for _ in range(2)
     ]
     for each in processes:
         _, err = each.communicate(timeout=120)
