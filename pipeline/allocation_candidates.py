@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.exact import MarginalCostError
 from models.allocation.allocation_modes import MOST_JOINT_VALUES
 from models.allocation.cliques import TableMemoryError
@@ -48,6 +51,26 @@ class Candidate:
     def name(self) -> str:
         """For messages."""
         return self.graph if self.rank is None else f"{self.graph}, rank {self.rank}"
+
+    @property
+    def hash(self) -> str:
+        """A hash of all that the model is; seeds depend on it, so that it must not change."""
+        model, prior = self.model, self.model.prior
+        parts = {
+            "parents": [[name, *of] for name, of in model.parents.items()],
+            "cardinalities": list(model.cardinalities.values()),
+            "visible": list(model.visible),
+            "tied": [list(group) for group in model.tied],
+            "a": model.a,
+            "b": model.b,
+            "prior": prior
+            and content_hash([of_array(name, each.ravel()) for name, each in prior.items()]),
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def seed_of(self, seed: int) -> int:
+        """The seed of this model, which does not depend on what others there are."""
+        return int(hashlib.sha256(f"{seed} {self.hash}".encode()).hexdigest()[:15], 16)
 
 
 def parse_ranks(text: str) -> list[int]:

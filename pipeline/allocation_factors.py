@@ -7,7 +7,8 @@ An .npz of arrays `tables/NAME` and `counts/NAME` over the axes `header["familie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +17,23 @@ from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.lda_bridge import is_lda_graph, lda_topics
 from models.saved import ModelFormatError, SavedModel, read_arrays, save_model, write_arrays
 from pipeline.allocation_candidates import refused_by_name
-from pipeline.allocation_cells import key_of, seed_of
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from models.allocation.model import AllocationModel
     from pipeline.allocation_candidates import Candidate
     from pipeline.allocation_counts import CountTable
+    from pipeline.cache.results import ResultCache
     from pipeline.settings import AllocateSettings
 
 Floats = NDArray[np.float64]
 FACTORS_FORMAT = "allocation factors"
+DEPENDS_ON = ("factors", "repeats", "particles", "moves", "seed")
+"""Settings that factors depend on, besides the model and the data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +49,55 @@ class Factors:
     """Expected tokens, of the same shapes."""
     objective_path: Floats
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Tables, counts and objectives, as files have them."""
+        arrays: dict[str, NDArray[Any]] = {"objective_path": self.objective_path}
+        for prefix, group in (("tables", self.tables), ("counts", self.counts)):
+            arrays |= {f"{prefix}/{name}": each for name, each in group.items()}
+        return arrays
 
-def kept_factors(
-    place: Path, candidate: Candidate, table: CountTable, settings: AllocateSettings
+    @classmethod
+    def from_arrays(
+        cls, header: dict[str, Any], names: Sequence[str], arrays: Mapping[str, NDArray[Any]]
+    ) -> Self:
+        """The factors of the indices in `names`.
+
+        Raises
+        ------
+        KeyError
+            If an array is missing.
+        """
+        tables, counts = (
+            {name: arrays[f"{prefix}/{name}"] for name in names} for prefix in ("tables", "counts")
+        )
+        return cls(header, tables, counts, arrays["objective_path"])
+
+
+def cached_factors(
+    cache: ResultCache, candidate: Candidate, table: CountTable, settings: AllocateSettings
 ) -> Factors:
-    """The factors that were saved; fitted, and saved, if there are none, or they are damaged."""
-    path = place / f"{key_of(candidate.model)}-{settings.factors}.npz"
-    try:
-        return read_factors(path)
-    except (ModelFormatError, FileNotFoundError):
-        write_factors(path, fit(candidate, table, settings))
-        return read_factors(path)
+    """The factors in the cache; fitted, and put there, if there are none.
+
+    Raises
+    ------
+    UsageError
+        If the model's tables do not fit in memory.
+    """
+    parts = {name: getattr(settings, name) for name in DEPENDS_ON}
+    group = cache.group("allocation-factors", data=table.hash, settings=parts)
+    indices = candidate.model.indices
+    tables = (f"{part}/{name}" for part in ("tables", "counts") for name in indices)
+    names = ("objective", "intensity", "objective_path", *tables)
+    arrays = group.arrays(candidate.hash, names, partial(_fitted, candidate, table, settings))
+    header = _header_of(candidate, table, settings)
+    header |= {name: arrays[name].item() for name in ("objective", "intensity")}
+    return Factors.from_arrays(header, indices, arrays)
 
 
-def fit(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> Factors:
-    """Factorise the table under one model.
+def _fitted(
+    candidate: Candidate, table: CountTable, settings: AllocateSettings
+) -> dict[str, NDArray[Any]]:
+    """Factorise the table under one model: the arrays of its factors, objective and intensity.
 
     Raises
     ------
@@ -68,7 +105,6 @@ def fit(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> 
         If its tables do not fit in memory.
     """
     model = candidate.model
-    seed = seed_of(settings.seed, model)
     with refused_by_name(candidate, "; or --factors none"):
         fitted = AllocationFactors(
             model,
@@ -76,16 +112,30 @@ def fit(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> 
             n_starts=settings.repeats,
             n_particles=settings.particles,
             n_moves=settings.moves,
-            random_state=seed,
+            random_state=candidate.seed_of(settings.seed),
             n_jobs=settings.threads,
         ).fit(table.counts)
+    arrays = {
+        "objective": np.asarray(fitted.objective_),
+        "intensity": np.asarray(fitted.intensity_),
+        "objective_path": np.asarray(fitted.objective_path_),
+    }
+    for name in model.indices:
+        arrays[f"tables/{name}"] = np.asarray(fitted.tables_[name])
+        arrays[f"counts/{name}"] = np.asarray(fitted.expected_counts_[name])
+    return arrays
+
+
+def _header_of(
+    candidate: Candidate, table: CountTable, settings: AllocateSettings
+) -> dict[str, Any]:
+    """The model, the meaning of its axes and the settings, for readers of the factors."""
+    model = candidate.model
     labels = dict(zip(table.axes, map(list, table.labels), strict=True))
-    header = {
+    return {
         "graph": candidate.graph,
         "rank": candidate.rank,
         "method": settings.factors,
-        "objective": float(fitted.objective_),
-        "intensity": float(fitted.intensity_),
         "indices": list(model.indices),
         "families": {name: list(model.family(name)) for name in model.indices},
         "visible": list(model.visible),
@@ -100,20 +150,11 @@ def fit(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> 
         "data_hash": table.hash,
         "software_version": software_version(),
     }
-    return Factors(
-        header,
-        {name: np.asarray(fitted.tables_[name]) for name in model.indices},
-        {name: np.asarray(fitted.expected_counts_[name]) for name in model.indices},
-        np.asarray(fitted.objective_path_),
-    )
 
 
 def write_factors(path: str | os.PathLike[str], factors: Factors) -> None:
     """Write them, whole or not at all; equal factors give equal bytes."""
-    arrays: dict[str, NDArray[Any]] = {"objective_path": factors.objective_path}
-    for prefix, group in (("tables", factors.tables), ("counts", factors.counts)):
-        arrays |= {f"{prefix}/{name}": each for name, each in group.items()}
-    write_arrays(path, FACTORS_FORMAT, factors.header, arrays)
+    write_arrays(path, FACTORS_FORMAT, factors.header, factors.to_arrays())
 
 
 def read_factors(path: str | os.PathLike[str]) -> Factors:
@@ -131,10 +172,7 @@ def read_factors(path: str | os.PathLike[str]) -> Factors:
         names = list(header["indices"])  # JSON objects come back in alphabetical order
         for part in ("families", "labels"):
             header[part] = {name: header[part][name] for name in names}
-        tables, counts = (
-            {name: arrays[f"{prefix}/{name}"] for name in names} for prefix in ("tables", "counts")
-        )
-        return Factors(header, tables, counts, arrays["objective_path"])
+        return Factors.from_arrays(header, names, arrays)
     except (KeyError, TypeError) as error:
         raise ModelFormatError(f"{path}: not usable factors: {error}") from error
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pipeline.allocation_cells import Score
+    from evaluation.allocation.marginal_estimate import TimedMarginal
     from pipeline.allocation_factors import Factors
 
     Draw = Callable[[Any], None]
@@ -44,7 +44,7 @@ NEAR = 15.0
 
 def pictures_of(
     rows: Sequence[Mapping[str, Any]],
-    scores: Sequence[Score],
+    scores: Sequence[TimedMarginal],
     best: int,
     factors: Factors | None,
     what: str,
@@ -96,7 +96,9 @@ def _lines(axes: Any, rows: Sequence[Mapping[str, Any]], value: str, error: str)
         )
 
 
-def _particles(rows: Sequence[Mapping[str, Any]], scores: Sequence[Score], best: int) -> Draw:
+def _particles(
+    rows: Sequence[Mapping[str, Any]], scores: Sequence[TimedMarginal], best: int
+) -> Draw:
     """Effective particles and surviving ancestors over the tokens taken in, means over runs.
 
     The best model stands out, and those that come next to it; all others are pale.

@@ -23,8 +23,8 @@ from scipy.special import logsumexp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evaluation.allocation.marginal_estimate import TimedMarginal
     from pipeline.allocation_candidates import Candidate
-    from pipeline.allocation_cells import Score
 
 Floats = NDArray[np.float64]
 ERRORS_APART = 2.0
@@ -34,7 +34,9 @@ FEW_PARTICLES = 10.0
 MOST_NAMES = 4
 
 
-def rows_of(candidates: Sequence[Candidate], scores: Sequence[Score]) -> list[dict[str, Any]]:
+def rows_of(
+    candidates: Sequence[Candidate], scores: Sequence[TimedMarginal]
+) -> list[dict[str, Any]]:
     """A row for each model; numbers that there are not are None, as JSON has no NaN."""
     marginals = np.array([score.estimate.log_marginal for score in scores])
     errors = np.array([score.estimate.standard_error for score in scores])
@@ -207,7 +209,7 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _particles(score: Score) -> dict[str, float | None]:
+def _particles(score: TimedMarginal) -> dict[str, float | None]:
     """The fewest effective particles, and the ancestors that survived, at any token of any run."""
     path = score.estimate.path
     if path is None or not path.tokens.size:

@@ -161,6 +161,11 @@ def build_parser() -> argparse.ArgumentParser:
     command = _command(commands, "convert", "bags of words into another format", NoSettings)
     _add_conversion(command)
     command.set_defaults(runner=_run_convert)
+    command = _command(
+        commands, "cache", "what is cached of results, and how much space it takes", NoSettings
+    )
+    command.add_argument("--clear", action="store_true", help="delete all cached results")
+    command.set_defaults(runner=_run_cache)
     return parser
 
 
@@ -172,6 +177,7 @@ _NOT_SETTINGS = {"runner", "printer", "json", "quiet", "run_name", "run_names", 
     "action",
     "export",
     "detached",
+    "clear",
 }
 
 
@@ -398,6 +404,14 @@ def _run_convert(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[s
 
     arguments.printer = print_conversion
     return convert(Conversion(**{f.name: getattr(arguments, f.name) for f in fields(Conversion)}))
+
+
+def _run_cache(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    del given
+    from pipeline.commands.cache import cache, print_cache  # noqa: PLC0415
+
+    arguments.printer = print_cache
+    return cache(clear=arguments.clear)
 
 
 def _configure_logging(*, quiet: bool, detached: bool) -> None:

@@ -23,6 +23,7 @@ from pipeline.block_scores import (
     scored_here,
     to_score,
 )
+from pipeline.cache.partial_scores import PartialScores
 from pipeline.cluster.evaluation import scored_on
 from pipeline.common_words import common_words, topics_of
 from pipeline.errors import UsageError
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from evaluation import LikelihoodEstimate
     from evaluation.estimate import Convention
     from models import Topics
+    from pipeline.cache.partial_scores import Scored
     from pipeline.cluster.cluster import Cluster
     from pipeline.held_out import HeldOut
-    from pipeline.kept_scores import KeptScores
     from pipeline.loaded_run import LoadedRun
     from pipeline.settings import EvaluateSettings
 
@@ -102,9 +103,13 @@ def score(
     documents: HeldOut,
     words: tuple[str, ...],
     n_threads: int,
-) -> LikelihoodEstimate:
-    """The estimate of one model: see `score_all`."""
-    return score_all(settings, [named], documents, words, n_threads)[named.name]
+) -> Scored:
+    """Score documents by one model: see `score_all`. What is in the cache is not scored again."""
+    known = PartialScores.of(settings, [named.model], documents, words)
+    if not known.is_complete:
+        with known.saved():
+            score_all(settings, [named], documents, words, n_threads, known=known)
+    return known.scored(0)
 
 
 def score_all(
@@ -114,13 +119,13 @@ def score_all(
     words: tuple[str, ...],
     n_threads: int,
     cluster: Cluster | None = None,
-    kept: KeptScores | None = None,
+    known: PartialScores | None = None,
 ) -> dict[str, LikelihoodEstimate]:
     """How probable the documents are by `settings.method`, of their tokens of `words`.
 
     Columns of `words` come first for every model, so that random halves are the same. Documents are
     scored in blocks, here by `n_threads` or by the workers of a cluster, and get the same bits.
-    Those with scores in `kept` are not scored again.
+    Those with scores in `known` are not scored again, and the others are added to it.
 
     Raises
     ------
@@ -139,29 +144,30 @@ def score_all(
     for scorer in scorers:
         _check_cost(scorer, blocks, 1 if cluster is not None else n_threads)
     n_docs = documents.corpus.n_docs
-    known = kept.scores if kept else [PartialEstimate(n_docs) for _ in models]
+    partial = known.scores if known else [PartialEstimate(n_docs) for _ in models]
     so_far = PerplexitySoFar([each.name for each in models])
-    for number, scores in enumerate(known):
+    for number, scores in enumerate(partial):
         if scores.names:
             so_far.add(number, scores.known())
-    items = to_score(blocks, known)
+    items = to_score(blocks, partial)
     if cluster is None:
         results = scored_here(scorers, items, n_threads)
     else:
         results = scored_on(cluster, scorers, items)
-    n_known = sum(int(each.is_known.sum()) for each in known)
+    n_known = sum(int(each.is_known.sum()) for each in partial)
     with (
         Progress("scoring", n_docs * len(models), "documents", n_known) as progress,
         closing(cast("Generator[tuple[int, int, LikelihoodEstimate]]", results)) as arriving,
     ):
         for number, first_document, part in arriving:
-            known[number].add(first_document, part)
+            if known:
+                known.add(number, first_document, part)
+            else:
+                partial[number].add(first_document, part)
             so_far.add(number, part)
             progress.update(len(part.n_tokens), str(so_far))
-            if kept:
-                kept.save_now_and_then()
     estimates = {}
-    for scores, each in zip(known, models, strict=True):
+    for scores, each in zip(partial, models, strict=True):
         estimates[each.name] = scores.estimate()
     return estimates
 

@@ -1,7 +1,17 @@
 """What all tests share."""
 
+from __future__ import annotations
+
+import os
+import tempfile
+from itertools import count
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # A busy machine is no fault of the code: laws are checked without a clock. Laws that do not say of
 # how many examples have a hundred, and fewer where the slow tests are left out.
@@ -9,5 +19,26 @@ settings.register_profile("all", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=40)
 
 
+SESSION_CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+NUMBERS = count()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("quick" if "not slow" in config.option.markexpr else "all")
+    # Results that fixtures of several tests compute, and those of the user, are none of a test's.
+    config.stash[SESSION_CACHE] = tempfile.TemporaryDirectory(prefix="wikitopics-cache-")
+    os.environ["WIKITOPICS_CACHE"] = config.stash[SESSION_CACHE].name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[SESSION_CACHE].cleanup()
+
+
+@pytest.fixture(autouse=True)
+def cache_directory(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A cache of the test's own, for processes that it starts too; made when it is written to."""
+    directory = tmp_path_factory.getbasetemp() / "caches" / str(next(NUMBERS))
+    monkeypatch.setenv("WIKITOPICS_CACHE", str(directory))
+    return directory

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+import time
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 Floats = NDArray[np.float64]
 
 LARGEST_ERROR = 0.5
 """Nats. Above it, the mean of the repeats hangs on the few that are largest."""
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
+PATH = "path/"
+"""Begins the names of the arrays of a path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +73,41 @@ class MarginalEstimate:
             not np.isfinite(self.log_marginal) or bool(self.standard_error > LARGEST_ERROR)
         )
 
+    def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """Every field as an array, by its name after `prefix`; for `from_arrays`."""
+        found = {
+            prefix + each.name: np.asarray(getattr(self, each.name))
+            for each in fields(self)
+            if each.name != "path"
+        }
+        if self.path is not None:
+            for each in fields(self.path):
+                found[prefix + PATH + each.name] = getattr(self.path, each.name)
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Self:
+        """The estimate that `to_arrays` took apart, to the bit; other arrays are passed over.
+
+        Raises
+        ------
+        KeyError
+            If an array is missing.
+        ValueError
+            If the arrays are no estimate.
+        """
+        values: dict[str, Any] = {}
+        for each in fields(cls):
+            if each.name != "path":
+                array = arrays[prefix + each.name]
+                values[each.name] = array if each.name == "repeats" else array.item()
+        if values["direction"] not in get_args(MarginalDirection):
+            raise ValueError(f"direction must be one of {get_args(MarginalDirection)}")
+        names = [each.name for each in fields(ParticlePath)]
+        if any(prefix + PATH + name in arrays for name in names):
+            values["path"] = ParticlePath(*(arrays[prefix + PATH + name] for name in names))
+        return cls(**values)
+
     @classmethod
     def of_repeats(
         cls, repeats: Floats, method: str, n_tokens: int, n_particles: int, path: ParticlePath
@@ -86,3 +127,26 @@ class MarginalEstimate:
             if n_repeats > 1:
                 error = float(share.std(ddof=1) / (share.mean() * np.sqrt(n_repeats)))
         return cls(log_marginal, error, method, "unbiased", n_tokens, repeats, n_particles, path)
+
+
+class TimedMarginal(NamedTuple):
+    """An estimate, and how long it took."""
+
+    estimate: MarginalEstimate
+    seconds: float
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Both as arrays, for `from_arrays`."""
+        return self.estimate.to_arrays() | {"seconds": np.asarray(self.seconds)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make again what `to_arrays` took apart; errors are those of `MarginalEstimate`."""
+        return cls(MarginalEstimate.from_arrays(arrays), arrays["seconds"].item())
+
+
+def timed(estimate: Callable[[], MarginalEstimate]) -> TimedMarginal:
+    """Call it with a clock beside it."""
+    started = time.perf_counter()
+    found = estimate()
+    return TimedMarginal(found, time.perf_counter() - started)

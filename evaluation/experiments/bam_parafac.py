@@ -21,8 +21,7 @@ from models.allocation.model import AllocationModel
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluation.allocation.marginal_estimate import MarginalEstimate
-    from evaluation.experiments.bam_scores import Score
+    from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
     from models.allocation.cell_counts import CellCounts
 
 Floats = NDArray[np.float64]
@@ -150,7 +149,7 @@ class RankCurves:
         return difference
 
 
-def rank_curves(settings: RankSettings, scores: Mapping[Cell, Score]) -> RankCurves:
+def rank_curves(settings: RankSettings, scores: Mapping[Cell, TimedMarginal]) -> RankCurves:
     """The arrays of all `scores`, which must be those of the settings' cells.
 
     Raises

@@ -19,8 +19,8 @@ from evaluation.experiments.bam_scores import WITH_MOVES, cell_seed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluation.allocation.marginal_estimate import MarginalEstimate
-    from evaluation.experiments.bam_scores import Effort, Score
+    from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
+    from evaluation.experiments.bam_scores import Effort
     from models.allocation.model import AllocationModel
 
 Floats = NDArray[np.float64]
@@ -79,7 +79,7 @@ class RankCurves:
     graphs: tuple[str, ...]
     strengths: tuple[float, ...]
     ranks: tuple[int, ...]
-    scores: Mapping[RankCell, Score]
+    scores: Mapping[RankCell, TimedMarginal]
 
     def __post_init__(self) -> None:
         if set(self.scores) != set(planned(self.graphs, self.strengths, self.ranks)):

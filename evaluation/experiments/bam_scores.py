@@ -1,11 +1,10 @@
-"""How the experiments of Cemgil et al. 2019 score a model, and what is kept of it."""
+"""Scores of models in the experiments of Cemgil et al. 2019: methods, and what is spent on each."""
 
 from __future__ import annotations
 
-import time
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from evaluation.allocation.marginal_estimate import MarginalEstimate
     from models.allocation.model import AllocationModel
 
@@ -64,13 +61,6 @@ class Effort:
         return max(2, self.n_particles // FEWER)
 
 
-class Score(NamedTuple):
-    """An estimate, and how long it took."""
-
-    estimate: MarginalEstimate
-    seconds: float
-
-
 def estimate(
     model: AllocationModel,
     X: Any,
@@ -99,13 +89,6 @@ def estimate(
         seed=seed,
         n_jobs=n_jobs,
     )
-
-
-def timed(estimate: Callable[[], MarginalEstimate]) -> Score:
-    """Call it with a clock beside it."""
-    started = time.perf_counter()
-    found = estimate()
-    return Score(found, time.perf_counter() - started)
 
 
 def cell_seed(seed: int, name: str) -> int:

@@ -22,8 +22,7 @@ from models.allocation.model import AllocationModel
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluation.allocation.marginal_estimate import MarginalEstimate
-    from evaluation.experiments.bam_scores import Score
+    from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
 
 Floats = NDArray[np.float64]
 
@@ -166,7 +165,7 @@ def log_odds(log_marginals: Floats) -> Floats:
     return odds
 
 
-def comparison(settings: ToySettings, scores: Mapping[Cell, Score]) -> ToyComparison:
+def comparison(settings: ToySettings, scores: Mapping[Cell, TimedMarginal]) -> ToyComparison:
     """The arrays of all `scores`, which must be those of the settings' cells.
 
     Raises

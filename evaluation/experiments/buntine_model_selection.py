@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from scipy import sparse
 
 from evaluation.completion import completion
 from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import LikelihoodEstimate
 from evaluation.experiments.buntine_estimators import ESTIMATORS, REFINED
 from evaluation.experiments.simulated import draw_lengths, draw_topics, zipf_word_prior
 from evaluation.lda.simulate import simulated_documents
@@ -35,9 +36,8 @@ from evaluation.paired_difference import paired_difference
 from models import GibbsLDA
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from evaluation.estimate import LikelihoodEstimate
     from models import LDATopics
 
 Floats = NDArray[np.float64]
@@ -50,7 +50,9 @@ BLOCK = 500
 """Documents drawn with one generator: more of them begin with the same."""
 BOUND_DOCUMENTS = 1000
 """Training documents that the starts are compared on."""
-COMPLETION = "completion"
+COMPLETION, TRAINING = "completion", "training"
+SECONDS = "seconds of "
+"""Begins the names of the arrays of seconds."""
 
 
 class Dataset(NamedTuple):
@@ -143,9 +145,45 @@ class Cell:
     estimates: dict[str, LikelihoodEstimate]
     """By estimator, of all held-out documents."""
     seconds: dict[str, float]
-    """By estimator, and "training"."""
+    """By estimator, and of training."""
     bounds: Floats
     """(S,), nats a word of training documents, by the variational bound, of each start."""
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Every field as arrays, for `from_arrays`; estimates and seconds by estimator."""
+        found: dict[str, NDArray[Any]] = {
+            "n_train": np.asarray(self.n_train),
+            "n_topics": np.asarray(self.n_topics),
+            "bounds": self.bounds,
+        }
+        found |= {f"{SECONDS}{name}": np.asarray(each) for name, each in self.seconds.items()}
+        for name, estimate in self.estimates.items():
+            found |= estimate.to_arrays(f"{name}/")
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make again what `to_arrays` took apart.
+
+        Raises
+        ------
+        KeyError
+            If an array is missing.
+        ValueError
+            If the arrays of an estimator are no estimate.
+        """
+        seconds = {
+            name.removeprefix(SECONDS): each.item()
+            for name, each in arrays.items()
+            if name.startswith(SECONDS)
+        }
+        estimates = {
+            name: LikelihoodEstimate.from_arrays(arrays, f"{name}/")
+            for name in seconds
+            if name != TRAINING
+        }
+        n_train, n_topics = arrays["n_train"].item(), arrays["n_topics"].item()
+        return cls(n_train, n_topics, estimates, seconds, arrays["bounds"])
 
 
 def problem(settings: SelectionSettings) -> Problem:
@@ -166,7 +204,7 @@ def cell(drawn: Problem, n_train: int, n_topics: int, n_jobs: int | None = None)
     started = time.perf_counter()
     if n_train:
         topics, bounds = _learn(drawn, n_train, n_topics, n_jobs)
-    seconds["training"] = time.perf_counter() - started
+    seconds[TRAINING] = time.perf_counter() - started
     estimates = {}
     for name, n_samples in settings.n_samples.items():
         estimator = completion if name == COMPLETION else ESTIMATORS[name]

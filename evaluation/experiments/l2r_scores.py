@@ -7,7 +7,7 @@ documents and its seed alone, so that cells can be computed in any order, and ke
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,13 +45,22 @@ class Cell(NamedTuple):
 
 
 class Score(NamedTuple):
-    """What it comes to for D documents."""
+    """Log-probabilities of D documents by one cell."""
 
     log_likelihood: Floats
     """(D,), log p of counts and length, in nats."""
     standard_error: Floats
     """(D,), what the estimator says of its own error."""
     seconds: float
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Every field as an array by its name, for `from_arrays`."""
+        return {name: np.asarray(value) for name, value in self._asdict().items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make again what `to_arrays` took apart; a KeyError if an array is missing."""
+        return cls(arrays["log_likelihood"], arrays["standard_error"], arrays["seconds"].item())
 
 
 def planned(sizes: Mapping[str, Sequence[int]], n_repeats: int = 1) -> list[Cell]:

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from evaluation.document_blocks import DocumentBlock
+from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf.annealed import annealed
 from evaluation.poisson_mrf.best_split import best_split
 from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
@@ -42,9 +43,7 @@ from models.poisson_mrf.topic_model import LPMRFTopicModel, without_interactions
 from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evaluation.estimate import LikelihoodEstimate
+    from collections.abc import Callable, Mapping
 
 Floats = NDArray[np.float64]
 Model = PoissonMRFMixture | PoissonMRFTopicModel
@@ -52,6 +51,8 @@ Model = PoissonMRFMixture | PoissonMRFTopicModel
 MULTINOMIAL, FIELDS, FEW = "multinomial", "fields", "few"
 """What models are made of: multinomials, Poisson MRFs, and these annealed at few temperatures."""
 BETA = 1e-4
+SUMMED = "summed/"
+"""Begins the names of the arrays of a likelihood."""
 MOST_ROUNDS = 100
 
 
@@ -134,6 +135,35 @@ class Score:
     missing: float = 0.0
     """Nats that a topic's log-partition function of the published measure lacks at least, at the
     mean length of its documents; 0 if nothing is known to be missing."""
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Every field as an array by its name, for `from_arrays`."""
+        found = {
+            each.name: np.asarray(getattr(self, each.name))
+            for each in fields(self)
+            if each.name != "summed"
+        }
+        return found | ({} if self.summed is None else self.summed.to_arrays(SUMMED))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make again what `to_arrays` took apart.
+
+        Raises
+        ------
+        KeyError
+            If an array is missing.
+        ValueError
+            If the likelihood is none.
+        """
+        values: dict[str, Any] = {"summed": None}
+        for each in fields(cls):
+            if each.name != "summed":
+                array = arrays[each.name]
+                values[each.name] = array.item() if array.ndim == 0 else array
+        if any(name.startswith(SUMMED) for name in arrays):
+            values["summed"] = LikelihoodEstimate.from_arrays(arrays, SUMMED)
+        return cls(**values)
 
 
 def score(

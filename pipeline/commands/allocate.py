@@ -5,7 +5,9 @@ DIR/allocation.svg, particles.svg, factors.svg, and the same as .png
 DIR/factors.npz                  of the best model (`pipeline.allocation_factors`)
 DIR/factors/GRAPH-RANK.npz       of all, if asked for
 DIR/model.npz                    the same as topics, if the graph is LDA's
-DIR/cells/                       scores and factors as they were finished, to go on from
+
+Scores and factors of single models are cached as they are finished, so that an interrupted command
+goes on with the next one.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.formats.vocabulary_file import stem_of
 from evaluation.allocation.log_marginal import log_marginal
+from evaluation.allocation.marginal_estimate import TimedMarginal, timed
 from models.allocation.cell_counts import MISSING, CellCounts
 from pipeline.allocation_candidates import (
     candidates_of,
@@ -31,15 +34,15 @@ from pipeline.allocation_candidates import (
     max_memory,
     refused_by_name,
 )
-from pipeline.allocation_cells import cells_directory, is_kept, kept_score, seed_of
 from pipeline.allocation_cost import warn_of_long_work
-from pipeline.allocation_factors import kept_factors, save_topics, write_factors
+from pipeline.allocation_factors import cached_factors, save_topics, write_factors
 from pipeline.allocation_graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.allocation_input import read_table
 from pipeline.allocation_pictures import pictures_of
 from pipeline.allocation_scores import name_of, recommend, rows_of, warnings_of
 from pipeline.allocation_strongest import strongest
 from pipeline.allocation_table import as_csv, print_allocation
+from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.pictures import write_pictures
 from pipeline.progress import Progress
@@ -49,12 +52,14 @@ if TYPE_CHECKING:
 
     from evaluation.allocation.marginal_estimate import MarginalEstimate
     from pipeline.allocation_candidates import Candidate
-    from pipeline.allocation_cells import Score
     from pipeline.allocation_counts import CountTable
     from pipeline.allocation_factors import Factors
     from pipeline.settings import AllocateSettings
 
 __all__ = ["allocate", "print_allocation"]
+
+DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
+"""Settings that a score depends on, besides the model and the data."""
 
 
 def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
@@ -81,10 +86,10 @@ def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
         remove_partial_files(directory)
-        place = cells_directory(directory, settings, table)
-        scores = _scores(candidates, table, settings, place)
+        cache = ResultCache()
+        scores = _scores(candidates, table, settings, cache)
         factors, files = _factorised(
-            candidates, _best(scores), table, settings, directory=directory, place=place
+            candidates, _best(scores), table, settings, directory=directory, cache=cache
         )
         result = _result(candidates, scores, factors, table, settings)
         result |= {"path": str(directory), "files": ["allocation.json", "allocation.csv", *files]}
@@ -96,21 +101,27 @@ def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
 
 
 def _scores(
-    candidates: Sequence[Candidate], table: CountTable, settings: AllocateSettings, place: Path
-) -> list[Score]:
-    """Of every model the score that was kept, or a new one, kept as soon as it is there."""
-    scores = []
-    is_warm = False
-    new = [each for each in candidates if not is_kept(place, each.model)]
+    candidates: Sequence[Candidate],
+    table: CountTable,
+    settings: AllocateSettings,
+    cache: ResultCache,
+) -> list[TimedMarginal]:
+    """The score of every model, from the cache or computed and put there at once."""
+    parts = {name: getattr(settings, name) for name in DEPENDS_ON}
+    group = cache.group("allocation", data=table.hash, settings=parts)
+    found = [group.get(each.hash, TimedMarginal.from_arrays) for each in candidates]
+    new = [each for each, score in zip(candidates, found, strict=True) if score is None]
     warn_of_long_work(new, table, settings)
+    scores = []
     with Progress("allocate", len(candidates), "models") as progress:
-        for each in candidates:
+        for each, score in zip(candidates, found, strict=True):
             progress.update(0, each.name)
-            if not is_warm and not is_kept(place, each.model):
-                _warm_up(each, table, settings)
-                is_warm = True
-            compute = partial(_score, each, table.counts, settings)
-            scores.append(kept_score(place, each.model, compute))
+            if score is None:
+                if each is new[0]:
+                    _warm_up(each, table, settings)
+                score = timed(partial(_score, each, table.counts, settings))  # noqa: PLW2901
+                group.put(each.hash, score.to_arrays())
+            scores.append(score)
             progress.update(1)
     return scores
 
@@ -128,14 +139,14 @@ def _score(
             n_moves=settings.moves,
             order=settings.order,
             max_memory=max_memory(settings),
-            random_state=seed_of(settings.seed, candidate.model),
+            random_state=candidate.seed_of(settings.seed),
             n_jobs=settings.threads,
         )
 
 
 @contextmanager
 def _warned_of_at_the_end() -> Iterator[None]:
-    """Unsure estimates are told of by `warnings_of`, all together, and those that were kept too."""
+    """Unsure estimates are told of by `warnings_of`, all together, and those of the cache too."""
 
     def is_not_a_warning(record: logging.LogRecord) -> bool:
         return record.levelno < logging.WARNING
@@ -164,14 +175,14 @@ def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings
     )
 
 
-def _best(scores: Sequence[Score]) -> int:
+def _best(scores: Sequence[TimedMarginal]) -> int:
     """The place of the most probable model; of equal ones the first."""
     return int(np.argmax([score.estimate.log_marginal for score in scores]))
 
 
 def _result(
     candidates: Sequence[Candidate],
-    scores: Sequence[Score],
+    scores: Sequence[TimedMarginal],
     factors: Factors | None,
     table: CountTable,
     settings: AllocateSettings,
@@ -215,7 +226,10 @@ def _result(
 
 
 def _pictures(
-    result: dict[str, Any], scores: Sequence[Score], factors: Factors | None, directory: Path
+    result: dict[str, Any],
+    scores: Sequence[TimedMarginal],
+    factors: Factors | None,
+    directory: Path,
 ) -> list[str]:
     """Draw what can be drawn; the names of the files."""
     what = "lower bound of log p" if result["method"] == "vb" else "log marginal likelihood"
@@ -230,7 +244,7 @@ def _factorised(
     settings: AllocateSettings,
     *,
     directory: Path,
-    place: Path,
+    cache: ResultCache,
 ) -> tuple[Factors | None, list[str]]:
     """Factors of the best model, and the names of the files that were written."""
     if settings.factors == "none":
@@ -242,10 +256,10 @@ def _factorised(
         with Progress("factors", len(candidates), "models") as progress:
             for each in candidates:
                 name = f"factors/{_file_name(each, candidates)}.npz"
-                write_factors(directory / name, kept_factors(place, each, table, settings))
+                write_factors(directory / name, cached_factors(cache, each, table, settings))
                 files.append(name)
                 progress.update(1)
-    factors = kept_factors(place, candidates[best], table, settings)
+    factors = cached_factors(cache, candidates[best], table, settings)
     write_factors(directory / "factors.npz", factors)
     if save_topics(directory / "model.npz", candidates[best], table, factors):
         files.append("model.npz")

@@ -20,11 +20,11 @@ from evaluation.methods import caveats_of, scoring_of
 from models import ModelFormatError, SavedModel
 from models.families import family_of
 from models.parallel import effective_n_jobs
+from pipeline.cache.partial_scores import PartialScores
 from pipeline.cluster.connection import cluster_of
 from pipeline.common_words import n_tokens_of
 from pipeline.errors import UsageError
 from pipeline.held_out import held_out
-from pipeline.kept_scores import KeptScores
 from pipeline.loaded_run import LoadedRun
 from pipeline.model_files import read_model
 from pipeline.scoring import (
@@ -74,9 +74,11 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
             models = _with_words(models, documents, settings)
             words = scored_words(models, documents)
             logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
-            kept = KeptScores.of(settings, [each.model for each in models], documents, words)
-            until_the_end.enter_context(kept.saved())
-            estimates = score_all(settings, models, documents, words, n_threads, cluster, kept)
+            known = PartialScores.of(settings, [each.model for each in models], documents, words)
+            if known.n_known:
+                logger.info("%s of the scores are there from before", f"{known.n_known:,}")
+            until_the_end.enter_context(known.saved())
+            estimates = score_all(settings, models, documents, words, n_threads, cluster, known)
             log_warnings(estimates)
         return _result(settings, models, documents, words, estimates)
 

@@ -2,7 +2,6 @@
 
 RUN/report.html      the page, unless --output names another; of several runs report.html here
 RUN/figures/         every plot as SVG and PNG; of comparisons in figures/ beside the page
-RUN/report/          scores that are kept, so that the next report is quick
 """
 
 from __future__ import annotations

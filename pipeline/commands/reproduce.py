@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
+from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.pictures import write_pictures
 from pipeline.reproduce_settings import EXPERIMENTS
@@ -48,7 +49,7 @@ MODULES: dict[str, Any] = dict(
         strict=True,
     )
 )
-"""Each has `run(settings, directory)`, whose result is what its `as_json` and `pictures` take, and
+"""Each has `run(settings, cache)`, whose result is what its `as_json` and `pictures` take, and
 `print_result` of what `as_json` made of it."""
 
 
@@ -66,7 +67,7 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
         remove_partial_files(directory)
-        found = module.run(settings, directory)
+        found = module.run(settings, ResultCache())
         result = {
             "experiment": experiment,
             "scale": settings.scale,

@@ -30,7 +30,6 @@ from pipeline.report.comparison_words import (
 )
 from pipeline.report.intervals import half_width, probability_positive
 from pipeline.report.likelihood_section import SMOOTHING
-from pipeline.report.score_cache import ScoreCache
 from pipeline.report.sections import AlignedTopics, Alignment, ComparisonRow, ComparisonSection
 from pipeline.scoring import (
     LoadedModel,
@@ -38,6 +37,7 @@ from pipeline.scoring import (
     or_none,
     probability_of_words,
     restricted,
+    score,
     scored_words,
 )
 from pipeline.settings import EvaluateSettings
@@ -85,7 +85,7 @@ def comparison_section(
     Parameters
     ----------
     runs
-        Two or more. Scores are kept with the first.
+        Two or more.
     method
         By default `left-to-right-sequential` where all families have it, else what `evaluate`
         takes: the families' default, or one that they share.
@@ -213,18 +213,16 @@ def _estimates(
 
     Those that refuse to be smoothed are not: no word is impossible in them.
     """
-    assert models[0].run is not None
-    cache = ScoreCache(models[0].run.directory)
 
-    def score(settings: EvaluateSettings, named: LoadedModel) -> LikelihoodEstimate:
-        return cache.score(settings, named, documents, words, n_threads).estimate
+    def estimate(settings: EvaluateSettings, named: LoadedModel) -> LikelihoodEstimate:
+        return score(settings, named, documents, words, n_threads).estimate
 
     try:
-        return {each.name: score(asked, each) for each in models}, False
+        return {each.name: estimate(asked, each) for each in models}, False
     except ZeroProbabilityError:
         smoothed = replace(asked, smoothing=SMOOTHING)
         return {
-            each.name: score(
+            each.name: estimate(
                 asked if "smoothing" in scoring_of(each.model.topics).refuses else smoothed, each
             )
             for each in models

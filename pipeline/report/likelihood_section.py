@@ -16,9 +16,8 @@ from pipeline.held_out import HeldOut
 from pipeline.learning import evenly_spaced
 from pipeline.report.estimator_words import choice_among, meaning_of
 from pipeline.report.intervals import half_width
-from pipeline.report.score_cache import ScoreCache
 from pipeline.report.sections import LikelihoodRow, LikelihoodSection
-from pipeline.scoring import LoadedModel, or_none, scored_words
+from pipeline.scoring import LoadedModel, or_none, score, scored_words
 from pipeline.settings import EvaluateSettings
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from corpora import Corpus
     from evaluation.family import Method, Scoring
     from models import SavedModel
+    from pipeline.cache.partial_scores import Scored
     from pipeline.loaded_run import LoadedRun
-    from pipeline.report.score_cache import Scored
 
 logger = logging.getLogger(__name__)
 
@@ -79,17 +78,17 @@ def likelihood_section(
     if not documents.corpus.n_docs:
         logger.info("run %s: %s", run.name, _why_not(test))
         return None
-    named, cache = LoadedModel(run.name, run, model), ScoreCache(run.directory)
+    named = LoadedModel(run.name, run, model)
     words = scored_words([named], documents)
     asked = EvaluateSettings(samples=n_samples, seed=seed)
     scored = []
     for method in chosen:
         asked = replace(asked, method=method)
         try:
-            found = cache.score(asked, named, documents, words, n_threads)
+            found = score(asked, named, documents, words, n_threads)
         except ZeroProbabilityError:
             asked = replace(asked, smoothing=SMOOTHING)
-            found = cache.score(asked, named, documents, words, n_threads)
+            found = score(asked, named, documents, words, n_threads)
         scored.append(found)
     scoring = scoring_of(model.topics)
     articles = documents.article_of

@@ -24,26 +24,25 @@ from pipeline.csv_lines import csv_lines
 from pipeline.errors import UsageError
 from pipeline.picture_style import INK, bar_look
 from pipeline.reproduction import bam_effort
-from pipeline.reproduction.bam_cells import kept_arrays
 from pipeline.reproduction.bam_rank_curves import (
     at_ranks,
     below_the_bound,
     best_ranks,
+    cached_curves,
     draw_curves,
-    kept_curves,
-    place_of,
     print_best,
     print_curves,
     print_findings,
+    results_of,
     rows_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "bam-abalone"
@@ -72,8 +71,8 @@ def protocol(settings: ReproduceSettings) -> AbaloneSettings:
     return AbaloneSettings(ranks=QUICK_RANKS, effort=effort, seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Abalone:
-    """All ranks in turn, then the hidden classes; what was done before is taken as it is.
+def run(settings: ReproduceSettings, cache: ResultCache) -> Abalone:
+    """All ranks in turn, then the hidden classes; what is in the cache is taken from it.
 
     Raises
     ------
@@ -96,14 +95,12 @@ def run(settings: ReproduceSettings, directory: Path) -> Abalone:
     except ValueError as error:
         raise CorpusFormatError(f"{settings.table}: {error}") from error
     observed = tensor_of(bins, wanted.n_bins)
-    place = place_of(directory, wanted, ("ranks", "strengths"), bins=bins.ravel(), rings=rings)
-    curves = kept_curves(
-        place, wanted, lambda cell: score(observed, cell, wanted, settings.threads), stage=NAME
+    group = results_of(cache, NAME, wanted, ("ranks", "strengths"), bins=bins, rings=rings)
+    curves = cached_curves(
+        group, wanted, lambda cell: score(observed, cell, wanted, settings.threads), stage=NAME
     )
-    classes = kept_arrays(
-        place / "classes.npz",
-        ("classes",),
-        lambda: {"classes": sampled_classes(bins, wanted)},
+    classes = group.arrays(
+        "classes", ("classes",), lambda: {"classes": sampled_classes(bins, wanted)}
     )["classes"]
     complete = {a: complete_graph(observed, a) for a in wanted.strengths}
     return Abalone(wanted, observed, curves, complete, Ages.of(rings, classes))

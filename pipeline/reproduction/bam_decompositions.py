@@ -22,17 +22,16 @@ from pipeline.letter_pairs import letter_pairs
 from pipeline.picture_style import look
 from pipeline.progress import Progress
 from pipeline.reproduction import bam_effort
-from pipeline.reproduction.bam_cells import cells_directory, kept_arrays
 from pipeline.reproduction.bam_rank_curves import print_findings
 from pipeline.reproduction.l2r_panels import finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
     Floats = NDArray[np.float64]
@@ -52,17 +51,17 @@ def protocol(settings: ReproduceSettings) -> DecompositionsSettings:
     return DecompositionsSettings(effort=effort, seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Decompositions:
-    """All methods in turn; what was done before is taken as it is."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> Decompositions:
+    """All methods in turn; what is in the cache is taken from it."""
     wanted = protocol(settings)
     source, pairs = letter_pairs(settings.table, settings.threads)
     X = draw_pairs(pairs, wanted.n_tokens, wanted.seed)
     table = {name: value for name, value in asdict(wanted).items() if name != "strengths"}
-    place = cells_directory(directory, table | {"kind": NAME}, X=X.ravel())
+    group = cache.group(f"experiment-{NAME}", settings=table, X=X)
 
-    def kept(cell: FactorCell) -> Floats:
-        return kept_arrays(
-            place / f"{cell.name}.npz",
+    def cached(cell: FactorCell) -> Floats:
+        return group.arrays(
+            cell.name,
             ("qualities",),
             lambda: {"qualities": qualities(X, cell, wanted, settings.threads)},
         )["qualities"]
@@ -71,7 +70,7 @@ def run(settings: ReproduceSettings, directory: Path) -> Decompositions:
     with Progress(NAME, len(wanted.cells), "methods") as progress:
         for cell in wanted.cells:
             progress.update(0, cell.name)
-            found[cell] = kept(cell)
+            found[cell] = cached(cell)
             progress.update(1)
     return Decompositions(source, wanted, X, found)
 

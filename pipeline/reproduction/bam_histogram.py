@@ -13,17 +13,17 @@ from pipeline.reproduction.bam_rank_curves import print_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "bam-histogram"
 N_BINS = 60
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Histogram:
+def run(settings: ReproduceSettings, cache: ResultCache) -> Histogram:
     """Both scales are the same: all of it takes a second, and nothing is drawn."""
-    del settings, directory
+    del settings, cache
     wanted = HistogramSettings()
     with Progress(NAME, len(wanted.a), "values of a") as progress:
         return histogram(wanted, lambda: progress.update(1))

@@ -24,20 +24,20 @@ from pipeline.reproduction.bam_rank_curves import (
     at_ranks,
     below_the_bound,
     best_ranks,
+    cached_curves,
     draw_curves,
-    kept_curves,
-    place_of,
     print_best,
     print_curves,
     print_findings,
+    results_of,
     rows_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from evaluation.experiments.bam_rank_scores import RankCurves
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "bam-letters"
@@ -56,14 +56,14 @@ def protocol(settings: ReproduceSettings) -> LettersSettings:
     return LettersSettings(ranks=QUICK_RANKS, effort=effort, seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Letters:
-    """All ranks in turn; what was done before is taken as it is."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> Letters:
+    """All ranks in turn; what is in the cache is taken from it."""
     wanted = protocol(settings)
     source, pairs = letter_pairs(settings.table, settings.threads)
     X = draw_pairs(pairs, wanted.n_tokens, wanted.seed)
-    place = place_of(directory, wanted, ("ranks", "strengths"), X=X.ravel())
-    curves = kept_curves(
-        place, wanted, lambda cell: score(X, cell, wanted, settings.threads), stage=NAME
+    group = results_of(cache, NAME, wanted, ("ranks", "strengths"), X=X)
+    curves = cached_curves(
+        group, wanted, lambda cell: score(X, cell, wanted, settings.threads), stage=NAME
     )
     return Letters(source, pairs, wanted, X, curves)
 

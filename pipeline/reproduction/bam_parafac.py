@@ -15,14 +15,13 @@ from evaluation.experiments.bam_scores import NAMES, Effort
 from pipeline.picture_style import GRID, look
 from pipeline.progress import Progress
 from pipeline.reproduction import bam_effort
-from pipeline.reproduction.bam_cells import cells_directory, kept_arrays, kept_scores
-from pipeline.reproduction.bam_rank_curves import print_findings
+from pipeline.reproduction.bam_rank_curves import cached_scores, print_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from models.allocation.cell_counts import CellCounts
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "bam-parafac"
@@ -60,33 +59,33 @@ def protocol(settings: ReproduceSettings) -> tuple[RankSettings, CostSettings]:
     )
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Found:
-    """Ranks, then costs; what was done before is taken as it is."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Ranks, then costs; what is in the cache is taken from it."""
     of_ranks, of_costs = protocol(settings)
-    found = _ranks(of_ranks, directory, settings.threads)
-    return Found(found, _costs(of_costs, directory))
+    found = _ranks(of_ranks, cache, settings.threads)
+    return Found(found, _costs(of_costs, cache))
 
 
-def _ranks(wanted: RankSettings, directory: Path, threads: int) -> RankCurves:
+def _ranks(wanted: RankSettings, cache: ResultCache, threads: int) -> RankCurves:
     depends_on = asdict(wanted)
     del depends_on["ranks"], depends_on["n_tensors"]
-    place = cells_directory(directory, {"experiment": NAME} | depends_on)
+    group = cache.group(f"experiment-{NAME}", settings=depends_on)
     tensors = [ranks.drawn_tensor(wanted, tensor) for tensor in range(wanted.n_tensors)]
 
     def work(cell: ranks.Cell) -> Callable[[], Any]:
         X: CellCounts = tensors[cell.tensor]
         return lambda: ranks.estimate(cell, X, wanted, threads)
 
-    scores = kept_scores(
-        place, {cell.name: work(cell) for cell in wanted.cells}, stage=f"{NAME}: ranks"
+    scores = cached_scores(
+        group, {cell.name: work(cell) for cell in wanted.cells}, stage=f"{NAME}: ranks"
     )
     return ranks.rank_curves(wanted, {cell: scores[cell.name] for cell in wanted.cells})
 
 
-def _costs(wanted: CostSettings, directory: Path) -> CostCurves:
+def _costs(wanted: CostSettings, cache: ResultCache) -> CostCurves:
     depends_on = asdict(wanted)
     del depends_on["sizes"], depends_on["n_tensors"]
-    place = cells_directory(directory, {"experiment": f"{NAME}: costs"} | depends_on)
+    group = cache.group(f"experiment-{NAME}-costs", settings=depends_on)
     found: dict[costs.Cell, Cost] = {}
     is_warm = False
 
@@ -103,8 +102,8 @@ def _costs(wanted: CostSettings, directory: Path) -> CostCurves:
     with Progress(f"{NAME}: costs", len(wanted.cells), "runs") as progress:
         for cell in wanted.cells:
             progress.update(0, cell.name)
-            kept = kept_arrays(place / f"{cell.name}.npz", Cost._fields, measure(cell))
-            found[cell] = Cost(float(kept["seconds"]), int(kept["n_cells"]), int(kept["n_epochs"]))
+            cost = group.arrays(cell.name, Cost._fields, measure(cell))
+            found[cell] = Cost(float(cost["seconds"]), int(cost["n_cells"]), int(cost["n_epochs"]))
             progress.update(1)
     return costs.cost_curves(wanted, found)
 

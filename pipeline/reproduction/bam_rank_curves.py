@@ -3,55 +3,77 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evaluation.allocation.marginal_estimate import TimedMarginal, timed
 from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING, RankCell, RankCurves
 from evaluation.experiments.bam_scores import NAMES, WITH_MOVES
 from pipeline.picture_style import INK, look
-from pipeline.reproduction.bam_cells import cells_directory, kept_scores
+from pipeline.progress import Progress
 from pipeline.reproduction.l2r_panels import finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from evaluation.allocation.marginal_estimate import MarginalEstimate
     from evaluation.experiments.bam_abalone import AbaloneSettings
     from evaluation.experiments.bam_letters import LettersSettings
+    from pipeline.cache.results import ResultCache, ResultGroup
 
 LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
 BELOW = "below VB's bound"
 
 
-def place_of(
-    directory: Path,
+def results_of(
+    cache: ResultCache,
+    experiment: str,
     settings: AbaloneSettings | LettersSettings,
     left_out: Sequence[str],
     **data: NDArray[Any],
-) -> Path:
-    """The directory of results that are kept; of settings all but those `left_out` name it.
+) -> ResultGroup:
+    """The cached results of these data and of all settings but those `left_out`.
 
     Those say which results there are, not what one of them is.
     """
     table = {name: value for name, value in asdict(settings).items() if name not in left_out}
-    return cells_directory(directory, table | {"kind": type(settings).__name__}, **data)
+    return cache.group(f"experiment-{experiment}", settings=table, data=data)
 
 
-def kept_curves(
-    place: Path,
+def cached_scores(
+    group: ResultGroup, work: Mapping[str, Callable[[], MarginalEstimate]], *, stage: str
+) -> dict[str, TimedMarginal]:
+    """The estimates by name: those in the cache, and the rest computed, timed and put there.
+
+    Progress is shown under the name `stage`.
+    """
+    scores: dict[str, TimedMarginal] = {}
+    with Progress(stage, len(work), "estimates") as progress:
+        for name, estimate in work.items():
+            progress.update(0, name)
+            compute = partial(timed, estimate)
+            scores[name] = group.cached(
+                name, compute, TimedMarginal.to_arrays, TimedMarginal.from_arrays
+            )
+            progress.update(1)
+    return scores
+
+
+def cached_curves(
+    group: ResultGroup,
     settings: AbaloneSettings | LettersSettings,
     estimate: Callable[[RankCell], MarginalEstimate],
     *,
     stage: str,
 ) -> RankCurves:
-    """The scores of all cells of the settings; what was done before is taken as it is."""
+    """The scores of all cells of the settings, from the cache as far as they are in it."""
     cells = {cell.name: cell for cell in settings.cells}
     work = {name: lambda cell=cell: estimate(cell) for name, cell in cells.items()}
-    found = kept_scores(place, work, stage=stage)
+    found = cached_scores(group, work, stage=stage)
     graphs = tuple(dict.fromkeys(cell.graph for cell in cells.values()))
     scores = {cell: found[name] for name, cell in cells.items()}
     return RankCurves(graphs, settings.strengths, settings.ranks, scores)

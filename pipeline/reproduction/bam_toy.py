@@ -20,14 +20,13 @@ from evaluation.experiments.bam_toy import (
 )
 from pipeline.picture_style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduction import bam_effort
-from pipeline.reproduction.bam_cells import cells_directory, kept_scores
-from pipeline.reproduction.bam_rank_curves import print_findings
+from pipeline.reproduction.bam_rank_curves import cached_scores, print_findings
 from pipeline.reproduction.l2r_panels import finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "bam-toy"
@@ -49,17 +48,17 @@ def protocol(settings: ReproduceSettings) -> ToySettings:
     return ToySettings(effort=effort, seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, directory: Path) -> ToyComparison:
-    """All methods on both matrices; what was done before is taken as it is."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> ToyComparison:
+    """All methods on both matrices; what is in the cache is taken from it."""
     wanted = protocol(settings)
     depends_on = {name: value for name, value in asdict(wanted).items() if name not in LISTS}
-    place = cells_directory(directory, {"experiment": NAME} | depends_on, **MATRICES)
+    group = cache.group(f"experiment-{NAME}", settings=depends_on, data=dict(MATRICES))
     names = {cell.name: cell for cell in wanted.cells}
 
     def work(cell: Cell) -> Callable[[], Any]:
         return lambda: estimate(cell, wanted, settings.threads)
 
-    scores = kept_scores(place, {name: work(cell) for name, cell in names.items()}, stage=NAME)
+    scores = cached_scores(group, {name: work(cell) for name, cell in names.items()}, stage=NAME)
     return comparison(wanted, {cell: scores[name] for name, cell in names.items()})
 
 

@@ -15,8 +15,8 @@ from pipeline.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "buntine-convergence"
@@ -27,9 +27,9 @@ CLOSE_UP = 0.04
 """Bits a word above and below the exact value that the close-up shows, as in the paper."""
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Convergence:
-    """All runs; nothing is kept on the way."""
-    del directory
+def run(settings: ReproduceSettings, cache: ResultCache) -> Convergence:
+    """All runs; nothing is cached."""
+    del cache
     sizes = QUICK_SIZES if settings.scale == "quick" else FULL_SIZES
     n_runs = RUNS[settings.scale]
     wanted = ConvergenceSettings(sizes=sizes, n_runs=n_runs, seed=settings.seed)

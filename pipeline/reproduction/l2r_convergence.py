@@ -15,14 +15,14 @@ from evaluation.experiments.l2r_convergence import (
 from evaluation.experiments.l2r_documents import TooFewDocumentsError
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
-from pipeline.reproduction.l2r_cells import cells_directory, kept_scores, kept_topics
 from pipeline.reproduction.l2r_counts import corpora_of
 from pipeline.reproduction.l2r_panels import finite, panels
+from pipeline.reproduction.l2r_runs import cached_scores, cached_topics, runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
     from pipeline.reproduction.l2r_counts import Named
 
@@ -38,26 +38,26 @@ def protocol(settings: ReproduceSettings) -> ConvergenceSettings:
     return ConvergenceSettings(**(scale | asked), seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, directory: Path) -> list[Convergence]:
-    """All corpora in turn; what was done before is taken as it is."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> list[Convergence]:
+    """All corpora in turn; what is in the cache is taken from it."""
     wanted = protocol(settings)
-    return [_converged(each, wanted, directory, settings.threads) for each in corpora_of(settings)]
+    return [_converged(each, wanted, cache, settings.threads) for each in corpora_of(settings)]
 
 
 def _converged(
-    corpus: Named, wanted: ConvergenceSettings, directory: Path, threads: int
+    corpus: Named, wanted: ConvergenceSettings, cache: ResultCache, threads: int
 ) -> Convergence:
-    place = cells_directory(directory, wanted, corpus.counts)
+    group = runs_of(cache, NAME, wanted, corpus.counts)
     try:
         split = held_out(corpus.counts, wanted)
     except TooFewDocumentsError as error:
         raise UsageError(f"{corpus.name}: {error}") from error
     with Progress(f"{corpus.name}: training", wanted.n_sweeps, "sweeps") as progress:
-        topics = kept_topics(
-            place, lambda: train(split, wanted, threads, lambda: progress.update(1))
+        topics = cached_topics(
+            group, lambda: train(split, wanted, threads, lambda: progress.update(1))
         )
-    scores = kept_scores(
-        place,
+    scores = cached_scores(
+        group,
         topics,
         split.documents,
         wanted.cells,

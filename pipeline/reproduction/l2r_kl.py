@@ -19,14 +19,14 @@ from evaluation.experiments.l2r_kl import (
 from pipeline.errors import UsageError
 from pipeline.picture_style import MUTED, look
 from pipeline.progress import Progress
-from pipeline.reproduction.l2r_cells import cells_directory, kept_scores, kept_topics
 from pipeline.reproduction.l2r_counts import corpora_of
 from pipeline.reproduction.l2r_panels import finite, panels
+from pipeline.reproduction.l2r_runs import cached_scores, cached_topics, runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
     from pipeline.reproduction.l2r_counts import Named
 
@@ -56,26 +56,26 @@ def protocol(settings: ReproduceSettings) -> KLSettings:
     return KLSettings(**(quick | asked), seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, directory: Path) -> list[KLComparison]:
-    """All corpora in turn; what was done before is taken as it is."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> list[KLComparison]:
+    """All corpora in turn; what is in the cache is taken from it."""
     wanted = protocol(settings)
-    return [_compared(each, wanted, directory, settings.threads) for each in corpora_of(settings)]
+    return [_compared(each, wanted, cache, settings.threads) for each in corpora_of(settings)]
 
 
-def _compared(corpus: Named, wanted: KLSettings, directory: Path, threads: int) -> KLComparison:
-    place = cells_directory(directory, wanted, corpus.counts)
+def _compared(corpus: Named, wanted: KLSettings, cache: ResultCache, threads: int) -> KLComparison:
+    group = runs_of(cache, NAME, wanted, corpus.counts)
     try:
         chosen = selected(corpus.counts, wanted)
     except TooFewDocumentsError as error:
         raise UsageError(f"{corpus.name}: {error}; a higher --max-tokens may do") from error
     with Progress(f"{corpus.name}: training", wanted.n_sweeps, "sweeps") as progress:
-        topics = kept_topics(
-            place, lambda: train(chosen, wanted, threads, lambda: progress.update(1))
+        topics = cached_topics(
+            group, lambda: train(chosen, wanted, threads, lambda: progress.update(1))
         )
     with Progress(f"{corpus.name}: exact", len(chosen.rows), "documents") as progress:
         exact = truth(topics, chosen, threads, progress.update)
-    scores = kept_scores(
-        place,
+    scores = cached_scores(
+        group,
         topics,
         chosen.documents,
         wanted.cells,

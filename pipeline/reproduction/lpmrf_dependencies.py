@@ -33,6 +33,7 @@ from models.poisson_mrf.topic_matrices import best_split
 from models.poisson_mrf.topic_model import LPMRFTopicModel
 from models.poisson_mrf.topics import PoissonMRFTopicModel
 from models.saved import ModelFormatError
+from pipeline.cache.keys import key_of
 from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.commands.download import download
 from pipeline.dependencies import SORTED_BY, strongest_dependencies
@@ -40,7 +41,6 @@ from pipeline.dependency_picture import dependency_picture
 from pipeline.documents import decide_documents, tokens_of
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
-from pipeline.reproduction.bam_cells import cells_directory
 from pipeline.reproduction.bam_rank_curves import print_findings
 from pipeline.reproduction.l2r_counts import PRUNING, SAMPLE, name_of, read_counts
 from pipeline.runs import SAMPLE_STORE
@@ -53,9 +53,11 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "lpmrf-dependencies"
+KIND = "experiment-" + NAME
 N_TOPICS = 3
 PROTOCOL: dict[str, Any] = {"assignments": "moves", "partition": "envelope"}
 PENALTY, LENGTH_SCALE = 0.00885867, 1.5
@@ -95,7 +97,7 @@ class Learned:
     """With the published table, for each of `SORTED_BY`; empty if the words of that are missing."""
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Learned:
+def run(settings: ReproduceSettings, cache: ResultCache) -> Learned:
     """Train by the published protocol; an interrupted training goes on."""
     whole = words_of_counts(settings)
     corpus = whole._replace(counts=training_part(whole.counts))
@@ -116,11 +118,7 @@ def run(settings: ReproduceSettings, directory: Path) -> Learned:
         n_jobs=settings.threads,
     )
     counts = corpus.counts
-    kept = {name: value for name, value in trainer.get_params().items() if name != "n_jobs"}
-    place = cells_directory(
-        *(directory, kept), data=counts.data, indices=counts.indices, indptr=counts.indptr
-    )
-    topics, seconds = _trained(trainer, corpus, place / "training.npz")
+    topics, seconds = _trained(trainer, corpus, cache)
     split = best_split(topics, counts, n_jobs=settings.threads)
     prevalence = split.lengths.sum(axis=0) / max(split.lengths.sum(), 1)
     model = SavedModel(topics, corpus.words, prevalence=prevalence)
@@ -193,14 +191,15 @@ def _sample(threads: int) -> CountsOfWords:
 
 
 def _trained(
-    trainer: LPMRFTopicModel, corpus: CountsOfWords, path: Path
+    trainer: LPMRFTopicModel, corpus: CountsOfWords, cache: ResultCache
 ) -> tuple[PoissonMRFTopicModel, float]:
-    """The topics, from where the checkpoint at `path` is, and the seconds that they took."""
-    hash_of_place = path.parent.name
+    """The topics, from where the cached checkpoint is, and the seconds that they took."""
+    settings = {name: value for name, value in trainer.get_params().items() if name != "n_jobs"}
+    key = key_of(KIND, settings=settings, counts=corpus.counts)
     try:
-        checkpoint = Checkpoint.load(path, hash_of_place)
+        checkpoint = Checkpoint.load(cache.path(KIND, key), key)
     except ModelFormatError:  # damaged
-        checkpoint = Checkpoint(hash_of_place)
+        checkpoint = Checkpoint(key)
     before, started = checkpoint.seconds, time.monotonic()
     saved, is_saved = started, True
     try:
@@ -212,12 +211,12 @@ def _trained(
                 checkpoint.seconds = before + now - started
                 is_saved = now >= saved + CHECKPOINT_SECONDS
                 if is_saved:
-                    checkpoint.save(path)
+                    cache.write(KIND, key, checkpoint.save)
                     saved = now
     except ValueError as error:  # too few documents
         raise UsageError(f"{corpus.name}: {error}") from error
     if not is_saved:
-        checkpoint.save(path)
+        cache.write(KIND, key, checkpoint.save)
     topics = trainer.topics_
     assert isinstance(topics, PoissonMRFTopicModel)
     return topics, checkpoint.seconds

@@ -13,19 +13,19 @@ from evaluation.poisson_mrf.field_selection import PENALTIES
 from pipeline.errors import UsageError
 from pipeline.reproduction.bam_rank_curves import print_findings
 from pipeline.reproduction.l2r_panels import finite
-from pipeline.reproduction.lpmrf_cells import kept_score, kept_selection, place_of
 from pipeline.reproduction.lpmrf_counts import counts_of, split_of
 from pipeline.reproduction.lpmrf_findings import findings_of
 from pipeline.reproduction.lpmrf_pictures import draw_likelihood, draw_published
+from pipeline.reproduction.lpmrf_runs import cached_score, cached_selection, runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
     from evaluation.experiments.lpmrf_perplexity import HeldOut
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
     Floats = NDArray[np.float64]
@@ -115,18 +115,18 @@ def _given(settings: ReproduceSettings) -> tuple[float, float] | None:
     return penalty, scale
 
 
-def run(settings: ReproduceSettings, directory: Path, experiment: str) -> Perplexities:
-    """All models in turn; what was done before is taken as it is."""
+def run(settings: ReproduceSettings, cache: ResultCache, experiment: str) -> Perplexities:
+    """All models in turn; what is in the cache is taken from it."""
     _given(settings)  # at once: counts may have to be downloaded
     corpus = counts_of(settings, experiment)
     split = split_of(corpus)
     wanted = protocol(settings, experiment, split)
-    place = place_of(directory, wanted, split)
+    group = runs_of(cache, wanted, split)
     selections, chosen = {}, {}
     for key in dict.fromkeys(cell.chosen_for for cell in wanted.cells):
         source = wanted.source_of(*key)
         if source == "validation":
-            found = kept_selection(place, *key, split, wanted, n_jobs=settings.threads)
+            found = cached_selection(group, *key, split, wanted, n_jobs=settings.threads)
             selections[key] = found
             chosen[key] = found.penalty, found.length_scale
         else:
@@ -134,7 +134,7 @@ def run(settings: ReproduceSettings, directory: Path, experiment: str) -> Perple
     scores = {}
     for cell in wanted.cells:
         pair = WITHOUT if cell.base == MULTINOMIAL else chosen[cell.chosen_for]
-        scores[cell] = kept_score(place, cell, split, wanted, pair, n_jobs=settings.threads)
+        scores[cell] = cached_score(group, cell, split, wanted, pair, n_jobs=settings.threads)
     return Perplexities(experiment, corpus.name, wanted, split, scores, selections)
 
 
@@ -297,9 +297,9 @@ class Experiment:
 
     name: str
 
-    def run(self, settings: ReproduceSettings, directory: Path) -> Perplexities:
+    def run(self, settings: ReproduceSettings, cache: ResultCache) -> Perplexities:
         """All models in turn."""
-        return run(settings, directory, self.name)
+        return run(settings, cache, self.name)
 
     as_json = staticmethod(as_json)
     print_result = staticmethod(print_result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,18 +21,17 @@ from evaluation.experiments.lpmrf_scaling import (
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
-from pipeline.reproduction.bam_cells import cells_directory, kept_arrays
 from pipeline.reproduction.bam_rank_curves import print_findings
 from pipeline.reproduction.l2r_counts import Named, corpora_of
 from pipeline.reproduction.l2r_panels import finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from evaluation.experiments.lpmrf_scaling import Power
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "lpmrf-scaling"
@@ -78,7 +77,7 @@ def protocol(settings: ReproduceSettings, n_words: int) -> ScalingSettings:
     return ScalingSettings(**(scale | sizes), seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, directory: Path) -> tuple[Named, int, Scaling]:
+def run(settings: ReproduceSettings, cache: ResultCache) -> tuple[Named, int, Scaling]:
     """All parts; what was timed before is taken as it is.
 
     Returns the corpus, the threads and what was found.
@@ -90,12 +89,12 @@ def run(settings: ReproduceSettings, directory: Path) -> tuple[Named, int, Scali
     counts = corpus.counts
     wanted = protocol(settings, counts.shape[1])
     n_threads = effective_n_jobs(settings.threads)
-    place = cells_directory(
-        directory,
-        asdict(wanted) | {"threads": n_threads, "cores": available_cores()},
-        data=counts.data,
-        indices=counts.indices,
-        indptr=counts.indptr,
+    group = cache.group(
+        f"experiment-{NAME}",
+        settings=wanted,
+        threads=n_threads,
+        cores=available_cores(),
+        counts=counts,
     )
 
     def chosen() -> dict[str, Any]:
@@ -105,24 +104,22 @@ def run(settings: ReproduceSettings, directory: Path) -> tuple[Named, int, Scali
             raise UsageError(f"{corpus.name}: {error}") from error
 
     warm_up(wanted)
-    kept = kept_arrays(place / "penalty.npz", ("penalty", "is_published"), chosen)
-    penalty = float(kept["penalty"])
+    found = group.arrays("penalty", ("penalty", "is_published"), chosen)
+    penalty = float(found["penalty"])
     timings: list[Timing] = []
     todo = list(steps(counts, wanted, penalty, n_threads))
     with Progress(f"{corpus.name}: timing", len(todo), "steps") as progress:
         for name, measure in todo:
             progress.update(0, name)
-            timings += _timings(_kept(place / f"{name}.npz", measure))
+            compute = partial(_measured, measure)
+            timings += _timings(group.arrays(f"step {name}", Timing._fields, compute))
             progress.update(1)
-    return corpus, n_threads, Scaling(wanted, penalty, bool(kept["is_published"]), tuple(timings))
+    return corpus, n_threads, Scaling(wanted, penalty, bool(found["is_published"]), tuple(timings))
 
 
-def _kept(path: Path, measure: Callable[[], list[Timing]]) -> dict[str, NDArray[Any]]:
-    """The times of one step, by field, taken if they are not there."""
-    return kept_arrays(path, Timing._fields, lambda: _columns(measure()))
-
-
-def _columns(timings: list[Timing]) -> dict[str, NDArray[Any]]:
+def _measured(measure: Callable[[], list[Timing]]) -> dict[str, NDArray[Any]]:
+    """The times of one step, by field."""
+    timings = measure()
     return {name: np.array([getattr(each, name) for each in timings]) for name in Timing._fields}
 
 

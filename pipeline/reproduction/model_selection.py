@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from corpora.files import remove_partial_files
 from evaluation.experiments.buntine_model_selection import (
     DATASETS,
+    Cell,
     Selection,
     SelectionSettings,
     cell,
@@ -17,13 +19,11 @@ from evaluation.experiments.buntine_model_selection import (
 )
 from pipeline.picture_style import INK, MUTED
 from pipeline.progress import Progress
-from pipeline.reproduction.cells import cells_directory, load_cell, save_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
-    from evaluation.experiments.buntine_model_selection import Cell
+    from pipeline.cache.results import ResultCache, ResultGroup
     from pipeline.reproduce_settings import ReproduceSettings
 
 logger = logging.getLogger(__name__)
@@ -57,23 +57,26 @@ def protocol(settings: ReproduceSettings) -> SelectionSettings:
     )
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Found:
-    """All cells, each saved when it is done; those that were saved before are taken as they are."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """All cells, from the cache as far as they are in it; each is put there when it is done."""
     wanted = protocol(settings)
     plan, cells = planned(wanted), []
-    saved = cells_directory(directory, wanted)
-    saved.mkdir(parents=True, exist_ok=True)
-    remove_partial_files(saved)
+    group = cells_of(cache, wanted)
     drawn = problem(wanted)
     with Progress(NAME, len(plan), "models") as progress:
         for n_train, n_topics in plan:
-            each = load_cell(saved, n_train, n_topics)
-            if each is None:
-                each = cell(drawn, n_train, n_topics, settings.threads)
-                save_cell(saved, each)
-            cells.append(each)
+            compute = partial(cell, drawn, n_train, n_topics, settings.threads)
+            name = f"{n_train}-{n_topics}"
+            cells.append(group.cached(name, compute, Cell.to_arrays, Cell.from_arrays))
             progress.update(1)
     return Found(settings.dataset, selection(wanted, cells), cells)
+
+
+def cells_of(cache: ResultCache, settings: SelectionSettings) -> ResultGroup:
+    """The cached cells of these settings, whatever the sizes that are asked for."""
+    table = asdict(settings)
+    del table["training_sizes"]
+    return cache.group("experiment-" + NAME, settings=table)
 
 
 def as_json(found: Found) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from pipeline.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from pipeline.cache.results import ResultCache
     from pipeline.reproduce_settings import ReproduceSettings
 
 NAME = "buntine-table-1"
@@ -21,9 +21,9 @@ LARGEST_T = 2.58
 """The paper's cutoff: |t| is above it once in a hundred times where there is no bias."""
 
 
-def run(settings: ReproduceSettings, directory: Path) -> Table1:
-    """All pairs; nothing is kept on the way."""
-    del directory
+def run(settings: ReproduceSettings, cache: ResultCache) -> Table1:
+    """All pairs; nothing is cached."""
+    del cache
     n_pairs = settings.pairs or PAIRS[settings.scale]
     wanted = Table1Settings(n_pairs=n_pairs, seed=settings.seed)
     with Progress(NAME, n_pairs * len(wanted.gammas), "pairs") as progress:

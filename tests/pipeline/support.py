@@ -71,10 +71,19 @@ def pytest_fail(message: str) -> None:
     raise AssertionError(message)
 
 
+def clean_environment() -> dict[str, str]:
+    """The environment without any setting, but for the place of the cache."""
+    return {
+        name: text
+        for name, text in os.environ.items()
+        if "WIKITOPICS_" not in name or name == "WIKITOPICS_CACHE"
+    }
+
+
 def call(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> Outcome:
     """`pipeline.cli.main` in this process."""
     out, err = io.StringIO(), io.StringIO()
-    clean = {name: text for name, text in os.environ.items() if "WIKITOPICS_" not in name}
+    clean = clean_environment()
     with (
         inside(cwd),
         logging_restored(),
@@ -96,7 +105,7 @@ def command(*argv: object) -> list[str]:
 
 def spawn(*argv: object, cwd: Path, program: list[str] | None = None) -> subprocess.Popen[str]:
     """The command as a process of its own, the leader of its own session."""
-    clean = {name: text for name, text in os.environ.items() if "WIKITOPICS_" not in name}
+    clean = clean_environment()
     return subprocess.Popen(
         [*program, *map(str, argv)] if program else command(*argv),
         cwd=cwd,

@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 from corpora import writer_lock
+from evaluation.allocation import marginal_estimate
 from evaluation.allocation.log_marginal import log_marginal
 from models.allocation.model import AllocationModel
-from pipeline import allocation_cells
+from pipeline.cache.results import ResultCache
 from pipeline.commands import allocate as command
 from pipeline.errors import Interrupted
 from tests.pipeline.support import Outcome, call, files_of, finish, flip, spawn, wait_until
@@ -160,10 +161,11 @@ def test_the_order_of_models_does_not_matter(place: Path, no_pictures: None) -> 
 
 
 def test_threads_change_nothing(place: Path, no_pictures: None) -> None:
-    with mock.patch.object(allocation_cells.time, "perf_counter", return_value=0.0):
+    with mock.patch.object(marginal_estimate.time, "perf_counter", return_value=0.0):
         for threads in (1, 3):
             argv = ("fruit.csv", "--ranks", "1:3", *QUICK, "--all-factors", "--output", threads)
             allocated(*argv, cwd=place, threads=threads)
+            ResultCache().clear()
     one, three = (files_of(place / name) for name in ("1", "3"))
     one_json, three_json = (json.loads(each.pop("allocation.json")) for each in (one, three))
     assert one == three
@@ -215,6 +217,10 @@ def test_settings_of_a_file(place: Path, no_pictures: None) -> None:
 # --- going on -------------------------------------------------------------------------------------
 
 
+def n_cached() -> int:
+    return len(list((ResultCache().directory / "allocation").glob("*.npz")))
+
+
 def interrupted_after(number: int) -> Any:
     """`log_marginal` that is interrupted when it is called for the next time."""
     real, calls = command.log_marginal, []
@@ -232,20 +238,21 @@ def interrupted_after(number: int) -> Any:
 
 def test_interrupted_and_gone_on_with(place: Path, no_pictures: None) -> None:
     argv = ("counts.npz", "--ranks", "1:4", *QUICK, "--all-factors")
-    with mock.patch.object(allocation_cells.time, "perf_counter", return_value=0.0):
+    with mock.patch.object(marginal_estimate.time, "perf_counter", return_value=0.0):
         allocated(*argv, "--output", "whole", cwd=place)
+        ResultCache().clear()
         for number in range(1, 4):
             with interrupted_after(1):
                 outcome = call("allocate", *argv, "--threads", 1, "--output", "parts", cwd=place)
             assert outcome.code == 130
             assert "give the same command again to go on" in outcome.err
-            assert len(list((place / "parts" / "cells").glob("*/*.npz"))) == number
+            assert n_cached() == number
             assert not (place / "parts" / "allocation.json").exists()
         allocated(*argv, "--output", "parts", cwd=place)
     whole, parts = files_of(place / "whole"), files_of(place / "parts")
     whole["allocation.json"] = whole["allocation.json"].replace(b'"whole"', b'"parts"')
     assert whole == parts
-    assert len(whole) > 10
+    assert len(whole) > 6
 
 
 def test_what_is_there_is_not_done_again(place: Path, no_pictures: None) -> None:
@@ -281,7 +288,9 @@ def test_other_data_or_settings_are_scored_anew(place: Path, no_pictures: None) 
 def test_damaged_cells_are_made_again(place: Path, no_pictures: None) -> None:
     argv = ("counts.npz", "--ranks", "2", *QUICK)
     first = result_of(*argv, cwd=place)
-    for path in (place / "allocate").rglob("cells/*/*.npz"):
+    paths = list(ResultCache().directory.glob("*/*.npz"))
+    assert len(paths) == 2
+    for path in paths:
         flip(path, path.stat().st_size // 2)
     again = result_of(*argv, cwd=place)
     assert without_seconds(again["rows"]) == without_seconds(first["rows"])
@@ -294,11 +303,12 @@ def test_killed_while_it_scores(place: Path) -> None:
     np.save(place / "large.npy", X)
     argv = ("large.npy", "--ranks", "1:6", "--particles", 400, "--repeats", 4, "--threads", 1)
     whole = finish(spawn("allocate", *argv, "--output", "whole", "--json", cwd=place)).result
+    ResultCache().clear()
     process = spawn("allocate", *argv, "--output", "parts", cwd=place)
-    wait_until(lambda: list((place / "parts").glob("cells/*/*.npz")), 60, "nothing is kept")
+    wait_until(n_cached, 60, "nothing is cached")
     process.kill()
     finish(process)
-    assert len(list((place / "parts").glob("cells/*/*.npz"))) < 6
+    assert n_cached() < 6
     parts = finish(spawn("allocate", *argv, "--output", "parts", "--json", cwd=place)).result
     assert without_seconds(parts["rows"]) == without_seconds(whole["rows"])
     assert parts["factors"] == whole["factors"]

@@ -13,10 +13,9 @@ import pytest
 from scipy import sparse
 
 from corpora import Corpus
-from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
+from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, TimedMarginal
 from models import LDATopics, ModelFormatError, load_model
 from models.allocation.model import AllocationModel
-from pipeline.allocation_cells import Score
 from pipeline.allocation_factors import Factors, read_factors
 from pipeline.allocation_scores import log_odds, recommend, rows_of, told_apart, warnings_of
 from pipeline.allocation_strongest import format_strongest, marginal, strongest
@@ -278,7 +277,7 @@ def test_an_estimate_that_one_run_makes_is_rough() -> None:
     for gap, is_rough in ((0.1, False), (20.0, True)):
         repeats = -100.0 - gap * np.arange(10)
         estimate = MarginalEstimate.of_repeats(repeats, "smc", 9, 100, path)
-        (found,) = rows_of([candidate], [Score(estimate, 1.0)])
+        (found,) = rows_of([candidate], [TimedMarginal(estimate, 1.0)])
         assert found["rough"] == is_rough
         assert found["spread"] == pytest.approx(gap * np.arange(10).std(ddof=1))
         assert ("rough" in format_rows({"rows": [found], "method": "smc"})) == is_rough

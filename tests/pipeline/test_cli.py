@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("download", "train", "select", "evaluate", "topics", "infer"),
-    *("allocate", "reproduce", "convert"),
+    *("allocate", "reproduce", "convert", "cache"),
 )
 
 

@@ -15,6 +15,7 @@ import pipeline.commands.reproduce as command
 from corpora import writer_lock
 from evaluation.experiments.buntine_estimators import ESTIMATORS
 from evaluation.experiments.buntine_model_selection import (
+    Cell,
     Dataset,
     SelectionSettings,
     cell,
@@ -22,17 +23,16 @@ from evaluation.experiments.buntine_model_selection import (
     problem,
 )
 from evaluation.experiments.buntine_table_1 import Table1Settings, table_1
+from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
 from pipeline.reproduce_settings import EXPERIMENTS, ReproduceSettings
 from pipeline.reproduction import convergence, model_selection
-from pipeline.reproduction.cells import cell_path, cells_directory, load_cell, save_cell
+from pipeline.reproduction.model_selection import cells_of
 from pipeline.setting_sources import resolve
-from tests.pipeline.support import Outcome, call, flip
+from tests.pipeline.support import Outcome, call
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from evaluation.experiments.buntine_model_selection import Cell
 
 BUNTINE = [name for name in EXPERIMENTS if name.startswith("buntine-")]
 """The others are in `test_reproduce_l2r`."""
@@ -143,6 +143,7 @@ def test_the_same_rows_for_a_seed(
 ) -> None:
     def rows(seed: int, where: str) -> object:
         argv = (experiment, *shlex.split(ARGUMENTS[experiment]), "--seed", seed, "--output", where)
+        ResultCache().clear()
         return without_seconds(reproduced(*argv, "--json", cwd=tmp_path).result["rows"])
 
     first = rows(1, "a")
@@ -286,6 +287,7 @@ def test_interrupted_it_goes_on_where_it_was(
 ) -> None:
     argv = ("buntine-model-selection", "--seed", 5, "--json")
     whole = reproduced(*argv, "--output", "whole", cwd=tmp_path).result
+    ResultCache().clear()
     done: list[tuple[int, int]] = []
 
     def until_the_third(drawn: object, n_train: int, n_topics: int, n_jobs: int) -> Cell:
@@ -311,10 +313,11 @@ def test_interrupted_it_goes_on_where_it_was(
         assert none.call_count == len(planned(SMALL))  # those of other settings are of no use
 
 
-def test_a_cell_is_kept_to_the_bit_and_a_damaged_one_is_none(tmp_path: Path) -> None:
+def test_a_cell_comes_back_to_the_bit() -> None:
     found = cell(problem(SMALL), 40, 2)
-    save_cell(tmp_path, found)
-    again = load_cell(tmp_path, 40, 2)
+    cache = ResultCache()
+    cache.put("kind", "key", found.to_arrays())
+    again = cache.get("kind", "key", Cell.from_arrays)
     assert again is not None
     assert (again.n_train, again.n_topics, again.seconds) == (40, 2, found.seconds)
     assert (again.bounds == found.bounds).all()
@@ -322,30 +325,16 @@ def test_a_cell_is_kept_to_the_bit_and_a_damaged_one_is_none(tmp_path: Path) -> 
     for name, estimate in found.estimates.items():
         for field, value in vars(estimate).items():
             np.testing.assert_array_equal(getattr(again.estimates[name], field), value)
-    assert load_cell(tmp_path, 40, 3) is None
-    path = cell_path(tmp_path, 40, 2)
-    content, n_found = path.read_bytes(), 0
-    for position in range(0, len(content), max(1, len(content) // 60)):
-        flip(path, position, position % 8)
-        damaged = load_cell(tmp_path, 40, 2)
-        n_found += damaged is None
-        if damaged is not None:  # a bit that says nothing, such as a date
-            for name, estimate in found.estimates.items():
-                assert (damaged.estimates[name].log_likelihood == estimate.log_likelihood).all()
-        path.write_bytes(content)
-    assert n_found > 30
-    path.write_bytes(content[: len(content) // 2])
-    assert load_cell(tmp_path, 40, 2) is None
 
 
-def test_where_cells_are_depends_on_what_they_depend_on(tmp_path: Path) -> None:
-    place = cells_directory(tmp_path, SMALL)
-    assert cells_directory(tmp_path, replace(SMALL, training_sizes=(7,))) == place
+def test_what_cells_depend_on() -> None:
+    first = cells_of(ResultCache(), SMALL)
+    assert cells_of(ResultCache(), replace(SMALL, training_sizes=(7,))).key == first.key
     others = (
         {"seed": 9},
         {"n_held_out": 21},
         {"n_sweeps": 11},
         {"dataset": Dataset(3, 61, (2, 3))},
     )
-    places = {cells_directory(tmp_path, replace(SMALL, **each)) for each in others}  # type: ignore[arg-type]
-    assert len(places - {place}) == len(others)
+    keys = {cells_of(ResultCache(), replace(SMALL, **each)).key for each in others}  # type: ignore[arg-type]
+    assert len(keys - {first.key}) == len(others)

@@ -21,11 +21,12 @@ from evaluation.experiments.bam_letters import NMF, SYMMETRIC, LettersSettings
 from evaluation.experiments.bam_letters import score as letters_score
 from evaluation.experiments.bam_rank_scores import RankCell
 from evaluation.experiments.bam_scores import NAMES, WITH_MOVES, Effort
+from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted, UsageError
 from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import bam_abalone, bam_decompositions, bam_letters
 from pipeline.reproduction.bam_abalone import COLUMNS, read_abalone
-from pipeline.reproduction.bam_rank_curves import place_of
+from pipeline.reproduction.bam_rank_curves import results_of
 from tests.pipeline.support import Outcome, call, inside
 from tests.pipeline.test_letter_pairs import pairs_lines
 from tests.shared_data import shared_file
@@ -33,6 +34,8 @@ from tests.shared_data import shared_file
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
+
+    from numpy.typing import NDArray
 
 EXPERIMENTS = ("bam-abalone", "bam-letters", "bam-decompositions")
 MODULES: dict[str, Any] = dict(
@@ -144,10 +147,11 @@ def test_threads_change_nothing(
     experiment: str, quick: None, no_pictures: None, place: Path
 ) -> None:
     argv = (experiment, "--table", TABLES[experiment], "--seed", 3, "--json")
-    found = [
-        without_seconds(reproduced(*argv, "--output", f"with-{n}", cwd=place, threads=n).result)
-        for n in (1, 2)
-    ]
+    found = []
+    for n in (1, 2):
+        where = ("--output", f"with-{n}")
+        found.append(without_seconds(reproduced(*argv, *where, cwd=place, threads=n).result))
+        ResultCache().clear()
     assert found[0] == found[1]
 
 
@@ -166,7 +170,7 @@ def test_pictures_are_written(experiment: str, quick: None, place: Path) -> None
 def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
     module = MODULES[experiment]
     with inside(place):
-        found = module.run(ReproduceSettings(table=TABLES[experiment], threads=1), place)
+        found = module.run(ReproduceSettings(table=TABLES[experiment], threads=1), ResultCache())
     drawn = module.pictures(found)
     figure = Figure()
     drawn[experiment](figure)
@@ -191,7 +195,7 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
 def test_findings_of_abalones_tell_where_they_fail(quick: None, place: Path) -> None:
     settings = ReproduceSettings(table="abalone.csv", threads=1)
     with inside(place):
-        found = bam_abalone.run(settings, place)
+        found = bam_abalone.run(settings, ResultCache())
     low = {cell: _shifted(score, -1e6) for cell, score in found.curves.scores.items()}
     high = {cell: _shifted(score, 1e6) for cell, score in found.curves.scores.items()}
     ages = Ages.of(np.arange(60) % 3 + 5, np.arange(60) // 20)
@@ -217,7 +221,7 @@ def _shifted(score: Any, by: float) -> Any:
 
 def test_findings_of_letters_tell_where_they_fail(quick: None, place: Path) -> None:
     with inside(place):
-        found = bam_letters.run(ReproduceSettings(table="pairs.csv", threads=1), place)
+        found = bam_letters.run(ReproduceSettings(table="pairs.csv", threads=1), ResultCache())
     scores = dict(found.curves.scores)
     for cell, score in found.curves.scores.items():
         raised = (cell.graph == NMF) == (cell.a == 1.0) and (cell.a, cell.rank) != (1.0, 2)
@@ -318,7 +322,7 @@ def test_abalones_that_cannot_be_read(text: str, complaint: str, tmp_path: Path)
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(CorpusFormatError, match=complaint):
-        bam_abalone.run(ReproduceSettings(table=str(path), threads=1), tmp_path)
+        bam_abalone.run(ReproduceSettings(table=str(path), threads=1), ResultCache())
     path.write_bytes(b"M,1,\xff\xfe")
     with pytest.raises(CorpusFormatError, match="no CSV of abalones"):
         read_abalone(str(path))
@@ -348,6 +352,7 @@ def test_interrupted_it_goes_on_where_it_was(
     argv = (experiment, "--table", TABLES[experiment], "--json")
     module, (name, score) = MODULES[experiment], SCORE[experiment]
     whole = reproduced(*argv, "--output", "whole", cwd=place).result
+    ResultCache().clear()
     done = []
 
     def until_the_third(*given: Any) -> Any:
@@ -373,19 +378,21 @@ def test_interrupted_it_goes_on_where_it_was(
 
 def test_no_table_is_said_before_anything_is_done(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs --table"):
-        bam_abalone.run(ReproduceSettings(threads=1), tmp_path)
+        bam_abalone.run(ReproduceSettings(threads=1), ResultCache())
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_kept_is_found_by_what_it_depends_on(tmp_path: Path) -> None:
+def test_what_results_depend_on() -> None:
+    def key(settings: LettersSettings, X: NDArray[np.int64]) -> str:
+        return results_of(ResultCache(), "x", settings, ("ranks", "strengths"), X=X).key
+
     small, X = SMALL["bam-letters"], np.arange(4)
-    left_out = ("ranks", "strengths")
-    place = place_of(tmp_path, small, left_out, X=X)
-    assert place_of(tmp_path, replace(small, ranks=(9,)), left_out, X=X) == place
+    first = key(small, X)
+    assert key(replace(small, ranks=(9,)), X) == first
     others = [
-        place_of(tmp_path, replace(small, seed=1), left_out, X=X),
-        place_of(tmp_path, replace(small, effort=Effort(9, 2, 2, 2)), left_out, X=X),
-        place_of(tmp_path, replace(small, n_tokens=41), left_out, X=X),
-        place_of(tmp_path, small, left_out, X=X + 1),
+        key(replace(small, seed=1), X),
+        key(replace(small, effort=Effort(9, 2, 2, 2)), X),
+        key(replace(small, n_tokens=41), X),
+        key(small, X + 1),
     ]
-    assert len({*others, place}) == 5
+    assert len({*others, first}) == 5

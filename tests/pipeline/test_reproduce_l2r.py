@@ -20,16 +20,12 @@ from evaluation.experiments.l2r_convergence import ConvergenceSettings
 from evaluation.experiments.l2r_kl import KLSettings, selected, train, truth
 from evaluation.experiments.l2r_scores import ESTIMATORS, Cell, Score, score
 from models import GammaPoissonTopics
+from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted, UsageError
 from pipeline.reproduce_settings import ReproduceSettings
-from pipeline.reproduction import l2r_cells, l2r_convergence, l2r_counts, l2r_kl
-from pipeline.reproduction.l2r_cells import (
-    cell_path,
-    cells_directory,
-    kept_scores,
-    kept_topics,
-)
+from pipeline.reproduction import l2r_convergence, l2r_counts, l2r_kl, l2r_runs
 from pipeline.reproduction.l2r_counts import corpora_of, name_of, read_counts
+from pipeline.reproduction.l2r_runs import cached_scores, cached_topics, runs_of
 from tests.pipeline.support import Outcome, call, flip, inside
 
 if TYPE_CHECKING:
@@ -144,7 +140,7 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
     for n_corpora in (1, 2):
         counts = ",".join(["counts.npz", "docword.more.txt"][:n_corpora])
         with inside(place):
-            found = module.run(ReproduceSettings(counts=counts, threads=1), place)
+            found = module.run(ReproduceSettings(counts=counts, threads=1), ResultCache())
         drawn = module.pictures(found)
         names = [experiment, f"{experiment}-{'error' if module is l2r_kl else 'seconds'}"]
         if module is l2r_kl and n_corpora == 2:
@@ -188,6 +184,7 @@ def test_the_same_rows_for_a_seed_whatever_the_threads(
     def rows(seed: int, threads: int) -> object:
         argv = (experiment, "--counts", "counts.npz", "--seed", seed, "--json")
         where = ("--output", f"{seed}-{threads}")
+        ResultCache().clear()
         return without_seconds(reproduced(*argv, *where, cwd=place, threads=threads).result["rows"])
 
     first = rows(1, 1)
@@ -389,6 +386,7 @@ def test_interrupted_it_goes_on_where_it_was(
 ) -> None:
     argv = (experiment, "--counts", "counts.npz", "--json")
     whole = reproduced(*argv, "--output", "whole", cwd=place).result
+    ResultCache().clear()
     small: Any = {"l2r-kl": SMALL_KL, "l2r-convergence": SMALL_CONVERGENCE}[experiment]
     done: list[Cell] = []
 
@@ -398,14 +396,14 @@ def test_interrupted_it_goes_on_where_it_was(
         done.append(cell)
         return score(topics, documents, cell, *rest)
 
-    with mock.patch.object(l2r_cells, "score", until_the_third):
+    with mock.patch.object(l2r_runs, "score", until_the_third):
         outcome = call("reproduce", *argv, "--output", "parts", cwd=place)
         assert outcome.code == 143
         assert "give the same command again" in outcome.err
         assert not (place / "parts" / f"{experiment}.json").exists()
     module = {"l2r-kl": l2r_kl, "l2r-convergence": l2r_convergence}[experiment]
     with (
-        mock.patch.object(l2r_cells, "score", wraps=score) as rest,
+        mock.patch.object(l2r_runs, "score", wraps=score) as rest,
         mock.patch.object(module, "train") as train_again,
     ):
         again = reproduced(*argv, "--output", "parts", cwd=place).result
@@ -415,46 +413,40 @@ def test_interrupted_it_goes_on_where_it_was(
     assert again["corpora"] == whole["corpora"]
 
 
-def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
+def test_what_is_cached_comes_back_as_it_was() -> None:
     rng = np.random.default_rng(0)
     topics = GammaPoissonTopics(rng.dirichlet(np.ones(5), 2), np.ones(2), np.full(2, 0.5))
+    group = runs_of(ResultCache(), "l2r-kl", SMALL_KL, drawn_counts())
     trained = mock.Mock(return_value=topics)
     for _ in range(2):
-        kept = kept_topics(tmp_path, trained)
+        cached = cached_topics(group, trained)
         for name in ("topic_word", "shape", "probability"):
-            assert (getattr(kept, name) == getattr(topics, name)).all()
+            assert (getattr(cached, name) == getattr(topics, name)).all()
     assert trained.call_count == 1
-    path = tmp_path / "topics.npz"
-    path.write_bytes(path.read_bytes()[:-40])
-    kept_topics(tmp_path, trained)
-    assert trained.call_count == 2
 
     documents = sparse.csr_array(rng.poisson(0.7, (4, 5)))
-    cell = Cell("DS", 5)
-
-    def kept_score(rows: int = 4) -> Score:
-        some = documents[:rows]
-        return kept_scores(tmp_path, topics, some, [cell], 1, n_jobs=1, stage="x")[cell]
-
-    first = kept_score()
-    assert (kept_score().log_likelihood == first.log_likelihood).all()
-    assert kept_score().seconds == first.seconds
-    cell_path(tmp_path, cell).write_bytes(b"no archive")
-    assert (kept_score().log_likelihood == first.log_likelihood).all()
-    assert kept_score(3).log_likelihood.shape == (3,)  # of other documents it is of no use
+    cells = [Cell("DS", 5), Cell("DS", 5, 1)]
+    with mock.patch.object(l2r_runs, "score", wraps=score) as scored:
+        first, second = (
+            cached_scores(group, topics, documents, cells, 1, n_jobs=1, stage="x") for _ in range(2)
+        )
+    assert scored.call_count == 2
+    for cell in cells:
+        assert (second[cell].log_likelihood == first[cell].log_likelihood).all()
+        assert (second[cell].standard_error == first[cell].standard_error).all()
+        assert second[cell].seconds == first[cell].seconds
 
 
-def test_where_cells_are_depends_on_what_they_depend_on(tmp_path: Path) -> None:
+def test_what_results_depend_on() -> None:
+    def key(settings: Any, counts: Any, experiment: str = "l2r-kl") -> str:
+        return runs_of(ResultCache(), experiment, settings, counts).key
+
     counts = drawn_counts()
-    place = cells_directory(tmp_path, SMALL_KL, counts)
-    assert place.is_dir()
-    assert cells_directory(tmp_path, replace(SMALL_KL, sizes=(9,), n_repeats=7), counts) == place
+    first = key(SMALL_KL, counts)
+    assert key(replace(SMALL_KL, sizes=(9,), n_repeats=7), counts) == first
     others = [
-        cells_directory(tmp_path, replace(SMALL_KL, **each), counts)  # type: ignore[arg-type]
+        key(replace(SMALL_KL, **each), counts)  # type: ignore[arg-type]
         for each in ({"seed": 9}, {"n_topics": 3}, {"n_documents": 5}, {"n_words": 4})
     ]
-    others += [
-        cells_directory(tmp_path, SMALL_KL, drawn_counts(1)),
-        cells_directory(tmp_path, SMALL_CONVERGENCE, counts),
-    ]
-    assert len({*others, place}) == 7
+    others += [key(SMALL_KL, drawn_counts(1)), key(SMALL_CONVERGENCE, counts, "l2r-convergence")]
+    assert len({*others, first}) == 7

@@ -24,12 +24,13 @@ from evaluation.experiments.lpmrf_perplexity import (
     published_split,
 )
 from evaluation.poisson_mrf import field_selection
+from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
 from pipeline.reproduce_settings import ReproduceSettings
-from pipeline.reproduction import lpmrf_cells, lpmrf_counts, lpmrf_perplexity
-from pipeline.reproduction.lpmrf_cells import cell_path, kept_score, kept_selection, place_of
+from pipeline.reproduction import lpmrf_counts, lpmrf_perplexity, lpmrf_runs
 from pipeline.reproduction.lpmrf_counts import counts_of
 from pipeline.reproduction.lpmrf_perplexity import protocol, title_of
+from pipeline.reproduction.lpmrf_runs import cached_score, cached_selection, runs_of
 from tests.evaluation.experiments.test_lpmrf_perplexity import SMALL, documents
 from tests.pipeline.support import Outcome, call, inside
 
@@ -333,6 +334,7 @@ def test_which_documents_and_words_are_taken(place: Path) -> None:
 def test_interrupted_it_goes_on_where_it_was(quick: None, no_pictures: None, place: Path) -> None:
     argv = ("lpmrf-classic3", "--topics", 2, "--seed", 3, "--json")
     whole = reproduced(*argv, "--output", "whole", cwd=place).result
+    ResultCache().clear()
     n_left = 9  # of 3 times 4 pairs
 
     def a_table(*args: Any, **settings: Any) -> Any:
@@ -356,14 +358,14 @@ def test_interrupted_it_goes_on_where_it_was(quick: None, no_pictures: None, pla
         return score(cell, *args, **settings)
 
     with (
-        mock.patch.object(lpmrf_cells, "score", until_the_fourth),
+        mock.patch.object(lpmrf_runs, "score", until_the_fourth),
         mock.patch.object(field_selection, "partition_table", wraps=table) as tables,
     ):
         outcome = call("reproduce", *argv, "--counts", "counts.npz", "--output", "parts", cwd=place)
         assert outcome.code == 143
     assert tables.call_count == 4 + 2 * 8 - 8  # 4 of one field, 2 of two, were complete
     with (
-        mock.patch.object(lpmrf_cells, "score", wraps=score) as rest,
+        mock.patch.object(lpmrf_runs, "score", wraps=score) as rest,
         mock.patch.object(field_selection, "partition_table") as no_tables,
     ):
         again = reproduced(*argv, "--output", "parts", cwd=place).result
@@ -375,53 +377,60 @@ def test_interrupted_it_goes_on_where_it_was(quick: None, no_pictures: None, pla
         assert again[name] == whole[name]
 
 
-def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
+def test_what_is_cached_comes_back_as_it_was() -> None:
     split = split_of_documents()
     settings = PerplexitySettings((), SMALL, (0.5, 0.1), (1.0,))
-    place = place_of(tmp_path, settings, split)
+    group = runs_of(ResultCache(), settings, split)
     cell, chosen = Cell("single", FIELDS, 1), (0.1, 1.5)
 
-    def kept() -> Score:
-        return kept_score(place, cell, split, settings, chosen, n_jobs=1)
+    def cached(chosen: tuple[float, float] = chosen) -> Score:
+        return cached_score(group, cell, split, settings, chosen, n_jobs=1)
 
-    with mock.patch.object(lpmrf_cells, "score", wraps=score) as made:
-        first, second = kept(), kept()
+    with mock.patch.object(lpmrf_runs, "score", wraps=score) as made:
+        first, second = cached(), cached()
         assert made.call_count == 1
-        path = cell_path(place, cell, chosen)
-        path.write_bytes(path.read_bytes()[:-60])
-        third = kept()
+        cached((0.1, 1.25))
         assert made.call_count == 2
     assert first.summed is not None
-    for other in (second, third):
-        assert other.summed is not None
-        assert (other.test, other.train) == (first.test, first.train)
-        assert other.n_nonzeros == first.n_nonzeros
-        assert (other.summed.log_likelihood == first.summed.log_likelihood).all()
-        assert other.summed.method == first.summed.method
-    assert second.seconds == first.seconds
-    table = kept_selection(place, "single", 1, split, settings, n_jobs=1).perplexity
-    (kept_table,) = place.glob("select-*.npz")
-    kept_table.write_bytes(b"no archive")
-    again = kept_selection(place, "single", 1, split, settings, n_jobs=1).perplexity
+    assert second.summed is not None
+    for name, value in vars(first.summed).items():
+        np.testing.assert_array_equal(getattr(second.summed, name), value)
+    for name, value in vars(first).items():
+        if name != "summed":
+            assert getattr(second, name) == value
+            assert type(getattr(second, name)) is type(value)
+    without = replace(first, summed=None)
+    assert Score.from_arrays(without.to_arrays()).summed is None
+
+
+def test_pairs_that_were_tried_are_not_tried_again() -> None:
+    split = split_of_documents()
+    settings = PerplexitySettings((), SMALL, (0.5, 0.1), (1.0,))
+    group = runs_of(ResultCache(), settings, split)
+    table = cached_selection(group, "single", 1, split, settings, n_jobs=1).perplexity
+    with mock.patch.object(field_selection, "partition_table") as no_tables:
+        again = cached_selection(group, "single", 1, split, settings, n_jobs=1).perplexity
+    assert not no_tables.called
     assert np.array_equal(again, table)
     longer = replace(settings, penalties=(0.5, 0.2, 0.1))
-    assert kept_selection(place, "single", 1, split, longer, n_jobs=1).perplexity.shape == (3, 1)
+    assert cached_selection(group, "single", 1, split, longer, n_jobs=1).perplexity.shape == (3, 1)
 
 
-def test_where_results_are_depends_on_what_they_depend_on(tmp_path: Path) -> None:
+def test_what_results_depend_on() -> None:
+    def key(settings: PerplexitySettings, split: HeldOut) -> str:
+        return runs_of(ResultCache(), settings, split).key
+
     split = split_of_documents()
     settings = PerplexitySettings((), SMALL)
-    place = place_of(tmp_path, settings, split)
-    assert place_of(tmp_path, replace(settings, n_topics=(3,), given=(1.0, 1.0)), split) == place
+    first = key(settings, split)
+    assert key(replace(settings, n_topics=(3,), given=(1.0, 1.0)), split) == first
     others = [
-        place_of(tmp_path, replace(settings, seed=1), split),
-        place_of(tmp_path, replace(settings, effort=replace(SMALL, n_samples=21)), split),
-        place_of(tmp_path, settings, HeldOut(split.train, split.train)),
-        place_of(tmp_path, settings, HeldOut(split.test, split.train)),
+        key(replace(settings, seed=1), split),
+        key(replace(settings, effort=replace(SMALL, n_samples=21)), split),
+        key(settings, HeldOut(split.train, split.train)),
+        key(settings, HeldOut(split.test, split.train)),
     ]
-    assert len({*others, place}) == 5
-    cell = Cell("single", FIELDS, 1)
-    assert cell_path(place, cell, (0.1, 1.0)) != cell_path(place, cell, (0.1, 1.25))
+    assert len({*others, first}) == 5
 
 
 def split_of_documents() -> HeldOut:

@@ -27,6 +27,7 @@ from models import SavedModel
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topic_model import LPMRFTopicModel
 from models.poisson_mrf.topics import PoissonMRFTopicModel
+from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted, UsageError
 from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import lpmrf_dependencies, lpmrf_scaling
@@ -222,6 +223,7 @@ def test_interrupted_training_goes_on(
     no_pictures: None, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = reproduced(*DEPENDENCIES, "--json", "--output", "whole", cwd=place).result
+    ResultCache().clear()
     monkeypatch.setattr(lpmrf_dependencies, "CHECKPOINT_SECONDS", 0.0)
     trained: list[Any] = []
     iterate = LPMRFTopicModel.iterate
@@ -243,7 +245,7 @@ def test_interrupted_training_goes_on(
         del result["path"], result["seconds"]
     assert again == whole
     # A checkpoint that is damaged is none.
-    (path,) = (place / "parts").rglob("training.npz")
+    (path,) = ResultCache().directory.glob("*/*.npz")
     path.write_bytes(path.read_bytes()[:200])
     anew = reproduced(*DEPENDENCIES, "--json", "--output", "parts", cwd=place).result
     assert anew["rows"] == whole["rows"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evaluation.allocation.log_marginal import log_marginal
-from evaluation.allocation.marginal_estimate import MarginalEstimate
+from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
 from evaluation.experiments.bam_abalone import (
     CP,
     AbaloneSettings,
@@ -30,7 +30,7 @@ from evaluation.experiments.bam_rank_scores import (
     RankCurves,
     planned,
 )
-from evaluation.experiments.bam_scores import WITH_MOVES, Effort, Score
+from evaluation.experiments.bam_scores import WITH_MOVES, Effort
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_of_counts
@@ -139,9 +139,9 @@ def test_one_class_is_exact_and_two_kinds_are_found() -> None:
         assert found[RankCell(CP, method, 1.0, 2)].log_marginal > alone + 10
 
 
-def estimate_of(value: float, repeats: list[float], method: str) -> Score:
+def estimate_of(value: float, repeats: list[float], method: str) -> TimedMarginal:
     direction: Any = "lower bound" if method == "vb" else "unbiased"
-    return Score(MarginalEstimate(value, 0.1, method, direction, 9, np.array(repeats)), 1.0)
+    return TimedMarginal(MarginalEstimate(value, 0.1, method, direction, 9, np.array(repeats)), 1.0)
 
 
 def test_curves() -> None:

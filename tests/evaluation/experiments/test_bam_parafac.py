@@ -7,14 +7,14 @@ import pytest
 from scipy.stats import chisquare
 
 from evaluation.allocation.exact import exact
-from evaluation.allocation.marginal_estimate import MarginalEstimate
+from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal
 from evaluation.allocation.simulate import draw
 from evaluation.experiments import bam_parafac as ranks
 from evaluation.experiments import bam_parafac_cost as costs
 from evaluation.experiments.bam_histogram import all_allocations, log_allocations
 from evaluation.experiments.bam_parafac import RankCurves, RankSettings, drawn_tensor, rank_curves
 from evaluation.experiments.bam_parafac_cost import Cost, CostSettings, cost_curves, measured
-from evaluation.experiments.bam_scores import WITH_MOVES, Effort, Score
+from evaluation.experiments.bam_scores import WITH_MOVES, Effort
 from models.allocation.cell_counts import CellCounts
 from models.allocation.mean_field import MeanField
 from models.allocation.model import AllocationModel
@@ -186,7 +186,7 @@ def made_up(smc: list[list[float]], vb: list[list[float]], width: float) -> Rank
         value += cell.method == WITH_MOVES  # one nat more
         repeats = value + width * np.array([-1.0, 0.0, 1.0])
         estimate = MarginalEstimate(value, 0.1 * cell.rank, cell.method, "unbiased", 12, repeats)
-        scores[cell] = Score(estimate, 1.0)
+        scores[cell] = TimedMarginal(estimate, 1.0)
     return rank_curves(SMALL, scores)
 
 

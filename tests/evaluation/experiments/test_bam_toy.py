@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from evaluation.allocation.log_marginal import log_marginal
-from evaluation.allocation.marginal_estimate import MarginalEstimate
+from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal, timed
 from evaluation.experiments import bam_scores
 from evaluation.experiments.bam_published import LOG_MARGINAL, RANKS, A
 from evaluation.experiments.bam_scores import (
     SORTED,
     WITH_MOVES,
     Effort,
-    Score,
     cell_seed,
-    timed,
 )
 from evaluation.experiments.bam_toy import (
     BY_PARTICLES,
@@ -37,7 +35,7 @@ from tests.shared_data import shared_file
 SMALL = ToySettings(a=(0.1, 1.0), ranks=(1, 2), effort=Effort(50, 30, 2), seed=1)
 
 
-def scored(settings: ToySettings) -> dict[Cell, Score]:
+def scored(settings: ToySettings) -> dict[Cell, TimedMarginal]:
     return {cell: timed(lambda cell=cell: estimate(cell, settings)) for cell in settings.cells}
 
 

@@ -41,7 +41,7 @@ class Backwards:
         try:
             for index, item in enumerate(items):
                 self.n_items += 1
-                self.sizes.append(item[1].shape)
+                self.sizes.append(item[1].counts.shape)
                 waiting.append((index, pickle.dumps(item)))
                 if len(waiting) == self.ahead:
                     yield from self._given(function, waiting, values)

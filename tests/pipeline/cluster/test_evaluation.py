@@ -14,6 +14,7 @@ from evaluation import ExactCostError, LikelihoodEstimate, ZeroProbabilityError
 from evaluation.document_blocks import LEAST_DOCUMENTS
 from evaluation.monte_carlo.target_error import has_missed
 from models import LDATopics, SavedModel, load_model, save_model
+from pipeline.cache.results import ResultCache
 from pipeline.cluster.evaluation import score_item
 from pipeline.errors import Interrupted
 from pipeline.held_out import HeldOut
@@ -170,6 +171,7 @@ def test_a_task_says_nothing_and_the_command_warns_once(
 def test_the_command(zoo: Path) -> None:
     argv = ("evaluate", "model.npz", "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
     here = succeeded(call(*argv, "--json", "--per-document", "here.tsv", cwd=zoo)).result
+    ResultCache().clear()
     more = ("--json", "--per-document", "there.tsv", "--cluster", "local:2")
     cluster = Backwards()
     with instead_of_a_cluster(cluster):
@@ -194,6 +196,7 @@ def test_real_workers(zoo: Path) -> None:
     argv = ("evaluate", "model.npz", "truth.npz", "--counts", "docs.jsonl", "--threads", 1)
     argv = (*argv, "--method", "left-to-right-sequential", "--samples", 20, "--json")
     here = succeeded(call(*argv, "--per-document", "here.tsv", cwd=zoo)).result
+    ResultCache().clear()
     more = ("--per-document", "there.tsv", "--cluster", "local:2")
     there = succeeded(call(*argv, *more, cwd=zoo)).result
     assert there == here

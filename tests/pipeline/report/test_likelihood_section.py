@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -16,14 +15,14 @@ from scipy import stats
 
 from evaluation import log_likelihood
 from evaluation.methods import SCORINGS, scoring_of
+from evaluation.scorer import Scorer
 from models import LDATopics
-from pipeline import score_key
-from pipeline.report import score_cache
+from pipeline.cache import keys
+from pipeline.cache.results import ResultCache
+from pipeline.errors import Interrupted
 from pipeline.report.estimator_words import meaning_of
 from pipeline.report.intervals import half_width, probability_positive
 from pipeline.report.likelihood_section import likelihood_section
-from pipeline.report.score_cache import ScoreCache
-from pipeline.score_key import model_hash
 from tests.pipeline.report.made_up_runs import (
     WORDS,
     as_gamma_poisson,
@@ -174,6 +173,7 @@ def test_a_seed_fixes_it_whatever_the_threads(tmp_path: Path) -> None:
         opened = made_up_run(tmp_path, run, true_topics())
         section = section_of(opened, QUICK[:1], most_documents=6, n_threads=n_threads, seed=seed)
         found.append(section.rows[0].nats_per_word)
+        ResultCache().clear()
     assert found[0] == found[1] != found[2]
 
 
@@ -309,12 +309,12 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert abs((t_ratio < 1.96).mean() - 0.95) > 4 * 0.0034
 
 
-# --- what is kept ---------------------------------------------------------------------------------
+# --- what is cached -------------------------------------------------------------------------------
 
 
-def is_kept(opened: LoadedRun, methods: Sequence[str] = QUICK, **more: Any) -> bool:
+def is_cached(opened: LoadedRun, methods: Sequence[str] = QUICK, **more: Any) -> bool:
     """Whether nothing is computed."""
-    with mock.patch.object(score_cache, "score", side_effect=ArithmeticError):
+    with mock.patch.object(Scorer, "score", side_effect=ArithmeticError):
         try:
             section_of(opened, methods, **more)
         except ArithmeticError:
@@ -324,98 +324,48 @@ def is_kept(opened: LoadedRun, methods: Sequence[str] = QUICK, **more: Any) -> b
 
 def test_a_second_report_computes_nothing(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", true_topics())
-    assert not is_kept(opened)
+    assert not is_cached(opened)
     first = section_of(opened)
-    assert is_kept(opened)
+    assert is_cached(opened)
     assert section_of(opened) == first  # seconds are those of the first time
-    assert is_kept(opened, QUICK[:1])
-    assert json.loads((opened.directory.path / "report/scores.json").read_text())["version"] == 1
+    assert is_cached(opened, QUICK[:1])
+    assert not (opened.directory.path / "report").exists()
 
 
 def test_what_a_score_depends_on(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", true_topics())
     method = QUICK[:1]
     section_of(opened, method)
-    assert is_kept(opened, method)
-    assert not is_kept(opened, QUICK[1:2])
+    assert is_cached(opened, method)
+    assert not is_cached(opened, QUICK[1:2])
     for other in ({"seed": 1}, {"n_samples": 7}, {"most_documents": 5}):
-        assert not is_kept(opened, method, **other)
+        assert not is_cached(opened, method, **other)
     changed = replace(opened.model, topics=blurred(true_topics(), 1e-9))
-    assert not is_kept(loaded(opened.directory, model=changed), method)
+    assert not is_cached(loaded(opened.directory, model=changed), method)
     corpus = made_up_corpus(seed=1)
-    assert not is_kept(loaded(opened.directory, corpus=corpus), method)
-    with mock.patch.object(score_key, "software_version", return_value="99"):
-        assert not is_kept(opened, method)
-    assert is_kept(opened, method)
+    assert not is_cached(loaded(opened.directory, corpus=corpus), method)
+    with mock.patch.object(keys, "code_hash", return_value="of other code"):
+        assert not is_cached(opened, method)
+    assert is_cached(opened, method)
 
 
-def test_the_hash_of_a_model_is_of_all_that_it_is(tmp_path: Path) -> None:
-    model = made_up_run(tmp_path, "a", true_topics()).model
-    others = [
-        replace(model, topics=blurred(true_topics(), 1e-9)),
-        replace(model, topics=replace(true_topics(), alpha=true_topics().alpha + 1e-9)),
-        replace(model, topics=as_gamma_poisson(true_topics())),
-        replace(model, vocabulary=WORDS[::-1]),
-    ]
-    assert len({model_hash(each) for each in (model, *others)}) == 5
-    assert model_hash(replace(model, header={"seed": 9})) == model_hash(model)
-
-
-def damaged(text: str) -> list[bytes]:
-    scores = json.loads(text)
-    (key,) = scores["scores"]
-    entry = scores["scores"][key]
-
-    def with_entry(value: Any) -> bytes:
-        return json.dumps({**scores, "scores": {key: value}}).encode()
-
-    changed = {**entry, "log_likelihood": [x - 1 for x in entry["log_likelihood"]]}
-    return [
-        *(b"", b"{", b"\xff\x00", b"[]", b"null", b"3", b"[" * 100_000),
-        *(b'{"format": "other", "version": 1, "scores": {}}', text.encode()[: len(text) // 2]),
-        *(
-            json.dumps({**scores, "version": 2}).encode(),
-            json.dumps({**scores, "scores": 3}).encode(),
-        ),
-        *(with_entry(x) for x in (None, [], "x", {}, changed, {**entry, "n_tokens": [10**400]})),
-    ]
-
-
-def test_damaged_or_foreign_scores_are_computed_again(tmp_path: Path) -> None:
+def test_an_interrupted_report_goes_on(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", true_topics())
-    method = ["variational-bound"]
-    first = section_of(opened, method)
-    path = opened.directory.path / "report/scores.json"
-    for content in damaged(path.read_text()):
-        path.write_bytes(content)
-        assert not is_kept(opened, method), content[:60]
-        again = section_of(opened, method)
-        same = [
-            getattr(each.rows[0], field.name) == getattr(first.rows[0], field.name)
-            for each in [again]
-            for field in fields(each.rows[0])
-            if field.name != "seconds"
-        ]
-        assert all(same)
-        assert is_kept(opened, method)
+    score, n_scored = Scorer.score, []
 
+    def until_the_second(scorer: Scorer, block: Any, n_jobs: int) -> Any:
+        if len(n_scored) == 1:
+            raise Interrupted(2)
+        n_scored.append(block.n_documents)
+        return score(scorer, block, n_jobs)
 
-def test_a_directory_that_takes_no_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
-    (opened.directory.path / "report").write_text("in the way")
-    assert section_of(opened, ["variational-bound"]).rows
-    assert "scores are not kept for the next report" in caplog.text
-
-
-def test_only_the_latest_are_kept(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
-    with mock.patch.object(score_cache, "MOST_KEPT", 3):
-        for number in range(2, 7):
-            section_of(opened, ["variational-bound"], most_documents=number)
-    kept = [is_kept(opened, ["variational-bound"], most_documents=n) for n in range(2, 7)]
-    assert kept == [False, False, True, True, True]
-    assert [each.name for each in (opened.directory.path / "report").iterdir()] == ["scores.json"]
-    assert ScoreCache(opened.directory).path.stat().st_size < 20_000
+    method = QUICK[:1]
+    with mock.patch.object(Scorer, "score", until_the_second), pytest.raises(Interrupted):
+        section_of(opened, method)
+    with mock.patch.object(Scorer, "score", autospec=True, side_effect=score) as rest:
+        section_of(opened, method)
+    n_rest = sum(each.args[1].n_documents for each in rest.call_args_list)
+    assert 0 < n_rest == held_out_of(opened).n_docs - n_scored[0]
 
 
 def test_warnings_of_estimators_are_left_to_the_page(

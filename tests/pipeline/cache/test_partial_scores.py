@@ -1,4 +1,4 @@
-"""An `evaluate` that is interrupted: the same command goes on, and says the same."""
+"""Scores of `evaluate` and `report`: an interrupted command goes on, and none is made twice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from pipeline import block_scores, kept_scores, scoring
-from pipeline.block_scores import Scorer
+from evaluation.methods import scoring_of
+from evaluation.scorer import Scorer
+from pipeline import block_scores, scoring
+from pipeline.cache import partial_scores
+from pipeline.cache.keys import SCORES
+from pipeline.cache.results import ResultCache
 from pipeline.cluster.errors import ClusterLostError
 from pipeline.commands import evaluate as evaluate_module
 from pipeline.errors import Interrupted, UsageError
 from pipeline.progress import Progress
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.evaluate_support import N_DOCUMENTS, succeeded
+from tests.pipeline.report.made_up_runs import true_topics
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:
@@ -37,7 +42,7 @@ def _small_blocks() -> Iterator[None]:
     with (
         mock.patch.object(scoring, "DOCUMENTS_A_THREAD", SMALLER),
         mock.patch.object(block_scores, "FEWEST_DOCUMENTS", 100),
-        mock.patch("evaluation.document_blocks.LEAST_DOCUMENTS", 1),
+        mock.patch("evaluation.document_blocks.MIN_DOCUMENTS", 1),
     ):
         yield
 
@@ -50,7 +55,7 @@ def run(zoo: Path, *more: object, threads: int = 1) -> tuple[Outcome, int]:
     def noted(scorer: Scorer, block: Any, n_jobs: int) -> Any:
         nonlocal n_scored
         found = score(scorer, block, n_jobs)
-        n_scored += block.shape[0]
+        n_scored += block.n_documents
         return found
 
     with mock.patch.object(Scorer, "score", noted), instead_of_a_cluster(Backwards()):
@@ -69,8 +74,8 @@ def interrupted(
     return outcome, n_scored
 
 
-def kept_in(zoo: Path) -> list[Path]:
-    return sorted((zoo / "runs" / kept_scores.DIRECTORY).glob("*"))
+def cached_files() -> list[Path]:
+    return sorted((ResultCache().directory / SCORES).glob("*"))
 
 
 @pytest.fixture
@@ -78,6 +83,7 @@ def undisturbed(zoo: Path) -> tuple[dict[str, Any], bytes]:
     outcome, n_scored = run(zoo)
     assert n_scored == N_SCORES
     assert not (zoo / "runs").exists()
+    ResultCache().clear()
     return succeeded(outcome).result, (zoo / "a.tsv").read_bytes()
 
 
@@ -88,7 +94,7 @@ def assert_goes_on(
     outcome, n_scored = run(zoo, *more, **how)
     assert (succeeded(outcome).result, (zoo / "a.tsv").read_bytes()) == undisturbed
     assert n_scored == n_left
-    assert not (zoo / "runs" / kept_scores.DIRECTORY).exists()
+    assert known() == N_SCORES
     return outcome
 
 
@@ -111,20 +117,20 @@ def test_again_and_again_here_and_on_a_cluster(
     for more, threads in (((), 1), (ON_CLUSTER, 1), ((), 2), ((), 3)):
         _, n_scored = interrupted(zoo, *more, after=3, threads=threads)
         assert n_scored >= 3
-        n_left = N_SCORES - known(zoo)
+        n_left = N_SCORES - known()
     assert 0 < n_left < N_SCORES / 2
     assert_goes_on(zoo, undisturbed, n_left, *ON_CLUSTER)
 
 
-def known(zoo: Path) -> int:
+def known() -> int:
     """Scores in the files."""
-    return sum(int(np.load(path)["is_known"].sum()) for path in kept_in(zoo))
+    return sum(int(np.load(path)["is_known"].sum()) for path in cached_files())
 
 
 def test_a_cluster_that_is_lost(zoo: Path, undisturbed: tuple[dict[str, Any], bytes]) -> None:
     outcome, _ = interrupted(zoo, *ON_CLUSTER, error=ClusterLostError("the scheduler is gone"))
     assert outcome.code == 75
-    assert_goes_on(zoo, undisturbed, N_SCORES - known(zoo))
+    assert_goes_on(zoo, undisturbed, N_SCORES - known())
 
 
 @pytest.mark.parametrize("seconds", [0, 1000])
@@ -133,14 +139,14 @@ def test_saved_now_and_then(zoo: Path, seconds: float) -> None:
     seen: list[int] = []
 
     def update(*_: object) -> None:
-        seen.append(known(zoo))
+        seen.append(known())
 
     with (
-        mock.patch.object(kept_scores, "SAVE_SECONDS", seconds),
+        mock.patch.object(partial_scores, "SAVE_SECONDS", seconds),
         mock.patch.object(Progress, "update", update),
     ):
         succeeded(run(zoo)[0])
-    assert seen == [0 if seconds else i * SMALLER for i in range(N_SCORES // SMALLER)]
+    assert seen == [0 if seconds else i * SMALLER for i in range(1, N_SCORES // SMALLER + 1)]
 
 
 @pytest.mark.parametrize(
@@ -158,11 +164,12 @@ def test_scores_of_something_else_are_let_be(zoo: Path, more: tuple[object, ...]
     lines = (zoo / "docs.jsonl").read_text().splitlines(keepends=True)
     (zoo / "fewer.jsonl").write_text("".join(lines[:-1]))
     interrupted(zoo)
-    kept = kept_in(zoo)
+    before = {path: path.read_bytes() for path in cached_files()}
     outcome, n_scored = run(zoo, *more)
     succeeded(outcome)
     assert n_scored >= N_SCORES - 2
-    assert kept == kept_in(zoo)
+    assert {path: path.read_bytes() for path in cached_files() if path in before} == before
+    assert len(cached_files()) == 4
     assert "from before" not in outcome.err
 
 
@@ -171,7 +178,49 @@ def test_scores_that_can_be_of_no_use_are_not_kept(zoo: Path) -> None:
     with mock.patch.object(evaluate_module, "compare", side_effect=UsageError("no such thing")):
         outcome, _ = run(zoo)
     assert outcome.code == 2
-    assert not (zoo / "runs").exists()
+    assert not cached_files()
+
+
+def test_what_was_complete_before_stays(
+    zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
+) -> None:
+    """Of a command that fails for another reason than the one that made them."""
+    run(zoo)
+    with mock.patch.object(evaluate_module, "compare", side_effect=UsageError("no such thing")):
+        run(zoo)
+    outcome, n_scored = run(zoo)
+    assert (succeeded(outcome).result, n_scored) == (undisturbed[0], 0)
+
+
+def test_the_same_command_again_scores_nothing(
+    zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
+) -> None:
+    run(zoo)
+    seconds = [float(np.load(path)["seconds"]) for path in cached_files()]
+    assert min(seconds) > 0
+    (zoo / "a.tsv").unlink()
+    for more, threads in (((), 2), (ON_CLUSTER, 1)):
+        outcome, n_scored = run(zoo, *more, threads=threads)
+        assert (succeeded(outcome).result, (zoo / "a.tsv").read_bytes()) == undisturbed
+        assert n_scored == 0
+        assert f"{N_SCORES} of the scores are there from before" in outcome.err
+    assert [float(np.load(path)["seconds"]) for path in cached_files()] == seconds
+
+
+def test_seconds_are_of_all_commands(zoo: Path) -> None:
+    now = 0.0
+
+    def monotonic() -> float:
+        nonlocal now
+        now += 1.0
+        return now
+
+    with mock.patch.object(partial_scores, "time", mock.Mock(monotonic=monotonic)):
+        interrupted(zoo, after=6)
+        first = sum(float(np.load(path)["seconds"]) for path in cached_files())
+        assert first == 6  # a tick a block
+        succeeded(run(zoo)[0])
+    assert sum(float(np.load(path)["seconds"]) for path in cached_files()) == N_SCORES / SMALLER
 
 
 def test_of_several_models_each_has_its_own(
@@ -179,12 +228,11 @@ def test_of_several_models_each_has_its_own(
 ) -> None:
     _, n_scored = interrupted(zoo, after=6)
     argv = [each for each in ARGV if each != "model.npz"]
-    with mock.patch("tests.pipeline.test_kept_scores.ARGV", argv):
+    with mock.patch(f"{__name__}.ARGV", argv):
         outcome, n_more = run(zoo)
     succeeded(outcome)
     assert n_more == N_DOCUMENTS - n_scored // 2
-    assert len(kept_in(zoo)) == 1
-    assert_goes_on(zoo, undisturbed, N_SCORES - n_scored // 2)
+    assert_goes_on(zoo, undisturbed, N_DOCUMENTS - n_scored // 2)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "other"])
@@ -192,35 +240,24 @@ def test_a_damaged_file_is_as_good_as_none(
     zoo: Path, undisturbed: tuple[dict[str, Any], bytes], damage: str
 ) -> None:
     _, n_scored = interrupted(zoo, after=6)
-    path = kept_in(zoo)[0]
+    path = cached_files()[0]
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     spoiled = {"cut": data[:-9], "flip": data, "empty": b"", "other": None}[damage]
     path.write_bytes((zoo / "model.npz").read_bytes() if spoiled is None else spoiled)
     outcome = assert_goes_on(zoo, undisturbed, N_SCORES - n_scored // 2)
-    assert f"{path.name} cannot be used, its documents are scored again" in outcome.err
-
-
-def test_what_a_killed_command_was_writing_is_deleted(
-    zoo: Path, undisturbed: tuple[dict[str, Any], bytes]
-) -> None:
-    """That of another command, which may be at it, is not."""
-    _, n_scored = interrupted(zoo)
-    kept = kept_in(zoo)[0]
-    for name in (kept.name, "other.npz"):
-        kept.with_name(f".{name}.0123abcd.partial").write_bytes(b"PK")
-    with pytest.raises(AssertionError, match="exists"):
-        assert_goes_on(zoo, undisturbed, N_SCORES - n_scored)
-    assert [path.name for path in kept_in(zoo)] == [".other.npz.0123abcd.partial"]
+    assert f"{path.name} cannot be used, its result is computed again" in outcome.err
 
 
 def test_no_place_for_them(zoo: Path) -> None:
-    (zoo / "runs").write_text("")
-    with mock.patch.object(kept_scores, "SAVE_SECONDS", 0):
+    directory = ResultCache().directory
+    directory.parent.mkdir(exist_ok=True)
+    directory.write_text("")
+    with mock.patch.object(partial_scores, "SAVE_SECONDS", 0):
         outcome, _ = interrupted(zoo)
-    assert outcome.err.count("scores are not kept, should this command be interrupted") == 1
+    assert outcome.err.count("results are not cached, and will be computed again") == 1
     succeeded(run(zoo)[0])
-    assert (zoo / "runs").read_text() == ""
+    assert directory.read_text() == ""
 
 
 def test_what_follows_the_scores_is_interrupted(
@@ -229,9 +266,23 @@ def test_what_follows_the_scores_is_interrupted(
     with mock.patch.object(evaluate_module, "certify", side_effect=Interrupted(15)):
         outcome, _ = run(zoo, "--certify", "--method", "left-to-right-sequential")
     assert outcome.code == 143
-    assert known(zoo) == N_SCORES
+    assert known() == N_SCORES
     with mock.patch.object(evaluate_module, "compare", side_effect=Interrupted(15)):
         run(zoo)
-    assert known(zoo) == 2 * N_SCORES
+    assert known() == 2 * N_SCORES
     outcome, n_scored = run(zoo)
     assert (succeeded(outcome).result, n_scored) == (undisturbed[0], 0)
+
+
+def test_a_report_after_an_evaluate_scores_nothing(tiny: Path) -> None:
+    score = Scorer.score
+    with mock.patch.object(Scorer, "score", autospec=True, side_effect=score) as made:
+        for method in scoring_of(true_topics()).shown:
+            succeeded(call("evaluate", "tiny", "--method", method, "--threads", 1, cwd=tiny))
+            assert made.called
+            made.reset_mock()
+        argv = ("report", "tiny", "--page-only", "--threads", 1)
+        succeeded(call(*argv, cwd=tiny))
+        assert not made.called
+        succeeded(call(*argv, "--seed", 3, cwd=tiny))
+        assert made.called

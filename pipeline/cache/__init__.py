@@ -1,0 +1,1 @@
+"""Results that were computed before, by all that they depend on."""

@@ -1,0 +1,37 @@
+"""`cache`: what is cached of results, and how to get rid of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.cache.results import ResultCache
+
+
+def cache(*, clear: bool = False) -> dict[str, Any]:
+    """Say what is in the cache; with `clear`, delete it, and say what it was.
+
+    Raises
+    ------
+    OSError
+        If it is to be deleted and cannot be.
+    """
+    results = ResultCache()
+    kinds = results.size()
+    if clear:
+        results.clear()
+    return {
+        "directory": str(results.directory),
+        "cleared": clear,
+        "entries": sum(each.entries for each in kinds.values()),
+        "bytes": sum(each.bytes for each in kinds.values()),
+        "kinds": {name: each._asdict() for name, each in kinds.items()},
+    }
+
+
+def print_cache(result: dict[str, Any]) -> None:
+    """The directory, a line for each kind, and the sum."""
+    print(result["directory"])
+    width = max(map(len, (*result["kinds"], "deleted")))
+    rows = {**result["kinds"], "deleted" if result["cleared"] else "in all": result}
+    for name, each in rows.items():
+        print(f"{name:{width}s} {each['entries']:>9,} entries {each['bytes'] / 1e6:>10,.1f} MB")
