@@ -14,6 +14,7 @@ from evaluation.document_blocks import DocumentBlock
 from evaluation.exact_cost import MAX_MEMORY
 from evaluation.methods import scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target
+from models.parallel import effective_n_jobs
 from models.seed import seed_from
 
 if TYPE_CHECKING:
@@ -105,7 +106,10 @@ class Scorer:
         ------
         ExactCostError
             If the exact likelihood would take too much memory or time.
+        TypeError, ValueError
+            If `n_jobs` is no number of threads.
         """
+        effective_n_jobs(n_jobs)  # also for methods that take no more than one thread
         scoring = scoring_of(self.topics)
         chosen = scoring.method(self.method)
         documents = self._widened(documents)
