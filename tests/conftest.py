@@ -11,3 +11,11 @@ settings.register_profile("quick", deadline=None, max_examples=40)
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("quick" if "not slow" in config.option.markexpr else "all")
+
+
+@pytest.fixture
+def fifth_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The family that only tests know, in both registries."""
+    from tests import unigrams
+
+    unigrams.register(monkeypatch)
