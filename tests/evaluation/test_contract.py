@@ -142,13 +142,23 @@ def test_threads_change_no_bit_and_seeds_do(kind, method, monkeypatch):
     assert (other.log_likelihood != expected.log_likelihood).any() == is_sampled
     twins = estimate_of(model, [[1, 2, 0, 1, 1, 0, 0]] * 9, method, n_samples=few).log_likelihood
     assert (len(np.unique(twins)) > 1) == is_sampled  # documents draw for themselves
-    made = [np.random.default_rng, np.random.RandomState]
-    for make in made if is_sampled else ():
-        one, two = (
-            estimate_of(model, counts[:3], method, n_samples=few, random_state=make(1))
-            for _ in range(2)
+
+
+@EVERY_METHOD
+def test_seeds_that_generators_give(kind, method):
+    def estimate(random_state):
+        return estimate_of(
+            model_of(kind), documents(), method, n_samples=2, random_state=random_state
         )
-        assert_same(one, two)
+
+    for make in (np.random.default_rng, np.random.RandomState):
+        rng = make(1)
+        first, second = estimate(rng), estimate(rng)
+        assert_same(estimate(make(1)), first)
+        is_sampled = method_of(kind, method).is_sampled
+        assert (first.log_likelihood != second.log_likelihood).any() == is_sampled
+    first, second = estimate(None), estimate(None)
+    assert (first.log_likelihood != second.log_likelihood).any() == is_sampled
 
 
 FORMS = {
@@ -226,12 +236,10 @@ def test_what_is_possible_although_there_are_zeros(kind, method):
     stored = sparse.csr_array(([1, 0, 2], [0, 2, 1], [0, 2, 3]), shape=(2, 4))
     assert np.isfinite(estimate_of(impossible(kind), stored, method).total)
     model = MODEL_OF[kind]([[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]], np.array([1.0, 0.5]))
-    counts = [[3, 2, 4], [0, 3, 3], [0, 0, 5]] if kind_mixes(kind) else [[3, 2, 0], [0, 0, 5]]
+    counts = [[3, 2, 0], [4, 0, 1], [0, 0, 5]]
+    if not kind.has_one_topic_per_document:
+        counts.append([0, 3, 3])
     assert np.isfinite(estimate_of(model, counts, method).log_likelihood).all()
-
-
-def kind_mixes(kind):
-    return not kind.has_one_topic_per_document
 
 
 @MAY_HAVE_ZEROS

@@ -30,6 +30,7 @@ from tests.small_models import (
     WAYS,
     documents,
     make_blocks_small,
+    may_have_zeros,
     model_of,
     training_counts,
 )
@@ -68,6 +69,8 @@ def assert_same_training(found, expected):
     assert_same_state(found.state_, expected.state_)
     assert_same_topics(found.topics_, expected.topics_)
     assert_array_equal(found.transform(COUNTS), expected.transform(COUNTS))
+    if hasattr(expected, "score"):
+        assert found.score(COUNTS) == expected.score(COUNTS)
 
 
 def learners(estimator):
@@ -260,19 +263,27 @@ def test_documents_without_tokens(case):
     counts = np.insert(COUNTS.toarray(), [0, 0, 7, 40], 0, axis=0)
     found = case.build().fit(counts)
     if case.spec.needs_document_per_topic:
-        assert_same_topics(found.topics_, fitted(case).topics_)
-    assert all(np.isfinite(found.transform(counts)).ravel())
+        assert_same_training(found, fitted(case))
+    assert np.isfinite(found.transform(counts)).all()
     shares = found.topics_.proportions(counts)
     assert_allclose(shares.sum(axis=1), 1.0)
-    assert_allclose(shares[[0, 1, 9, 43]], shares[[0]] * np.ones((4, 1)))
-    nothing, estimator = np.zeros((5, 4), dtype=np.int32), case.build()
-    if case.spec.needs_document_per_topic:
-        with pytest.raises(ValueError, match="need as many documents with a token"):
-            estimator.fit(nothing)
-    else:
-        topics = estimator.fit(nothing).topics_
-        assert np.isfinite(topics.topic_word).all()
-        assert_allclose(topics.proportions(nothing).sum(axis=1), 1.0)
+    assert_array_equal(shares[[1, 9, 43]], shares[[0, 0, 0]])
+
+
+@EVERY_TRAINER
+def test_fewer_documents_with_tokens_than_topics(case):
+    counts = np.zeros((9, 4), dtype=np.int32)
+    case.build(3).fit(counts + np.eye(9, 4, dtype=np.int32))
+    counts[[1, 5, 7], [0, 1, 2]] = 2
+    for given, n_filled in ((counts, 3), (np.zeros_like(counts), 0)):
+        if case.spec.needs_document_per_topic:
+            message = rf"4 topics need as many documents .* n_samples = {n_filled}"
+            with pytest.raises(ValueError, match=message):
+                case.build(4).fit(given)
+        else:
+            topics = case.build(4).fit(given).topics_
+            assert np.isfinite(topics.topic_word).all()
+            assert_allclose(topics.proportions(given).sum(axis=1), 1.0)
 
 
 @EVERY_TRAINER
@@ -382,10 +393,12 @@ def test_nothing_but_settings_before_it_is_fitted(case):
     estimator = case.build()
     assert vars(clone(fitted(case))) == vars(estimator)
     assert clone(estimator).set_params(n_topics=7).n_topics == 7
+    learned = [n for n in dir(type(estimator)) if n[0] != "_" and n[-1] == "_"]
+    assert {"topics_", "seed_"} <= set(learned)
+    calls = [getattr(estimator, n) for n in ("transform", "score") if hasattr(estimator, n)]
     for use in (
-        lambda: estimator.topics_,
-        lambda: estimator.seed_,
-        lambda: estimator.transform(COUNTS),
+        *(lambda name=name: getattr(estimator, name) for name in learned),
+        *(lambda call=call: call(COUNTS) for call in calls),
     ):
         with pytest.raises(NotFittedError):
             use()
@@ -470,6 +483,22 @@ def test_what_all_families_answer_to(family):
     again = moved.with_words(np.argsort(order))
     for name, array in arrays_of(model).items():
         assert_allclose(getattr(again, name), array, rtol=1e-14)
+
+
+@EVERY_FAMILY
+def test_smoothing(family):
+    model = model_of(TOPICS[family])
+    assert_same_topics(model.smoothed(0.0), model)
+    if not may_have_zeros(TOPICS[family]):
+        with pytest.raises(ValueError, match="not smoothed"):
+            model.smoothed(0.25)
+        return
+    smoothed = model.smoothed(0.25)
+    total = model.topic_word.sum(axis=1, keepdims=True)
+    assert_allclose(smoothed.topic_word, 0.75 * model.topic_word + 0.25 * total / 6)
+    for bad in (-0.1, 1.0, np.nan):
+        with pytest.raises(ValueError, match="smoothing must be from 0 to below 1"):
+            model.smoothed(bad)
 
 
 @EVERY_FAMILY
