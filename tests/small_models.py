@@ -1,7 +1,7 @@
 """Quick trainers and small models of every family, the one that only tests know included.
 
-All that the tests of the contract need to know of a new family: settings of its trainers in
-`QUICK`, other ways through them in `OTHER_WAYS`, and in `MODEL_OF` how its topics are made.
+A new family adds settings of its trainers to `QUICK`, other ways through them to `OTHER_WAYS`, and
+to `MODEL_OF` how its topics are made: the tests of the contract need no more.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ OTHER_WAYS: list[tuple[str, dict[str, Any]]] = [
 """Settings that take training another way."""
 LOWEST = {"burn_in": 0, "word_budget": 0, "staleness": 0, "n_temperatures": 2}
 """Lowest values of settings that are whole numbers; of all others it is 1."""
+SINGLE_THREADED = ("unigrams",)
+"""Trainers that never take more than one thread."""
 CHECKED_QUICKLY = ("online", "unigrams")
 """Trainers that scikit-learn's checks take no more than seconds for."""
 
@@ -93,7 +95,7 @@ class Case:
 
 
 CASES = tuple(Case(spec, QUICK.get(name, {})) for name, spec in TRAINERS.items())
-"""Each trainer once."""
+"""Every trainer once."""
 WAYS = tuple(
     Case(TRAINERS[name], {**QUICK[name], **way}, "".join(f"-{k}={v}" for k, v in way.items()))
     for name, way in OTHER_WAYS

@@ -36,7 +36,7 @@ EVERY_KIND = pytest.mark.parametrize("kind", KINDS, ids=identify)
 EVERY_METHOD = pytest.mark.parametrize(("kind", "method"), KINDS_AND_METHODS, ids=identify)
 WITH_ZEROS = [each for each in KINDS_AND_METHODS if may_have_zeros(each[0])]
 MAY_HAVE_ZEROS = pytest.mark.parametrize(("kind", "method"), WITH_ZEROS, ids=identify)
-"""The same of models in which a word can be impossible."""
+"""Estimators of models in which a word can be impossible."""
 FEW = 9
 """Samples, where all that matters is what becomes of them."""
 
@@ -186,7 +186,7 @@ def test_any_matrix_of_whole_numbers(kind, method):
 
 @EVERY_METHOD
 def test_the_callers_matrix_is_left_alone(kind, method):
-    """Unsorted, with a duplicate and an explicit zero."""
+    """Entries are unsorted, one is doubled and one is a zero."""
     dense = [[2, 0, 0, 1, 0, 0], [0, 0, 7, 0, 0, 0], [5, 0, 0, 0, 0, 0]]
     settings = {"method": method, "n_samples": 2}
     expected = estimate_of(model_of(kind), dense, **settings)
@@ -218,7 +218,7 @@ IMPOSSIBLE = [[1, 2, 0, 0], [2, 2, 1, 0], [0, 0, 3, 1]]
 
 
 def impossible(kind):
-    """Of four words no topic has the last two."""
+    """Topics of four words, none of which has the last two."""
     return MODEL_OF[kind]([[0.5, 0.5, 0.0, 0.0], [0.1, 0.9, 0.0, 0.0]], np.array([1.0, 0.5]))
 
 

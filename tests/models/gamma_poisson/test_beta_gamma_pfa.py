@@ -1,4 +1,4 @@
-"""`BetaGammaPFA`: its posterior by enumeration, what it finds again, and that it is a trainer."""
+"""`BetaGammaPFA`: its posterior by enumeration, what it finds again, samples and priors."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_surplus_topics_are_switched_off(learn_shape):
     assert np.abs(found.topic_word[best] - topic_word).max() < 0.03
 
 
-# --- a trainer like the others --------------------------------------------------------------------
+# --- samples, priors and lengths ------------------------------------------------------------------
 
 
 def test_topics_before_the_first_sample_and_after():

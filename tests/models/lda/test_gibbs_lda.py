@@ -155,7 +155,7 @@ def test_a_prior_of_each_word():
     assert_allclose(topics[:, 13] / topics[:, 12], 1e5, rtol=1e-3)
 
 
-# --- the same bits --------------------------------------------------------------------------------
+# --- streams --------------------------------------------------------------------------------------
 
 
 def test_a_stream_goes_on_from_what_it_has_learned():

@@ -251,7 +251,7 @@ def test_block_topics_are_found(seed):
     assert (model.transform(counts).max(axis=1) > 0.9).all()
 
 
-# --- transform ------------------------------------------------------------------------------------
+# --- noise of the start ---------------------------------------------------------------------------
 
 
 def test_noise_of_the_start_is_new_in_each_batch_and_even_on_average(monkeypatch):

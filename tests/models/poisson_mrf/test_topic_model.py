@@ -211,7 +211,7 @@ def test_planted_pairs_are_like_others_where_there_are_none(assignments):
         assert repulsion >= least > -0.02
 
 
-# --- topics and words without tokens ------------------------------------------------
+# --- topics and words without tokens --------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
