@@ -16,6 +16,7 @@ from evaluation.exact_cost import MAX_MEMORY
 from evaluation.methods import scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target
 from models.counts import checked_counts
+from models.parallel import effective_n_jobs
 from models.seed import seed_from
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ class Scorer:
         ------
         ExactCostError
             If the exact likelihood would take too much memory or time.
+        TypeError, ValueError
+            If `n_jobs` is no number of threads.
         """
+        effective_n_jobs(n_jobs)  # also for methods that take no more than one thread
         documents, score = self._widened(documents), self._chosen.score
         settings: dict[str, Any] = {
             "n_samples": self.n_samples,

@@ -42,3 +42,11 @@ def cache_directory(
     directory = tmp_path_factory.getbasetemp() / "caches" / str(next(NUMBERS))
     monkeypatch.setenv("WIKITOPICS_CACHE", str(directory))
     return directory
+
+
+@pytest.fixture
+def fifth_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The family that only tests know, in both registries."""
+    from tests import unigrams
+
+    unigrams.register(monkeypatch)

@@ -112,9 +112,10 @@ class FieldEstimator(TopicEstimator):
     @property
     def is_ready(self) -> bool:
         """Whether there was a round with interactions, or there will be none."""
+        check_is_fitted(self, "state_")
         state = self.state_
         is_past_first_round = state.stage == "fields" and state.stage_rounds > 0
-        return super().is_ready and (state.stage == "done" or is_past_first_round)
+        return state.stage == "done" or is_past_first_round
 
     @property
     def _most_rounds(self) -> int:

@@ -29,37 +29,13 @@ from models import (
     PoissonMRFTopicModel,
 )
 from tests.evaluation.registry import KINDS_AND_METHODS, identify, method_of, names_of
+from tests.small_models import documents, model_of
 
+pytestmark = pytest.mark.usefixtures("fifth_family")
 EVERY_METHOD = pytest.mark.parametrize(("kind", "method"), KINDS_AND_METHODS, ids=identify)
 FIELDS = ("log_likelihood", "standard_error", "n_tokens", "effective_sample_size", "n_samples")
 N_SAMPLES = 9
 """NumPy adds up eight numbers or more of one document in another order than of several."""
-
-
-def model_of(kind, n_topics, n_words):
-    rng = np.random.default_rng(5)
-    topic_word = rng.dirichlet(np.ones(n_words), n_topics)
-    prior = rng.gamma(1.0, 1.0, n_topics) + 0.1
-    if kind is LDATopics:
-        return LDATopics(topic_word, prior)
-    if kind is GammaPoissonTopics:
-        weight = topic_word * rng.uniform(1.0, 9.0, (n_topics, 1))
-        return GammaPoissonTopics(weight, prior, rng.uniform(0.2, 0.8, n_topics))
-    fields = []
-    for row in topic_word:
-        phi = np.triu(rng.normal(scale=0.1, size=(n_words, n_words)), 1)
-        phi *= rng.random(phi.shape) < 0.6
-        fields.append(FixedLengthPoissonMRF(np.log(row), phi + phi.T, 5.0))
-    return kind.of_fields(fields, rng.normal(size=(n_topics, 9)), prior)
-
-
-def documents(n_docs, n_words, seed=1, mean=1.0):
-    """Counts (D, V), some of no words, among them the first and the last."""
-    rng = np.random.default_rng(seed)
-    counts = rng.poisson(mean, (n_docs, n_words))
-    counts[rng.random(n_docs) < 0.2] = 0
-    counts[[0, -1]] = 0
-    return sparse.csr_array(counts.astype(np.int64))
 
 
 def blocks_of(counts, size):

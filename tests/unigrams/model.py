@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.estimator import TopicEstimator
 from models.family import Family, TrainerSpec, ValidationInterval
+from models.parallel import effective_n_jobs
 from models.seed import seed_from
-from models.topics import TopicWords, checked_topic_word
+from models.topics import TopicWords, checked_share, checked_topic_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +49,7 @@ class UnigramMixture(TopicWords):
         return type(self)(self.topic_word[:, order], self.share)
 
     def smoothed(self, share: float) -> Self:
+        share = checked_share(share)
         return type(self)((1.0 - share) * self.topic_word + share / self.n_words, self.share)
 
     def log_joint(self, counts: Any) -> Floats:
@@ -105,6 +107,7 @@ class UnigramMixtureEM(TopicEstimator):
 
     def check_settings(self) -> None:
         self._check_integers({"n_topics": 1, "n_iter": 1}, ())
+        effective_n_jobs(self.n_jobs)
 
     def fit(self, X: Any, y: object = None) -> Self:
         for _ in self.iterate(X, y):
@@ -144,6 +147,8 @@ class UnigramMixtureEM(TopicEstimator):
             rng = np.random.default_rng(seed)
             topic_word = rng.dirichlet(np.ones(counts.shape[1]), n_topics)
             state = UnigramMixtureState(topic_word, np.full(n_topics, 1 / n_topics), seed)
+        elif state.topic_word.shape != (self.n_topics, counts.shape[1]):
+            raise ValueError(f"the state is of topics {state.topic_word.shape}")
         self.state_ = state
         return counts
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from evaluation import ZeroProbabilityError, log_likelihood
+from evaluation import log_likelihood
 from models import GammaPoissonTopics
 from tests.evaluation.gamma_poisson.models_of import arrays_of, model_of
 
@@ -94,20 +94,3 @@ def test_extreme_scales(probability):
         truth = log_likelihood(topics, [[3, 2], [1, 0]], "exact").log_likelihood
         assert_allclose(found.log_likelihood, truth, atol=0.01)
     assert np.isfinite(found.log_likelihood).all()
-
-
-def test_impossible_words():
-    topics = GammaPoissonTopics([[0.5, 0.0], [0.1, 0.0]], [0.6, 1.1], [0.3, 0.25])
-    with pytest.raises(ZeroProbabilityError, match="word 1 of document 0"):
-        sampled(topics, [[0, 1]])
-
-
-def test_seeds_and_threads():
-    topics, counts = model_of(0), np.random.default_rng(1).poisson(1.5, size=(40, 4))
-
-    def values(seed, n_jobs=None):
-        found = sampled(topics, counts, n_samples=5, random_state=seed, n_jobs=n_jobs)
-        return found.log_likelihood.tolist()
-
-    assert values(3) == values(3, n_jobs=2) == values(3, n_jobs=3)
-    assert values(3) != values(4)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
-from evaluation import ZeroProbabilityError, log_likelihood
+from evaluation import log_likelihood
 from evaluation.gamma_poisson.harmonic_mean import log_probabilities_of_posterior
 from models import GammaPoissonTopics
 from tests.evaluation.gamma_poisson.models_of import arrays_of, model_of
@@ -95,20 +94,3 @@ def test_what_is_told_of_documents():
     single = harmonic(topics, counts, n_samples=1, random_state=0)
     assert np.isnan(single.standard_error[others]).all()
     assert np.isfinite(single.log_likelihood).all()
-
-
-def test_impossible_words():
-    topics = GammaPoissonTopics([[0.5, 0.0], [0.1, 0.0]], [0.6, 1.1], [0.3, 0.25])
-    with pytest.raises(ZeroProbabilityError, match="word 1 of document 0"):
-        harmonic(topics, [[0, 1]])
-
-
-def test_seeds_and_threads():
-    topics, counts = model_of(0), np.random.default_rng(1).poisson(1.5, size=(40, 4))
-
-    def values(seed, n_jobs=None):
-        found = harmonic(topics, counts, n_samples=5, random_state=seed, n_jobs=n_jobs)
-        return found.log_likelihood.tolist()
-
-    assert values(3) == values(3, n_jobs=2) == values(3, n_jobs=3)
-    assert values(3) != values(4)

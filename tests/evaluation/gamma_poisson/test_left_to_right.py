@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from evaluation import ZeroProbabilityError, log_likelihood
+from evaluation import log_likelihood
 from evaluation.document_blocks import DocumentBlock
 from evaluation.gamma_poisson.left_to_right import EXACTLY, left_to_right, log_factors
 from models import GammaPoissonTopics
@@ -236,27 +236,3 @@ def test_extreme_scales_and_counts(method, probability):
     # Five: of 30 batches, a standard error is itself known to 13 %.
     tolerance = 5 * found.standard_error + 1e-11 * np.abs(truth)
     assert (np.abs(found.log_likelihood - truth) < tolerance).all()
-
-
-@METHODS
-def test_no_tokens_and_impossible_words(method):
-    topics = GammaPoissonTopics([[0.5, 0.0, 0.2], [0.1, 0.0, 0.0]], [0.6, 1.1], [0.3, 0.25])
-    found = log_likelihood(topics, [[0, 0, 0], [1, 0, 0]], method, n_samples=50, random_state=0)
-    assert found.log_likelihood[0] == topics.tilted.log_empty
-    assert found.standard_error[0] == 0.0
-    with pytest.raises(ZeroProbabilityError, match="word 1 of document 0"):
-        log_likelihood(topics, [[0, 1, 0]], method)
-
-
-@METHODS
-def test_seeds_and_threads(method):
-    topics, counts = model_of(0), np.random.default_rng(1).poisson(1.5, size=(40, 4))
-
-    def values(seed, n_jobs=None):
-        found = log_likelihood(
-            topics, counts, method, n_samples=5, random_state=seed, n_jobs=n_jobs
-        )
-        return found.log_likelihood.tolist()
-
-    assert values(3) == values(3, n_jobs=2) == values(3, n_jobs=3)
-    assert values(3) != values(4)

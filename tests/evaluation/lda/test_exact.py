@@ -421,24 +421,6 @@ def test_what_is_returned():
     assert (found.log_likelihood[[0, 2]] < 0).all()
 
 
-@pytest.mark.parametrize("n_topics", [1, 3])
-def test_no_documents(n_topics):
-    found = exact(model_of(0, n_topics), DocumentBlock(sparse.csr_array((0, 6), dtype=np.int64)))
-    assert found.log_likelihood.shape == (0,)
-
-
-def test_threads_and_neighbours_change_no_bit():
-    model = model_of(0, 4, 30)
-    counts = sparse.csr_array(np.random.default_rng(0).poisson(0.6, size=(60, 30)).astype(np.int64))
-    first = exact(model, DocumentBlock(counts)).log_likelihood
-    for n_jobs in (2, 4):
-        assert (
-            exact(model, DocumentBlock(counts), n_jobs=n_jobs, seed=1).log_likelihood == first
-        ).all()
-    alone = [exact(model, DocumentBlock(counts[[d]])).log_likelihood[0] for d in range(60)]
-    assert (first == alone).all()
-
-
 def test_the_callers_arrays_are_left_alone():
     model, counts = model_of(0), sparse.csr_array(np.array([[1, 0, 2, 0, 0, 3]]))
     for array in (counts.data, counts.indices, counts.indptr):

@@ -140,19 +140,3 @@ def test_what_is_told_of_documents():
     single = harmonic_mean(model_of(0), DocumentBlock(row(counts)), n_samples=1)
     assert np.isnan(single.standard_error[others]).all()
     assert np.isfinite(single.log_likelihood).all()
-
-
-def test_seeds_and_threads():
-    topics, counts = model_of(0), row(np.random.default_rng(1).poisson(1.5, size=(40, 6)))
-
-    def values(**settings):
-        return harmonic_mean(
-            topics, DocumentBlock(counts), n_samples=5, **settings
-        ).log_likelihood.tolist()
-
-    assert values(seed=3) == values(seed=3, n_jobs=2) == values(seed=3, n_jobs=3)
-    assert values(seed=3) != values(seed=4)
-    twins = harmonic_mean(
-        topics, DocumentBlock(row([[1, 2, 0, 1, 1, 0]] * 2)), n_samples=5
-    ).log_likelihood
-    assert twins[0] != twins[1]  # documents draw for themselves

@@ -304,18 +304,3 @@ def test_what_is_told_of_documents(method):
     assert np.isnan(
         method(model_of(0), DocumentBlock(counts), n_samples=1).standard_error[others]
     ).all()
-
-
-@METHODS
-def test_seeds_and_threads(method):
-    topics, counts = model_of(0), documents(40)
-
-    def values(**settings):
-        return method(
-            topics, DocumentBlock(counts), n_samples=5, **settings
-        ).log_likelihood.tolist()
-
-    assert values(seed=3) == values(seed=3, n_jobs=2) == values(seed=3, n_jobs=3)
-    assert values(seed=3) != values(seed=4)
-    twins = method(topics, DocumentBlock(copies([1, 2, 0, 1, 1, 0], 2)), n_samples=5).log_likelihood
-    assert twins[0] != twins[1]  # documents draw for themselves

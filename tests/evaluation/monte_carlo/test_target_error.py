@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from scipy import sparse
 
 from evaluation import LikelihoodEstimate, log_likelihood
@@ -157,26 +156,3 @@ def test_of_the_real_method():
         model, counts, METHOD, target_standard_error=target, random_state=1, n_jobs=2
     )
     assert (again.log_likelihood == found.log_likelihood).all()
-
-
-@pytest.mark.parametrize("method", ["exact", "variational-bound"])
-def test_what_is_not_sampled_is_as_without_a_target(method):
-    model = LDATopics([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]], [0.3, 0.3])
-    plain = log_likelihood(model, [[4, 3, 2]], method)
-    found = log_likelihood(model, [[4, 3, 2]], method, target_standard_error=0.1)
-    assert found.log_likelihood == plain.log_likelihood
-
-
-@pytest.mark.parametrize("method", ["completion", "harmonic-mean", "left-to-right-particle"])
-def test_methods_that_more_samples_do_not_bring_to_the_truth(method):
-    model = LDATopics([[0.5, 0.5]], [1.0])
-    with pytest.raises(ValueError, match=r"target_standard_error.*left-to-right-sequential"):
-        log_likelihood(model, [[1, 2]], method, target_standard_error=0.1)
-
-
-@pytest.mark.parametrize("method", [METHOD, "exact"])
-@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf, "0.1", True])
-def test_a_target_must_be_a_positive_number(method, bad):
-    model = LDATopics([[0.5, 0.5]], [1.0])
-    with pytest.raises((ValueError, TypeError), match="target_standard_error"):
-        log_likelihood(model, [[1, 2]], method, target_standard_error=bad)

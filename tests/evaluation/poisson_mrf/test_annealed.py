@@ -185,22 +185,6 @@ def test_what_is_told_of_documents():
     assert nothing.n_tokens.shape == (0,)
 
 
-def test_the_same_bits_whatever_the_threads_and_the_other_documents():
-    model, rng = model_of(CASES["mixed"]), np.random.default_rng(8)
-    counts = sparse.csr_array(rng.poisson(0.8, (11, 5)))
-
-    def found(counts, **settings):
-        return annealed(
-            model, DocumentBlock(counts), n_samples=3, n_temperatures=9, **settings
-        ).log_likelihood
-
-    first = found(counts, seed=1)
-    for n_jobs in (1, 2, 4):
-        assert (found(counts, seed=1, n_jobs=n_jobs) == first).all()
-    assert (found(counts[:4], seed=1) == first[:4]).all()
-    assert (found(counts, seed=2) != first).any()
-
-
 @pytest.mark.parametrize(("value", "error"), [(1, ValueError), (2.0, TypeError), (True, TypeError)])
 def test_bad_temperatures(value, error):
     with pytest.raises(error, match="n_temperatures"):

@@ -154,14 +154,3 @@ def test_bad_memory(value, error):
             DocumentBlock(sparse.csr_array(np.eye(1, 30, dtype=int))),
             max_memory=value,
         )
-
-
-def test_the_same_bits_whatever_the_threads():
-    rng = np.random.default_rng(6)
-    model = model_of(oracle.random_model(rng))
-    counts = sparse.csr_array(rng.poisson(0.7, (20, 5)))
-    first = exact(model, DocumentBlock(counts)).log_likelihood
-    assert (
-        exact(model, DocumentBlock(counts), n_jobs=2, n_samples=3, seed=1).log_likelihood == first
-    ).all()
-    assert exact(model, DocumentBlock(sparse.csr_array((0, 5), dtype=int))).n_tokens.shape == (0,)

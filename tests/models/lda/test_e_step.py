@@ -191,9 +191,3 @@ def test_training_goes_on_after_any_step_to_the_same_bits():
         for _ in resumed.iterate(counts, state=state):
             pass
         assert np.array_equal(resumed.state_.excess, whole.state_.excess)
-
-
-@pytest.mark.parametrize("value", [-1, 0.5, True])
-def test_staleness_is_a_number_of_batches(value):
-    with pytest.raises((TypeError, ValueError), match="staleness"):
-        OnlineLDA(K, staleness=value).fit(some_counts(5))

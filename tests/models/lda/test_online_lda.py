@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
 
 from models import OnlineLDA
 from models.lda import e_step
@@ -179,58 +176,6 @@ def test_ties_of_frequency_fall_by_the_vocabulary():
 
 # --- repeatability --------------------------------------------------------------------------------
 
-VARIANTS = pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"alpha": "learned", "eta": "learned"},
-        {"word_budget": 6, "learning_decay": 0.05},
-        {"alpha": "asymmetric", "learning_offset": 0.0},
-    ],
-    ids=["plain", "learned", "frozen", "asymmetric"],
-)
-
-
-@VARIANTS
-def test_resumed_after_any_batch_it_ends_with_the_same_bits(settings):
-    counts = random_counts(n_docs=33)
-    settings = {"n_topics": 3, "batch_size": 10, "n_passes": 3, "random_state": 5, **settings}
-    whole = OnlineLDA(**settings)
-    states, steps = [], []
-    for step in whole.iterate(counts):
-        states.append(copy.deepcopy(whole.state_))
-        steps.append(step)
-    assert len(states) == 12
-    for done, state in enumerate(states, start=1):
-        resumed = OnlineLDA(**settings)
-        assert list(resumed.iterate(counts, state=state)) == steps[done:]
-        assert (resumed.topic_word_dirichlet_ == whole.topic_word_dirichlet_).all()
-        assert (resumed.topics_.alpha == whole.topics_.alpha).all()
-        assert (resumed.state_.eta == whole.state_.eta).all()
-        assert resumed.score(counts) == whole.score(counts)
-
-
-@VARIANTS
-def test_threads_change_no_bit(settings):
-    counts = random_counts(n_docs=150, n_words=1300, rate=0.1)
-    one, two, four = (
-        fitted_lambda(counts, n_jobs=n_jobs, n_passes=2, batch_size=100, **settings)
-        for n_jobs in (1, 2, 4)
-    )
-    for other in (two, four):
-        assert (other.topic_word_dirichlet_ == one.topic_word_dirichlet_).all()
-        assert (other.transform(counts) == one.transform(counts)).all()
-        assert other.score(counts) == one.score(counts)
-
-
-def test_taking_over_a_state_is_enough_to_be_fitted():
-    counts = random_counts()
-    model = fitted_lambda(counts)
-    taken = OnlineLDA(3, random_state=0).resume(counts, copy.deepcopy(model.state_))
-    assert (taken.topic_word_dirichlet_ == model.topic_word_dirichlet_).all()
-    assert (taken.transform(counts) == model.transform(counts)).all()
-    assert taken.score(counts) == model.score(counts)
-
 
 def test_fit_is_iterate_to_the_end():
     counts = random_counts()
@@ -254,26 +199,6 @@ def test_batches_of_a_pass_are_of_equal_size(n_docs):
     assert sizes.max() <= 20
     assert sizes.max() - sizes.min() <= 1
     assert sizes.sum() == 2 * n_docs
-
-
-def test_fit_starts_afresh():
-    counts = random_counts()
-    model = OnlineLDA(3, random_state=0).fit(random_counts(9))
-    assert (
-        model.fit(counts).topic_word_dirichlet_ == fitted_lambda(counts).topic_word_dirichlet_
-    ).all()
-
-
-def test_seeds():
-    counts = random_counts()
-    model = OnlineLDA(3).fit(counts)
-    again = OnlineLDA(3, random_state=model.seed_).fit(counts)
-    assert (again.topic_word_dirichlet_ == model.topic_word_dirichlet_).all()
-    other = OnlineLDA(3, random_state=model.seed_ + 1).fit(counts)
-    assert (other.topic_word_dirichlet_ != model.topic_word_dirichlet_).any()
-    for make in (np.random.default_rng, np.random.RandomState):
-        first, second = (fitted_lambda(counts, random_state=make(3)) for _ in range(2))
-        assert (first.topic_word_dirichlet_ == second.topic_word_dirichlet_).all()
 
 
 def test_every_pass_has_an_order_of_its_own():
@@ -326,30 +251,7 @@ def test_block_topics_are_found(seed):
     assert (model.transform(counts).max(axis=1) > 0.9).all()
 
 
-# --- transform ------------------------------------------------------------------------------------
-
-
-def test_transform():
-    counts = random_counts()
-    model = fitted_lambda(counts)
-    proportions = model.transform(counts)
-    assert proportions.shape == (60, 3)
-    assert_allclose(proportions.sum(axis=1), 1.0, rtol=1e-14)
-    assert (proportions == model.transform(counts.toarray())).all()
-    assert (proportions[7:9] == model.transform(counts[7:9])).all()
-    empty = model.transform(np.zeros((2, 12), dtype=int))
-    assert_allclose(empty, 1 / 3)
-    assert list(model.get_feature_names_out()) == ["onlinelda0", "onlinelda1", "onlinelda2"]
-
-
-@pytest.mark.parametrize("call", ["transform", "score"])
-def test_not_fitted(call):
-    with pytest.raises(NotFittedError):
-        getattr(OnlineLDA(), call)(random_counts())
-    with pytest.raises(NotFittedError):
-        _ = OnlineLDA().topics_
-    with pytest.raises(NotFittedError):
-        _ = OnlineLDA().topic_word_dirichlet_
+# --- noise of the start ---------------------------------------------------------------------------
 
 
 def test_noise_of_the_start_is_new_in_each_batch_and_even_on_average(monkeypatch):

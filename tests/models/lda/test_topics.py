@@ -40,14 +40,11 @@ def test_made_from_its_own_arrays_it_is_the_same_to_the_bit(seed):
         assert again.topic_word.tobytes() == model.topic_word.tobytes()
 
 
-def test_arrays_are_its_own_and_read_only():
+def test_arrays_are_its_own():
     given = np.array([[0.5, 0.5]])
     model = LDATopics(given, [1.0])
     given[0, 0] = 0.9
     assert model.topic_word[0, 0] == 0.5
-    for array in (model.topic_word, model.alpha):
-        with pytest.raises(ValueError, match="read-only"):
-            array[...] = 1.0
 
 
 @pytest.mark.parametrize(
@@ -113,22 +110,6 @@ def test_transform_rows_sum_to_one_and_empty_documents_get_the_prior_mean():
     assert_allclose(proportions[0], model.alpha / model.alpha.sum(), rtol=1e-14)
 
 
-@pytest.mark.parametrize("n_topics", [4, 60])
-def test_transform_of_a_document_is_the_same_bits_in_any_company(n_topics):
-    model = topics(1, n_topics=n_topics, n_words=50)
-    counts = sparse.csr_array(np.random.default_rng(2).poisson(0.8, size=(90, 50)))
-    together = model.transform(counts)
-    assert all((model.transform(counts[[d]]) == together[d]).all() for d in range(90))
-    order = np.random.default_rng(3).permutation(90)
-    assert (model.transform(counts[order], n_jobs=2) == together[order]).all()
-
-
-@pytest.mark.parametrize("n_words", [1, 7, 9, 5000])
-def test_transform_refuses_other_vocabularies(n_words):
-    with pytest.raises(ValueError, match=f"counts has {n_words} words, the model"):
-        topics().transform(sparse.csr_array(np.ones((2, n_words), dtype=int)))
-
-
 def test_transform_of_an_enormous_document():
     model = topics()
     counts = np.round(model.topic_word[:1] * 1e15)
@@ -164,23 +145,6 @@ def test_from_gensim(alpha):
     ours = LDATopics.from_gensim(theirs)
     assert_allclose(ours.topic_word, theirs.get_topics(), rtol=1e-5)
     assert_allclose(ours.alpha, theirs.alpha, rtol=1e-6)
-
-
-@pytest.mark.parametrize("kind", [sparse.csc_array, sparse.coo_array, np.asarray, sparse.csr_array])
-def test_transform_takes_any_matrix(kind):
-    model = topics()
-    counts = np.random.default_rng(0).poisson(1.0, size=(5, model.n_words))
-    expected = model.transform(sparse.csr_array(counts))
-    assert (model.transform(kind(counts)) == expected).all()
-
-
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
-def test_transform_refuses_what_is_no_count(bad):
-    model = topics()
-    counts = np.ones((2, model.n_words))
-    counts[1, 0] = bad
-    with pytest.raises(ValueError, match=r"must be finite|must not be negative, found -1"):
-        model.transform(counts)
 
 
 def test_from_ldac():

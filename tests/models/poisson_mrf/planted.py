@@ -97,27 +97,3 @@ def carried(state):
 def assert_same_state(one, other):
     for name, value in vars(one).items():
         assert_array_equal(value, getattr(other, name), err_msg=name)
-
-
-def assert_rounds_resume(estimator_of, counts):
-    """Whether training that is taken up after any round ends with the same bits, and whether no
-    round has written to what an earlier state holds.
-    """
-    whole = estimator_of()
-    first = whole.resume(counts, None).state_
-    states, kept, references = [carried(first)], [], []
-    for _ in whole.iterate(counts, state=first):
-        states.append(carried(whole.state_))
-        references.append({**vars(whole.state_)})
-        kept.append({n: np.array(value) for n, value in vars(whole.state_).items()})
-    for reference, copy in zip(references, kept, strict=True):
-        for name, value in reference.items():
-            assert_array_equal(value, copy[name], err_msg=name)
-    assert len(states) > 2
-    for n, state in enumerate(states):
-        again = estimator_of()
-        rounds = [step.n_rounds for step in again.iterate(counts, state=carried(state))]
-        assert rounds == list(range(n + 1, len(states)))
-        assert_same_state(again.state_, states[-1])
-        assert_array_equal(again.topics_.topic_word, whole.topics_.topic_word)
-    return states

