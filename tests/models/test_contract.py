@@ -465,10 +465,12 @@ def test_counts_that_topics_refuse(family):
     model = model_of(TOPICS[family])
     for call in (model.transform, model.proportions):
         for n_words in (1, 5, 7):
-            with pytest.raises(ValueError, match=rf"\(n_docs, 6\), found \(2, {n_words}\)"):
+            with pytest.raises(ValueError, match=f"counts has {n_words} words, the model 6"):
                 call(np.ones((2, n_words)))
         for bad in BAD:
-            with pytest.raises(ValueError, match="finite and not negative"):
+            with pytest.raises(
+                ValueError, match=r"counts must be finite|counts must not be negative"
+            ):
                 call(np.array([[1.0, 2.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, bad, 0.0, 1.0]]))
 
 
