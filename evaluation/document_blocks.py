@@ -74,8 +74,16 @@ class DocumentBlock:
         return self._with(sparse.csr_array(arrays, shape=counts.shape))
 
     def widened(self, n_words: int) -> DocumentBlock:
-        """The block with `n_words` columns, those after the present ones without a token."""
+        """The block with `n_words` columns, those after the present ones without a token.
+
+        Raises
+        ------
+        ValueError
+            If it has more columns.
+        """
         counts = self.counts
+        if n_words < counts.shape[1]:
+            raise ValueError(f"n_words must be at least {counts.shape[1]}, found {n_words}")
         arrays = (counts.data, counts.indices, counts.indptr)
         return self._with(sparse.csr_array(arrays, shape=(self.n_documents, n_words)))
 

@@ -110,6 +110,9 @@ class LikelihoodEstimate:
         for name in cls.one_value_fields():
             if prefix + name in arrays or name != "target_standard_error":
                 values[name] = arrays[prefix + name].item()
+                wanted = float if name == "target_standard_error" else str
+                if not isinstance(values[name], wanted):
+                    raise ValueError(f"{prefix}{name} is no {wanted.__name__}")
         return cls(**values)
 
     @property

@@ -11,7 +11,7 @@ from evaluation.poisson_mrf.scoring import SCORINGS as POISSON_MRF
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from evaluation.family import Scoring
+    from evaluation.family import Method, Scoring
 
 SCORINGS: tuple[Scoring, ...] = (*LDA, *GAMMA_POISSON, *POISSON_MRF)
 
@@ -47,6 +47,11 @@ def caveats_of(models: Iterable[Any]) -> list[str]:
 def method_names() -> tuple[str, ...]:
     """Names of the methods of all families, each once."""
     return tuple(dict.fromkeys(each.name for scoring in SCORINGS for each in scoring.methods))
+
+
+def named_methods(name: str) -> list[Method]:
+    """The methods of that name, of all families."""
+    return [each for scoring in SCORINGS for each in scoring.methods if each.name == name]
 
 
 def default_method(scorings: Iterable[Scoring]) -> str | None:

@@ -99,9 +99,6 @@ class PartialEstimate:
             if arrays[name].dtype != column.dtype or arrays[name].shape != column.shape:
                 raise ValueError(f"{name} is not one number a document")
             column[:] = arrays[name]
-        partial.names = {
-            name: names.get(name) if name == "target_standard_error" else names[name]
-            for name in ONE_VALUE
-        }
+        partial.names = {name: names[name] for name in ONE_VALUE}
         partial.known()  # raises a ValueError of names that are none
         return partial

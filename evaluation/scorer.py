@@ -156,8 +156,8 @@ class Scorer:
 
     def _widened(self, documents: DocumentBlock) -> DocumentBlock:
         n_words = self.topics.n_words
-        is_narrow = documents.counts.shape[1] < n_words
-        return documents.widened(n_words) if is_narrow else documents
+        is_wide = documents.counts.shape[1] == n_words
+        return documents if is_wide else documents.widened(n_words)
 
 
 def unbiased_names(scoring: Scoring) -> list[str]:

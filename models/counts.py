@@ -16,6 +16,8 @@ from scipy import sparse
 
 from corpora.row_blocks import is_canonical, smallest
 
+FINITE = {True: "whole numbers: found NaN, infinity or a fraction", False: "finite"}
+"""End of an error, by whether whole numbers are wanted."""
 MAX_COUNT = 2**53
 """Up to here floating-point numbers hold every whole number."""
 
@@ -41,15 +43,19 @@ def checked_counts(
         If they are no matrix of finite numbers, none negative, of so many words.
     """
     documents = _matrix_of(counts, n_words, name, "whole numbers" if whole else "numbers")
-    if not documents.has_canonical_format:
-        documents = documents.copy()  # the caller's arrays are left as they are
-        documents.sum_duplicates()
     data = documents.data
-    if not np.isfinite(data).all() or (whole and (data != np.floor(data)).any()):
-        found = "whole numbers: found NaN, infinity or a fraction" if whole else "finite"
-        raise ValueError(f"{name} must be {found}")
+    if data.dtype.kind == "f" and not np.isfinite(data).all():
+        raise ValueError(f"{name} must be {FINITE[whole]}")
     if data.size and data.min() < 0:
         raise ValueError(f"{name} must not be negative, found {data.min():g}")
+    if not documents.has_canonical_format:
+        # Narrow integers could overflow; and the caller's arrays are left as they are.
+        documents = documents.astype(np.int64 if data.dtype.kind in "iub" else data.dtype)
+        documents = documents.copy()
+        documents.sum_duplicates()
+        data = documents.data
+    if whole and data.dtype.kind == "f" and (data != np.floor(data)).any():
+        raise ValueError(f"{name} must be {FINITE[whole]}")
     if not whole:
         return documents
     if data.size and data.max() > MAX_COUNT:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 COMMON_SETTINGS = ("topics", "max_passes", "seed")
 """Settings of training that every trainer takes, by whatever name."""
-LEFT_OPEN = (None, "auto")
-"""Values of a setting that leave its trainer's default."""
+AUTO = "auto"
+"""Value of a setting that leaves its trainer's default, where the trainer knows it."""
 
 
 class Step(Protocol):
@@ -116,6 +116,8 @@ class TrainerSpec:
     settings: tuple[str, ...]
     """Settings of training that are parameters of the estimator by the same name."""
     interval: ValidationInterval
+    decides: tuple[str, ...] = ()
+    """Those of them that "auto" leaves to the trainer, besides None, which leaves any."""
     passes: str = "n_iter"
     """The parameter that is the most passes of a stage."""
     chosen_by: Mapping[str, str] = field(default_factory=dict)
@@ -143,7 +145,7 @@ class TrainerSpec:
         given = {
             name: _number_or_text(settings[name])
             for name in self.settings
-            if settings[name] not in LEFT_OPEN
+            if settings[name] is not None and not (name in self.decides and settings[name] == AUTO)
         }
         return self.estimator(
             settings["topics"],

@@ -33,11 +33,11 @@ class LoadedRun:
     """
 
     directory: RunDirectory
-    is_checked: bool = False
+    is_checked: bool = True
     """Whether every byte of the bags of words is checked when they are opened."""
 
     @classmethod
-    def find(cls, runs: str, name: str, *, is_checked: bool = False) -> LoadedRun:
+    def find(cls, runs: str, name: str, *, is_checked: bool = True) -> LoadedRun:
         """The run of that name, or at that path.
 
         Raises

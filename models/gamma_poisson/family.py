@@ -30,6 +30,7 @@ BETA_GAMMA_PFA = TrainerSpec(
     estimator=BetaGammaPFA,
     state=BetaGammaPFAState,
     settings=("eta", "shape", "sampler", "start", "burn_in"),
+    decides=("eta",),
     interval=INTERVAL,
     chosen_by={"trainer": "beta-gamma-pfa"},
     implied=learns_shape_unless_given,

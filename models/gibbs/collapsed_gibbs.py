@@ -141,11 +141,11 @@ class CollapsedGibbs(TopicEstimator):
         }
 
     def _learn_priors(self) -> None:
-        """Put the priors of the state right after a sweep."""
+        """Re-estimate the priors from the current counts."""
         raise NotImplementedError
 
     def _learn_first_priors(self) -> None:
-        """Put the priors of the first state right."""
+        """Re-estimate the priors from the counts of the first state."""
         raise NotImplementedError
 
     def _begin(self, counts: sparse.csr_array, tokens: Tokens, state: GibbsLDAState) -> None:

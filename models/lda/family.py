@@ -21,6 +21,7 @@ ONLINE = TrainerSpec(
         *("alpha", "eta", "batch_size", "max_e_iterations", "e_tolerance"),
         *("learning_decay", "learning_offset", "word_budget", "staleness"),
     ),
+    decides=("eta",),
     passes="n_passes",
     interval=ValidationInterval(documents=25_000, passes=1),
     distributes_e_step=True,
@@ -32,6 +33,7 @@ GIBBS = TrainerSpec(
     estimator=GibbsLDA,
     state=GibbsLDAState,
     settings=("alpha", "eta", "learn_priors", "sampler", "start", "burn_in", "word_budget"),
+    decides=("eta",),
     interval=ValidationInterval(documents=100_000, passes=4),
 )
 FAMILY = Family(name="lda", topics={"lda": LDATopics}, trainers=(ONLINE, GIBBS))

@@ -16,7 +16,7 @@ import numpy as np
 from corpora.files import atomic_write_text
 from corpora.formats import NUMBERS
 from evaluation import LikelihoodEstimate, certify, compare
-from evaluation.methods import caveats_of, scoring_of
+from evaluation.methods import caveats_of, named_methods, scoring_of
 from models import ModelFormatError, SavedModel
 from models.families import family_of
 from models.parallel import effective_n_jobs
@@ -160,12 +160,6 @@ def _check_families(settings: EvaluateSettings, models: Sequence[LoadedModel]) -
                 f"--method {settings.method} is no estimator for {each.name}, of family {family}: "
                 f"use one of {', '.join(scoring.names)}" + (f"; {why}" if why else "")
             )
-        method = scoring.method(settings.method)
-        if settings.target_se is not None and method.is_sampled and not method.is_unbiased:
-            raise UsageError(
-                f"--target-se: more samples do not bring {settings.method} to the truth; give "
-                "another --method, such as left-to-right-sequential"
-            )
         if settings.convention == "bag-and-length" and scoring.log_length is None:
             raise UsageError(
                 f"--convention bag-and-length: {each.name} is of family {family}, which does not "
@@ -195,22 +189,31 @@ def _check_sampling(settings: EvaluateSettings) -> None:
 
 def _check_method(settings: EvaluateSettings) -> None:
     """What does not go with the method, which is known here."""
-    if settings.certify and settings.method == "completion":
+    assert settings.method is not None
+    named = named_methods(settings.method)
+    instead = "give another --method, such as left-to-right-sequential"
+    if any(each.is_conditional for each in named):
+        if settings.certify:
+            raise UsageError(
+                f"--certify is of log-probabilities of whole documents, and {settings.method} "
+                f"scores half of each: {instead}"
+            )
+        if settings.convention != "sequence":
+            raise UsageError(
+                f"--convention {settings.convention} is of whole documents, and {settings.method} "
+                f"scores half of each: {instead}"
+            )
+    is_biased = any(each.is_sampled and not each.is_unbiased for each in named)
+    if settings.target_se is not None and is_biased:
         raise UsageError(
-            "--certify is of log-probabilities of whole documents, and completion scores half of "
-            "each: give another --method, such as left-to-right-sequential"
-        )
-    if settings.method == "completion" and settings.convention != "sequence":
-        raise UsageError(
-            f"--convention {settings.convention} is of whole documents, and completion scores half "
-            "of each: give another --method, such as left-to-right-sequential"
+            f"--target-se: more samples do not bring {settings.method} to the truth; {instead}"
         )
 
 
 def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
     """The run of that name, or the model in that file."""
     try:
-        run = LoadedRun.find(settings.runs, name, is_checked=True)
+        run = LoadedRun.find(settings.runs, name)
     except UsageError:
         if not Path(name).exists() and not re.search(rf"[.,{re.escape(os.sep)}]", name):
             raise

@@ -117,7 +117,7 @@ def _check(settings: ReportSettings) -> None:
 
 def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:
     """The runs, each once."""
-    found = [LoadedRun.find(runs, name) for name in names]
+    found = [LoadedRun.find(runs, name, is_checked=False) for name in names]
     paths = [run.directory.path.resolve() for run in found]
     twice = next((name for i, name in enumerate(names) if paths[i] in paths[:i]), None)
     if twice is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from corpora import Corpus
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.common_words import common_words, counts_of, topics_of
-from pipeline.scoring import warnings_name
 from tests.pipeline.evaluate_support import ALPHA, failed, load_documents, succeeded
 from tests.pipeline.support import call
 
@@ -68,15 +66,7 @@ def test_a_ranking_of_vocabularies_is_not_one_of_models(zoo: Path, share: float)
         assert "better" not in text
 
 
-def test_warnings_say_which_of_several_models(zoo: Path, caplog: pytest.LogCaptureFixture) -> None:
-    log = logging.getLogger("evaluation.log_likelihood")
-    with caplog.at_level(logging.WARNING, log.name):
-        with warnings_name("50 %s.npz"):
-            log.warning("%s of %s documents", 3, 4)
-            log.warning("no numbers")
-        log.warning("%s alone", 1)
-    assert caplog.messages == ["50 %s.npz: 3 of 4 documents", "50 %s.npz: no numbers", "1 alone"]
-    caplog.clear()
+def test_warnings_say_which_of_several_models(zoo: Path) -> None:
     argv = ("evaluate", "--counts", "docs.jsonl", "--threads", 1, "--method", "mean-field-is-2")
     for models in (("model.npz", "truth.npz"), ("model.npz",)):
         err = succeeded(call(*argv, "--samples", 12, *models, cwd=zoo)).err

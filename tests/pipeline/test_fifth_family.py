@@ -14,7 +14,9 @@ import pytest
 
 from evaluation import log_likelihood
 from models import load_model
-from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, finish, looks_of, spawn
+from pipeline.loaded_run import LoadedRun
+from pipeline.runs import RunDirectory
+from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, finish, spawn
 from tests.unigrams import register
 from tests.unigrams.model import UnigramMixture
 
@@ -68,10 +70,15 @@ def test_it_learns_the_themes(trained: Path) -> None:
 
 
 def test_a_validation_that_stands_still_stops_it(trained: Path) -> None:
-    looks = looks_of(trained, "mixture")
-    assert 4 <= len(looks) < 100
-    best = max(looks, key=lambda line: line["log_likelihood"])
-    assert looks[-1]["best_perplexity"] == best["perplexity"]
+    run = RunDirectory(trained / "runs/mixture")
+    lines, parts = run.metrics(), LoadedRun(run).parts
+    passes = [line["passes"] for line in lines]
+    assert len(lines) >= 4
+    assert passes[-1] < 50  # of at most 100
+    best = int(np.argmax([line["log_likelihood"] for line in lines]))
+    assert run.provenance()["best_look"] == best
+    kept = log_likelihood(load_model(run.model_path).topics, parts.validation.counts)
+    assert kept.total == pytest.approx(lines[best]["log_likelihood"], rel=1e-12)
 
 
 @pytest.mark.parametrize("n_steps", [2, 4])
@@ -95,9 +102,15 @@ def test_it_is_scored_beside_others(trained: Path) -> None:
         "exact",
         "exact",
     )
+    run = LoadedRun(RunDirectory(trained / "runs/mixture"))
+    expected = log_likelihood(run.model.topics, run.parts.test.counts)
+    assert result["log_likelihood"] == pytest.approx(expected.total, rel=1e-12)
+    assert result["perplexity"] == pytest.approx(expected.perplexity, rel=1e-12)
     both = call("evaluate", "mixture", "tiny", "--json", cwd=trained).result
     assert both["method"] == "exact"
-    assert both["best"] in ("mixture", "tiny")
+    rows = {row["model"]: row["perplexity"] for row in both["models"]}
+    assert rows["mixture"] == pytest.approx(expected.perplexity, rel=1e-12)
+    assert both["best"] == min(rows, key=rows.__getitem__)
     for argv, message in (
         (("--method", "completion"), "the tests have no need of it"),
         (("--certify",), "no documents can be simulated from it"),
@@ -106,6 +119,20 @@ def test_it_is_scored_beside_others(trained: Path) -> None:
         refused = call("evaluate", "mixture", *argv, cwd=trained)
         assert refused.code == 2
         assert message in refused.error
+
+
+def test_models_of_other_words_are_compared_by_those_of_both(trained: Path) -> None:
+    """The wider vocabulary pays for words that are not scored, and does not when restricted."""
+    argv = [*TRAIN, "--run", "few", "--keep-n", 20]
+    assert call(*argv, cwd=trained).code == 0
+    result = call("evaluate", "mixture", "few", "--json", cwd=trained).result
+    shares = {row["model"]: row["probability_of_scored_words"] for row in result["models"]}
+    assert shares["few"] == pytest.approx(1.0)
+    assert 0.1 < shares["mixture"] < 0.95
+    outcome = call("report", "mixture", "few", "--page-only", "-o", "page.html", cwd=trained)
+    assert outcome.code == 0, outcome.err
+    page = (trained / "page.html").read_text()
+    assert "Each restricted to the scored words" in page
 
 
 def test_its_likelihood_is_a_probability(trained: Path) -> None:

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from evaluation import ExactCostError, LikelihoodEstimate, ZeroProbabilityError
-from evaluation.document_blocks import LEAST_DOCUMENTS
-from evaluation.monte_carlo.target_error import has_missed
+from evaluation.document_blocks import MIN_DOCUMENTS
+from evaluation.estimate import MISSED
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.cache.results import ResultCache
 from pipeline.cluster.evaluation import score_item
 from pipeline.errors import Interrupted
 from pipeline.held_out import HeldOut
 from pipeline.progress import Progress
-from pipeline.scoring import LoadedModel, score_all
+from pipeline.scoring import LoadedModel, log_warnings, score_all
 from pipeline.settings import EvaluateSettings
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.evaluate_support import failed, load_documents, succeeded
@@ -69,7 +69,7 @@ def test_the_same_bits_as_here(zoo: Path, settings: dict[str, Any]) -> None:
     here = scored(zoo, **settings)
     cluster = Backwards()
     assert_same(scored(zoo, cluster, **settings), here)
-    assert cluster.n_items == N_MODELS * -(-60 // LEAST_DOCUMENTS)
+    assert cluster.n_items == N_MODELS * -(-60 // MIN_DOCUMENTS)
     assert_same(scored(zoo, Backwards(ahead=1000), **settings), here)
     assert_same(scored(zoo, n_threads=2, **settings), here)
 
@@ -96,7 +96,7 @@ def test_blocks_go_with_the_tasks_and_are_made_when_they_are_needed(zoo: Path) -
     scored(zoo, cluster)
     assert taken == sorted(taken)
     assert all(n <= given + 2 for given, n in enumerate(taken))
-    assert all(rows <= LEAST_DOCUMENTS for rows, _ in cluster.sizes)
+    assert all(rows <= MIN_DOCUMENTS for rows, _ in cluster.sizes)
 
 
 def test_progress_tells_of_every_document_and_the_perplexity_so_far(zoo: Path) -> None:
@@ -154,13 +154,15 @@ def test_a_task_says_nothing_and_the_command_warns_once(
     save_model(zoo / "truth.npz", SavedModel(sure_of_less, saved.vocabulary))
     settings = {"method": "mean-field-is-1", "target_se": 1e-6, "samples": 5}
     with (
-        caplog.at_level("WARNING", "evaluation"),
+        caplog.at_level("WARNING", "pipeline.scoring"),
         mock.patch("evaluation.monte_carlo.target_error.MOST_SAMPLES", 20),
     ):
         found = scored(zoo, Backwards(), **settings)
+        log_warnings(found)
     missed = [text for text in caplog.messages if "standard error above" in text]
     assert [text.split(" documents have ")[0] for text in missed] == [
-        f"{name}: {has_missed(each, 1e-6).sum()}" for name, each in found.items()
+        f"{name}: {((each.standard_error > MISSED * 1e-6) & (each.n_tokens > 0)).sum()}"
+        for name, each in found.items()
     ]
     unsure = [text for text in caplog.messages if "effective sample size" in text]
     assert [text.split(" documents have ")[0] for text in unsure] == [
