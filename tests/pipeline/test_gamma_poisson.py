@@ -212,7 +212,7 @@ def test_the_estimators_of_the_paper(small: Path, method: str) -> None:
         (("lda.npz", "--method", "left-to-right"), "no estimator for lda.npz, of family lda"),
         (
             ("lda.npz", "--method", "exact", "--convention", "bag-and-length"),
-            "lda.npz is LDA, which does not say how long documents are",
+            "lda.npz is of family lda, which does not say how long documents are",
         ),
         (("same.npz", "--convention", "bag"), "completion scores half of each"),
     ],
