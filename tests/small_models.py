@@ -108,7 +108,7 @@ BLOCKS = {
     "models.gibbs.tokens.TOKENS_A_CELL": 10,
     "models.lda.e_step.DOCUMENT_BLOCK": 4,
     "models.lda.e_step.WORD_BLOCK": 4,
-    "models.lda.online_lda.WORD_BLOCK": 4,
+    "models.lda.m_step.WORD_BLOCK": 4,
     "models.poisson_mrf.grown_partition.CHAINS_AT_ONCE": 2,
     "models.poisson_mrf.node_regressions.NODE_BLOCK": 2,
     "models.poisson_mrf.topic_matrices.DOCUMENT_BLOCK": 4,

@@ -15,21 +15,17 @@ from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from corpora.row_blocks import taken_rows, total_of
-from models.dirichlet_prior import (
-    check_priors,
-    newton_step,
-    prior_vector,
-    symmetric_newton_step,
-)
+from models.dirichlet_prior import check_priors, prior_vector
 from models.estimator import TopicEstimator
 from models.family import Schedule
 from models.gibbs.frozen_words import frozen_words
 from models.lda.bound import document_bound, topic_bound
-from models.lda.e_step import WORD_BLOCK, EStep, expected_counts, words_of
+from models.lda.e_step import EStep, expected_counts, words_of
+from models.lda.m_step import update_alpha, update_eta, update_topics, word_weights
 from models.lda.online_lda_state import OnlineLDAState, OnlineLDAStep
-from models.parallel import effective_n_jobs, for_blocks
+from models.parallel import effective_n_jobs
 from models.seed import seed_from
-from models.variational.inference import add_expected_counts, infer_doc_topic, weigh_words
+from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -56,9 +52,6 @@ STREAM_BATCHES = 40
 a batch."""
 _BETWEEN_STANDSTILLS = 16
 """Times one more than the staleness: batches after which no batch is under way for a moment."""
-_SMALLEST_SCALE = 1e-50
-_FAINT = 1e-30
-_LEAST_ELOG = -600.0
 
 
 class _Begun(NamedTuple):
@@ -454,7 +447,16 @@ class OnlineLDA(TopicEstimator):
         by: OnlineLDAState | None = None,
     ) -> _Begun:
         """Begin the E-step of a batch (S, V) under the present λ, or that of the state `by`."""
-        step = self._e_step(words_of(counts), number, by or self.state_)
+        words, state = words_of(counts), by or self.state_
+        step = EStep(
+            words=words,
+            weight=word_weights(state, words, effective_n_jobs(self.n_jobs)),
+            alpha=state.alpha,
+            max_iterations=self.max_e_iterations,
+            tolerance=self.e_tolerance,
+            seed=(state.seed, 2, number),
+            learns_alpha=self._learns("alpha"),
+        )
         return _Begun(number, step.weight, expect(counts, step))
 
     def _end(
@@ -468,11 +470,12 @@ class OnlineLDA(TopicEstimator):
         step_size = float((self.learning_offset + 1.0 + state.time) ** -self.learning_decay)
         if share != 1.0:
             step_size = 1.0 - (1.0 - step_size) ** share
-        self._m_step(statistics, begun.weight, step_size, total_documents)
+        n_threads = effective_n_jobs(self.n_jobs)
+        update_topics(state, statistics, begun.weight, step_size, total_documents, n_threads)
         if self._learns("alpha"):
-            self._learn_alpha(statistics, step_size)
+            update_alpha(state, statistics, step_size)
         if self._learns("eta"):
-            self._learn_eta(step_size)
+            update_eta(state, step_size)
         state.n_batches += 1
         state.time += share
         state.n_documents += statistics.n_documents
@@ -486,84 +489,3 @@ class OnlineLDA(TopicEstimator):
     def _learns(self, name: str) -> bool:
         prior = getattr(self, name)
         return isinstance(prior, str) and prior == "learned"
-
-    def _e_step(self, words: NDArray[np.int32], number: int, state: OnlineLDAState) -> EStep:
-        """The E-step under a state's λ of the batch with this number, whose words these are."""
-        n_threads = effective_n_jobs(self.n_jobs)
-        elog_norm = psi(state.eta.sum() + state.scale * state.excess_sum)
-        norm = np.exp(np.maximum(elog_norm, _LEAST_ELOG))
-        weight = np.empty((len(words), self.n_topics))
-        for_blocks(
-            lambda first, last: weigh_words(
-                words, first, last, state.excess, state.scale, state.eta, norm, weight
-            ),
-            len(words),
-            WORD_BLOCK,
-            n_threads,
-        )
-        # Where all of a word's exp E[log φ_kw] underflow, their ratios are what counts.
-        faint = np.flatnonzero(weight.max(axis=1) < _FAINT)
-        if faint.size:
-            row = words[faint]
-            elog = psi(state.eta[row, None] + state.scale * state.excess[row]) - elog_norm
-            weight[faint] = np.exp(elog - elog.max(axis=1, keepdims=True))
-        return EStep(
-            words=words,
-            weight=weight,
-            alpha=state.alpha,
-            max_iterations=self.max_e_iterations,
-            tolerance=self.e_tolerance,
-            seed=(state.seed, 2, number),
-            learns_alpha=self._learns("alpha"),
-        )
-
-    def _m_step(
-        self, statistics: BatchStatistics, weight: Floats, step_size: float, total_documents: float
-    ) -> None:
-        """λ ← (1-ρ) λ + ρ (eta + D/S · expected counts), then λ = eta for the frozen words."""
-        state, n_words = self.state_, len(statistics.words)
-        self._decay(1.0 - step_size)
-        factor = step_size * (total_documents / statistics.n_documents) / state.scale
-        added = np.zeros((-(-n_words // WORD_BLOCK), self.n_topics))
-        for_blocks(
-            lambda first, last: add_expected_counts(
-                statistics.words,
-                first,
-                last,
-                statistics.sums,
-                weight,
-                factor,
-                state.excess,
-                added[first // WORD_BLOCK],
-            ),
-            n_words,
-            WORD_BLOCK,
-            effective_n_jobs(self.n_jobs),
-        )
-        state.excess_sum += added.sum(axis=0)
-        if state.frozen.any():
-            state.excess_sum -= state.excess[state.frozen].sum(axis=0)
-            state.excess[state.frozen] = 0.0
-
-    def _decay(self, keep: float) -> None:
-        """λ - eta ← keep · (λ - eta), for all words at once."""
-        state = self.state_
-        state.scale *= keep
-        if state.scale < _SMALLEST_SCALE:
-            state.excess *= state.scale
-            state.excess_sum = state.excess.sum(axis=0)
-            state.scale = 1.0
-
-    def _learn_alpha(self, statistics: BatchStatistics, step_size: float) -> None:
-        n_docs = statistics.n_documents
-        step = newton_step(self.state_.alpha, statistics.elog_doc_topic / n_docs, n_docs)
-        # Newton from far above would go below zero: at most, an entry is halved.
-        alpha = self.state_.alpha
-        self.state_.alpha = np.maximum(alpha + step_size * step, alpha / 2)
-
-    def _learn_eta(self, step_size: float) -> None:
-        dirichlet = self.state_.topic_word_dirichlet
-        mean_log = float((psi(dirichlet).mean(axis=1) - psi(dirichlet.sum(axis=1))).mean())
-        eta = float(self.state_.eta[0])
-        step = symmetric_newton_step(eta, mean_log, len(self.state_.eta))
-        self.state_.eta = np.full_like(self.state_.eta, max(eta + step_size * step, eta / 2))
