@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from models.topics import TopicWords
 
-COMMON_SETTINGS = ("topics", "max_passes", "seed")
-"""Settings of training that every trainer takes, by whatever name."""
 AUTO = "auto"
 """Value of a setting that leaves its trainer's default, where the trainer knows it."""
 
