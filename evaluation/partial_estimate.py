@@ -81,24 +81,26 @@ class PartialEstimate:
         some = {name: column[self.is_known] for name, column in self._columns.items()}
         return LikelihoodEstimate(**{**some, **self.names})
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that is known of documents, for `of_arrays`."""
-        return {"is_known": self.is_known, **self._columns}
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All that is known of documents, for `from_arrays`; there must be a block."""
+        estimate = LikelihoodEstimate(**{**self._columns, **self.names})
+        return {"is_known": self.is_known, **estimate.to_arrays()}
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], names: Mapping[str, Any]) -> Self:
-        """What `arrays` and `names` were of.
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The scores that `to_arrays` took apart.
 
         Raises
         ------
-        KeyError, ValueError
-            If they are of nothing like this.
+        KeyError
+            If an array is missing.
+        ValueError
+            If the arrays are no such scores.
         """
-        partial = cls(len(arrays["is_known"]))
-        for name, column in partial.arrays().items():
-            if arrays[name].dtype != column.dtype or arrays[name].shape != column.shape:
-                raise ValueError(f"{name} is not one number a document")
-            column[:] = arrays[name]
-        partial.names = {name: names[name] for name in ONE_VALUE}
-        partial.known()  # raises a ValueError of names that are none
+        estimate, is_known = LikelihoodEstimate.from_arrays(arrays), arrays["is_known"]
+        if is_known.dtype != bool or is_known.shape != estimate.n_tokens.shape:
+            raise ValueError("is_known is not one truth value a document")
+        partial = cls(len(is_known))
+        partial.add(0, estimate)
+        partial.is_known = is_known.copy()
         return partial

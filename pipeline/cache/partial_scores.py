@@ -7,7 +7,6 @@ or another cluster too, and the whole when the command is done. `evaluate` and `
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from contextlib import contextmanager
@@ -138,9 +137,8 @@ class PartialScores:
         n_known = self._n_known()
         for i, (key, scores) in enumerate(zip(self._keys, self.scores, strict=True)):
             if n_known[i] > self._n_saved[i]:
-                names = {"names": np.asarray(json.dumps(scores.names))}
                 seconds = {"seconds": np.asarray(self.seconds[i])}
-                self._cache.put(SCORES, key, scores.arrays() | names | seconds)
+                self._cache.put(SCORES, key, scores.to_arrays() | seconds)
                 self._n_saved[i] = n_known[i]
 
     def _n_known(self) -> list[int]:
@@ -151,7 +149,7 @@ class PartialScores:
 
 
 def _read(arrays: Arrays, n_docs: int) -> tuple[PartialEstimate, float]:
-    scores = PartialEstimate.of_arrays(arrays, json.loads(arrays["names"].item()))
+    scores = PartialEstimate.from_arrays(arrays)
     if len(scores.is_known) != n_docs:
         raise ValueError(f"of {len(scores.is_known)} documents, expected {n_docs}")
     return scores, float(arrays["seconds"])

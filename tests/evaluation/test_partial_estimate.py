@@ -43,7 +43,7 @@ def test_what_is_missing_is_asked_for_once(data: st.DataObject, n_docs: int) -> 
         first, last = sorted(data.draw(st.tuples(*[st.integers(0, n_docs)] * 2)))
         partial.add(first, part(expected, first, last))
     if partial.names:
-        again = PartialEstimate.of_arrays(partial.arrays(), partial.names)
+        again = PartialEstimate.from_arrays(partial.to_arrays())
         assert_same(partial.known(), again.known())
         partial = again
     if not partial.is_known.all():
@@ -84,17 +84,24 @@ def test_blocks_are_of_one_method() -> None:
 def test_other_arrays_are_refused(name: str, spoiled: np.ndarray | None) -> None:
     partial = PartialEstimate(3)
     partial.add(0, whole(3))
-    arrays = partial.arrays()
+    arrays = partial.to_arrays()
     if spoiled is None:
         del arrays[name]
     else:
         arrays[name] = spoiled
     with pytest.raises((KeyError, ValueError)):
-        PartialEstimate.of_arrays(arrays, partial.names)
+        PartialEstimate.from_arrays(arrays)
 
 
-@pytest.mark.parametrize("names", [{}, {"method": "exact", "convention": 3, "direction": "exact"}])
-def test_other_names_are_refused(names: dict[str, object]) -> None:
+@pytest.mark.parametrize("name", ["method", "convention", "direction"])
+@pytest.mark.parametrize("spoiled", [np.asarray(3), np.asarray(["exact", "exact"]), None])
+def test_other_names_are_refused(name: str, spoiled: np.ndarray | None) -> None:
     partial = PartialEstimate(3)
+    partial.add(0, whole(3))
+    arrays = partial.to_arrays()
+    if spoiled is None:
+        del arrays[name]
+    else:
+        arrays[name] = spoiled
     with pytest.raises((KeyError, ValueError)):
-        PartialEstimate.of_arrays(partial.arrays(), names)
+        PartialEstimate.from_arrays(arrays)
