@@ -37,7 +37,7 @@ from evaluation import log_likelihood
 from models import OnlineLDA
 from models.lda.e_step import words_of
 from pipeline.cluster.connection import cluster_of
-from pipeline.cluster.e_step import ClusterEStep, load_kernels
+from pipeline.training.e_step_on_cluster import ClusterEStep, load_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -30,7 +30,7 @@ from benchmarks.reference_counts import FOLDER, SHARED, reference_counts
 from corpora import Corpus, read_corpus, split
 from evaluation import log_likelihood
 from models import GibbsLDA, OnlineLDA
-from pipeline.topic_shares import is_starving, prevalence_in
+from pipeline.training.prevalence import is_starving, prevalence_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

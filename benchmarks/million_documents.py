@@ -33,7 +33,7 @@ from benchmarks.whole_pipeline import family
 from corpora import Bigrams, Corpus, split
 from corpora.corpus_writer import Bags, CorpusWriter
 from models import LDATopics, load_model
-from pipeline.runs import RunDirectory
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
 
 if TYPE_CHECKING:

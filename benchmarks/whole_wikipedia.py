@@ -41,9 +41,9 @@ from corpora.vocabulary import Pruning, vocabulary_from
 from evaluation import log_likelihood
 from models import OnlineLDA
 from models.lda.e_step import words_of
-from pipeline.counting_passes import CountingPasses, TrainingPart, bigrams_of
-from pipeline.documents import token_store
 from pipeline.settings import TrainSettings
+from pipeline.text.counting import CountingPasses, TrainingPart, bigrams_of
+from pipeline.text.documents import token_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -339,7 +339,7 @@ _NOT_OF_SELECTED_RUNS = {ENVIRONMENT_PREFIX + name.upper() for name in NOT_SHARE
 def _run_evaluate(arguments: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
     settings = resolve(EvaluateSettings, "evaluate", given)
     from pipeline.commands.evaluate import evaluate  # noqa: PLC0415
-    from pipeline.evaluation_table import print_evaluation  # noqa: PLC0415
+    from pipeline.scoring.table import print_evaluation  # noqa: PLC0415
 
     arguments.printer = print_evaluation
     return evaluate(settings, arguments.model_names)

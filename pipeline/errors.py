@@ -35,6 +35,25 @@ class BackgroundError(RuntimeError):
         self.exit_code = exit_code
 
 
+class ClusterError(RuntimeError):
+    """A cluster cannot be used; the message says why and what to do."""
+
+
+class ClusterLostError(RuntimeError):
+    """A cluster went away in the middle of work; what was done is kept, and can be gone on from."""
+
+
+class InterruptedAloneError(Interrupted, ClusterLostError):
+    """A signal arrived while a command waited for workers; what was done before that is kept."""
+
+
+class TaskKilledError(ClusterError):
+    """Workers died again and again at one task."""
+
+    index: int | None = None
+    """Which of the items of `Cluster.map` it was."""
+
+
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 _CODES = {
@@ -45,9 +64,9 @@ _CODES = {
     "evaluation.allocation.frontier.MarginalCostError": USAGE,
     "models.allocation.cliques.TableMemoryError": USAGE,
     "downloader.errors.TryLaterError": TRY_AGAIN,
-    "pipeline.cluster.errors.ClusterLostError": TRY_AGAIN,
+    "pipeline.errors.ClusterLostError": TRY_AGAIN,
     "corpora.errors.StoreLockedError": TRY_AGAIN,
-    "pipeline.cluster.errors.ClusterError": FAILED,
+    "pipeline.errors.ClusterError": FAILED,
     "downloader.errors.DownloadError": FAILED,
     "corpora.errors.MissingExtraError": FAILED,
     "corpora.errors.MissingModelError": FAILED,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
-from pipeline.picture_style import look
-from pipeline.pictures import write_pictures
+from pipeline.figures.style import look
+from pipeline.figures.write import write_pictures
 
 if TYPE_CHECKING:
     from pathlib import Path

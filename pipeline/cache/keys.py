@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from models import SavedModel
-    from pipeline.held_out import HeldOut
     from pipeline.settings import EvaluateSettings
+    from pipeline.text.held_out import HeldOut
 
 LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
 """Libraries that results are computed with."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from evaluation import LikelihoodEstimate
     from models import SavedModel
     from pipeline.cache.results import Arrays
-    from pipeline.held_out import HeldOut
     from pipeline.settings import EvaluateSettings
+    from pipeline.text.held_out import HeldOut
 
 logger = logging.getLogger(__name__)
 

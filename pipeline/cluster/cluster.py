@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.cluster.flow import Flow
-from pipeline.cluster.work import MOST_KILLS, Shared
+from pipeline.cluster.remote_task import MOST_KILLS, Shared
+from pipeline.cluster.task_queue import Flow
 from pipeline.cluster.workers import ConnectedWorkers
 
 if TYPE_CHECKING:

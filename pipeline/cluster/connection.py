@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import MissingExtraError
 from pipeline.cluster.cluster import Cluster
-from pipeline.cluster.errors import ClusterError
-from pipeline.errors import UsageError
+from pipeline.errors import ClusterError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -51,7 +51,7 @@ def called(
     RuntimeError
         If it is not: a worker that came later than the client's own check.
     """
-    from pipeline.cluster.errors import ClusterError  # noqa: PLC0415
+    from pipeline.errors import ClusterError  # noqa: PLC0415
 
     if different := differences(environment, describe_environment()):
         from distributed import get_worker  # noqa: PLC0415

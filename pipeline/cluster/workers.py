@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.cluster.environment import called, describe_environment, differences, hold
-from pipeline.cluster.errors import ClusterError, ClusterLostError, InterruptedAloneError
+from pipeline.errors import ClusterError, ClusterLostError, InterruptedAloneError
 from pipeline.interrupts import Deferred
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 DIR/allocation.json, .csv        what came out, for machines and for spreadsheets
 DIR/allocation.svg, particles.svg, factors.svg, and the same as .png
-DIR/factors.npz                  of the best model (`pipeline.allocation_factors`)
+DIR/factors.npz                  of the best model (`pipeline.allocation.factors`)
 DIR/factors/GRAPH-RANK.npz       of all, if asked for
 DIR/model.npz                    the same as topics, if the graph is LDA's
 
@@ -28,32 +28,32 @@ from corpora.formats.vocabulary_file import stem_of
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.marginal_estimate import TimedMarginal, timed
 from models.allocation.cell_counts import MISSING, CellCounts
-from pipeline.allocation_candidates import (
+from pipeline.allocation.candidates import (
     candidates_of,
     check_candidates,
     max_memory,
     refused_by_name,
 )
-from pipeline.allocation_cost import warn_of_long_work
-from pipeline.allocation_factors import cached_factors, save_topics, write_factors
-from pipeline.allocation_graphs import KINDS, Prior, parse_graphs, prepared
-from pipeline.allocation_input import read_table
-from pipeline.allocation_pictures import pictures_of
-from pipeline.allocation_scores import name_of, recommend, rows_of, warnings_of
-from pipeline.allocation_strongest import strongest
-from pipeline.allocation_table import as_csv, print_allocation
+from pipeline.allocation.cost import warn_of_long_work
+from pipeline.allocation.factors import cached_factors, save_topics, write_factors
+from pipeline.allocation.figures import pictures_of
+from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
+from pipeline.allocation.read_table import read_table
+from pipeline.allocation.scores import name_of, recommend, rows_of, warnings_of
+from pipeline.allocation.strongest import strongest
+from pipeline.allocation.table import as_csv, print_allocation
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
-from pipeline.pictures import write_pictures
+from pipeline.figures.write import write_pictures
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evaluation.allocation.marginal_estimate import MarginalEstimate
-    from pipeline.allocation_candidates import Candidate
-    from pipeline.allocation_counts import CountTable
-    from pipeline.allocation_factors import Factors
+    from pipeline.allocation.candidates import Candidate
+    from pipeline.allocation.count_table import CountTable
+    from pipeline.allocation.factors import Factors
     from pipeline.settings import AllocateSettings
 
 __all__ = ["allocate", "print_allocation"]

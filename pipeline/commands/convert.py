@@ -26,7 +26,7 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipeline.loaded_run import LoadedRun
+    from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
 
@@ -109,8 +109,8 @@ def _convert_corpus(asked: Conversion, source: str, source_format: str) -> dict[
 def _convert_run(asked: Conversion) -> dict[str, Any]:
     """The bags of words of a run, or its topics for MALLET's readers."""
     # Only here: models bring numba along.
-    from pipeline.loaded_run import LoadedRun  # noqa: PLC0415
-    from pipeline.runs import RunDirectory  # noqa: PLC0415
+    from pipeline.runs.loaded_run import LoadedRun  # noqa: PLC0415
+    from pipeline.runs.run_directory import RunDirectory  # noqa: PLC0415
 
     loaded = LoadedRun(RunDirectory(Path(asked.source)))
     run = loaded.directory

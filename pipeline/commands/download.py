@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from corpora import ArticleStore, CorpusFormatError
 from corpora.articles.remote import is_url
 from downloader.sources import read_source, sample_path
-from pipeline.download_job import DownloadJob
+from pipeline.downloads.job import DownloadJob
+from pipeline.downloads.one_wiki import refuse_file_of_another_wiki
 from pipeline.errors import UsageError
-from pipeline.one_wiki import refuse_file_of_another_wiki
 from pipeline.progress import Progress
 from pipeline.settings import is_address
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from corpora import Article
-    from pipeline.download_job import Status
+    from pipeline.downloads.job import Status
     from pipeline.settings import DownloadSettings
 
 SHARD, SAMPLE_SHARD = 100, 10
@@ -130,7 +130,7 @@ def _check_file(settings: DownloadSettings) -> None:
 
 def _live() -> ModuleType:
     """What live sources need is imported for them alone."""
-    from pipeline import live_download  # noqa: PLC0415
+    from pipeline.downloads import live as live_download  # noqa: PLC0415
 
     return live_download
 

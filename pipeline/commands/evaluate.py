@@ -22,12 +22,10 @@ from models.families import family_of
 from models.parallel import effective_n_jobs
 from pipeline.cache.partial_scores import PartialScores
 from pipeline.cluster.connection import cluster_of
-from pipeline.common_words import n_tokens_of
 from pipeline.errors import UsageError
-from pipeline.held_out import held_out
-from pipeline.loaded_run import LoadedRun
-from pipeline.model_files import read_model
-from pipeline.scoring import (
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.model_files import read_model
+from pipeline.scoring.score import (
     LoadedModel,
     default_method,
     log_warnings,
@@ -36,14 +34,16 @@ from pipeline.scoring import (
     score_all,
     scored_words,
 )
+from pipeline.scoring.words import n_tokens_of
+from pipeline.text.held_out import held_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from pipeline.held_out import HeldOut
     from pipeline.settings import EvaluateSettings
+    from pipeline.text.held_out import HeldOut
 
 logger = logging.getLogger(__name__)
 

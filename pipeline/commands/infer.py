@@ -20,7 +20,7 @@ from corpora import (
 )
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
-from pipeline.loaded_run import LoadedRun
+from pipeline.runs.loaded_run import LoadedRun
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,19 +14,19 @@ from corpora import writer_lock
 from corpora.files import atomic_write_text
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
-from pipeline.loaded_run import LoadedRun
-from pipeline.pictures import page_svg, write_pictures
+from pipeline.figures.write import page_svg, write_pictures
 from pipeline.report.allocation_report import allocation_page, is_allocation
 from pipeline.report.comparison_section import comparison_section, names_of_runs
 from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.page import render
 from pipeline.report.run_report import run_report
 from pipeline.report.sections import Report
+from pipeline.runs.loaded_run import LoadedRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.pictures import Figure
+    from pipeline.figures.write import Figure
     from pipeline.report.sections import ComparisonSection, RunReport
     from pipeline.settings import ReportSettings
 

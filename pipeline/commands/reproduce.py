@@ -12,7 +12,7 @@ from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
-from pipeline.pictures import write_pictures
+from pipeline.figures.write import write_pictures
 from pipeline.reproduce_settings import EXPERIMENTS
 from pipeline.reproduction import (
     bam_abalone,

@@ -16,14 +16,14 @@ from corpora.files import atomic_write_text, remove_partial_files
 from corpora.worker_pool import ordered_map
 from models.parallel import effective_n_jobs
 from pipeline.cluster.connection import cluster_of
-from pipeline.cluster.selection import estimates_on, train_on
 from pipeline.commands.train import train
 from pipeline.errors import SliceEnded, UsageError
 from pipeline.progress import Progress
-from pipeline.scoring import log_warnings
-from pipeline.select_directory import SelectDirectory, open_selection
-from pipeline.select_plot import plot_selection
-from pipeline.select_score import (
+from pipeline.scoring.score import log_warnings
+from pipeline.selection.directory import SelectDirectory, open_selection
+from pipeline.selection.on_cluster import estimates_on, train_on
+from pipeline.selection.plot import plot_selection
+from pipeline.selection.scores import (
     estimates_here,
     recommend,
     rows_of,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from evaluation import LikelihoodEstimate
     from pipeline.cluster.cluster import Cluster
-    from pipeline.runs import RunDirectory
-    from pipeline.select_score import RunScore
+    from pipeline.runs.run_directory import RunDirectory
+    from pipeline.selection.scores import RunScore
     from pipeline.settings import SelectSettings
 
 logger = logging.getLogger(__name__)

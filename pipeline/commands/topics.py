@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.dependency_picture import dependency_picture
 from pipeline.errors import UsageError
-from pipeline.loaded_run import LoadedRun
-from pipeline.pictures import write_pictures
-from pipeline.topic_table import format_topics, topic_rows
+from pipeline.figures.word_graph import dependency_picture
+from pipeline.figures.write import write_pictures
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.topic_table import format_topics, topic_rows
 
 if TYPE_CHECKING:
     from models import SavedModel

@@ -16,31 +16,36 @@ from models import SavedModel, load_model, save_model, seed_from
 from models.families import trainer_for
 from models.kernel import seconds_compiling, working_clock
 from models.parallel import effective_n_jobs
-from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.cluster.connection import cluster_of
-from pipeline.cluster.e_step import ClusterEStep
-from pipeline.cluster.errors import ClusterLostError
 from pipeline.commands.download import download
-from pipeline.commands.follow import follow
-from pipeline.documents import (
+from pipeline.errors import ClusterLostError, Interrupted, SliceEnded, UsageError
+from pipeline.interrupts import Deferred, signals_handled_by
+from pipeline.progress import Progress
+from pipeline.runs.run_directory import (
+    SAMPLE_STORE,
+    RunDirectory,
+    about_articles,
+    open_run,
+    versions,
+)
+from pipeline.runs.topic_table import format_topics, topic_rows
+from pipeline.setting_sources import as_table
+from pipeline.settings import DownloadSettings, TrainSettings
+from pipeline.text.documents import (
     decide_documents,
     make_corpus,
     record_passed_over,
     refuse_empty,
     tokens_of,
 )
-from pipeline.errors import Interrupted, SliceEnded, UsageError
-from pipeline.interrupts import Deferred, signals_handled_by
-from pipeline.learning import LOOK_EVERY_SECONDS, Looks, look_every, to_look_at
-from pipeline.progress import Progress
-from pipeline.runs import SAMPLE_STORE, RunDirectory, about_articles, open_run, versions
-from pipeline.setting_sources import as_table
-from pipeline.settings import DownloadSettings, TrainSettings
-from pipeline.text_settings import text_settings
-from pipeline.topic_shares import is_starving, prevalence_in
-from pipeline.topic_table import format_topics, topic_rows
-from pipeline.train_checks import check_settings
-from pipeline.trainers import decided_eta, estimator_of, spec_of
+from pipeline.text.settings import text_settings
+from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
+from pipeline.training.checks import check_settings
+from pipeline.training.e_step_on_cluster import ClusterEStep
+from pipeline.training.follow import follow
+from pipeline.training.prevalence import is_starving, prevalence_in
+from pipeline.training.trainers import decided_eta, estimator_of, spec_of
+from pipeline.training.validation import LOOK_EVERY_SECONDS, Looks, look_every, to_look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from corpora.errors import CorpusFormatError
-from pipeline.allocation_table import MOST_VALUES, what_was_done
-from pipeline.file_svg import DamagedPictureError, file_svg
+from pipeline.allocation.table import MOST_VALUES, what_was_done
+from pipeline.figures.file_svg import DamagedPictureError, file_svg
 from pipeline.report.page import render_template
 
 logger = logging.getLogger(__name__)

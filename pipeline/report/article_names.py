@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from corpora import Article, Corpus
     from corpora.articles.manifest import ShardEntry
-    from pipeline.loaded_run import LoadedRun
+    from pipeline.runs.loaded_run import LoadedRun
 
 SECTION_SIGN = " § "
 """What parts title and heading in a corpus of sections; see `corpora.tokens.selection`."""

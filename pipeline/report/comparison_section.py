@@ -17,10 +17,7 @@ from evaluation import (
     compare,
 )
 from evaluation.methods import scoring_of
-from pipeline.common_words import counts_of, n_tokens_of
 from pipeline.errors import UsageError
-from pipeline.held_out import held_out
-from pipeline.learning import evenly_spaced
 from pipeline.report.comparison_words import (
     COSTLY,
     ROUNDING,
@@ -31,7 +28,7 @@ from pipeline.report.comparison_words import (
 from pipeline.report.intervals import half_width, probability_positive
 from pipeline.report.likelihood_section import SMOOTHING
 from pipeline.report.sections import AlignedTopics, Alignment, ComparisonRow, ComparisonSection
-from pipeline.scoring import (
+from pipeline.scoring.score import (
     LoadedModel,
     default_method,
     or_none,
@@ -40,14 +37,17 @@ from pipeline.scoring import (
     score,
     scored_words,
 )
+from pipeline.scoring.words import counts_of, n_tokens_of
 from pipeline.settings import EvaluateSettings
+from pipeline.text.held_out import held_out
+from pipeline.training.validation import evenly_spaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evaluation import Comparison, PairedDifference
-    from pipeline.held_out import HeldOut
-    from pipeline.loaded_run import LoadedRun
+    from pipeline.runs.loaded_run import LoadedRun
+    from pipeline.text.held_out import HeldOut
 
 SHARED_WORDS = 20
 """Most probable words of two topics among which shared ones are looked for."""
@@ -77,7 +77,7 @@ def comparison_section(
 
     What a model gives to words that are not scored counts against it. Where that differs much, the
     models are compared once more, each restricted to the scored words, see
-    `pipeline.scoring.restricted`, and none is called the best that is not so both ways.
+    `pipeline.scoring.score.restricted`, and none is called the best that is not so both ways.
 
     Where runs cannot be compared there are no rows, and the reading says why. Topics are aligned
     all the same.

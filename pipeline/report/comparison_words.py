@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluation.methods import caveats_of, scoring_of
 from pipeline.report.likelihood_section import SMOOTHING
-from pipeline.scoring import nats_of_words
+from pipeline.scoring.score import nats_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evaluation import LikelihoodEstimate
     from evaluation.family import Method
     from pipeline.report.sections import ComparisonRow
-    from pipeline.scoring import LoadedModel
+    from pipeline.scoring.score import LoadedModel
 
 COSTLY = 0.01
 """Share of a model's probability that goes to words which others do not know, to be told of; and

@@ -12,7 +12,7 @@ from pipeline.report.sections import CorpusSection, PartRow, PruningRow
 
 if TYPE_CHECKING:
     from corpora import Corpus
-    from pipeline.loaded_run import LoadedRun
+    from pipeline.runs.loaded_run import LoadedRun
     from pipeline.settings import TrainSettings
 
 

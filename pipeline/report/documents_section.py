@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from corpora import Article, ArticleStore, Corpus
     from corpora.tokens.surface import Surface
     from models.families import Topics
-    from pipeline.loaded_run import LoadedRun
     from pipeline.report.article_names import ArticleNames
+    from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
 

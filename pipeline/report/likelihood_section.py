@@ -12,13 +12,13 @@ import numpy as np
 from corpora.row_blocks import tokens_of_documents
 from evaluation import ZeroProbabilityError
 from evaluation.methods import scoring_of
-from pipeline.held_out import HeldOut
-from pipeline.learning import evenly_spaced
 from pipeline.report.estimator_words import choice_among, meaning_of
 from pipeline.report.intervals import half_width
 from pipeline.report.sections import LikelihoodRow, LikelihoodSection
-from pipeline.scoring import LoadedModel, or_none, score, scored_words
+from pipeline.scoring.score import LoadedModel, or_none, score, scored_words
 from pipeline.settings import EvaluateSettings
+from pipeline.text.held_out import HeldOut
+from pipeline.training.validation import evenly_spaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evaluation.family import Method, Scoring
     from models import SavedModel
     from pipeline.cache.partial_scores import Scored
-    from pipeline.loaded_run import LoadedRun
+    from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pipeline.loaded_run import LoadedRun
-    from pipeline.runs import RunDirectory
+    from pipeline.runs.loaded_run import LoadedRun
+    from pipeline.runs.run_directory import RunDirectory
 
 COMMAND = "command"
 """Name of the entry that is the command which makes the run again; the page shows it apart."""

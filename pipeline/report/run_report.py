@@ -15,12 +15,12 @@ from pipeline.report.provenance_section import provenance_section
 from pipeline.report.sections import RunReport
 from pipeline.report.topics_section import topics_section
 from pipeline.report.training_section import training_section
-from pipeline.topic_table import topic_rows
-from pipeline.trainers import spec_of
+from pipeline.runs.topic_table import topic_rows
+from pipeline.training.trainers import spec_of
 
 if TYPE_CHECKING:
-    from pipeline.loaded_run import LoadedRun
     from pipeline.report.sections import DocumentsSection, LikelihoodSection
+    from pipeline.runs.loaded_run import LoadedRun
     from pipeline.settings import ReportSettings
 
 logger = logging.getLogger(__name__)

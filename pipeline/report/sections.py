@@ -244,7 +244,7 @@ class RunReport:
     likelihood: LikelihoodSection | None
     provenance: ProvenanceSection
     dependencies: tuple[dict[str, Any], ...] | None
-    """Of Poisson MRFs: rows as `pipeline.topic_table.topic_rows` has them."""
+    """Of Poisson MRFs: rows as `pipeline.runs.topic_table.topic_rows` has them."""
     shapes: tuple[float, ...] | None
     """(K,) of Gamma-Poisson models: r_k, in the order of `topics`."""
     notes: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from pipeline.report.article_names import names_of
 from pipeline.report.most_of_topics import MostOfTopics
 from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
 from pipeline.report.word_clouds import MOST_WORDS, word_cloud
-from pipeline.topic_shares import PrevalenceSum, shares_in_blocks
+from pipeline.training.prevalence import PrevalenceSum, shares_in_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models import SavedModel
-    from pipeline.loaded_run import LoadedRun
     from pipeline.report.article_names import ArticleName
     from pipeline.report.sections import CloudWord
+    from pipeline.runs.loaded_run import LoadedRun
 
     Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]
 

@@ -9,12 +9,12 @@ from corpora.errors import CorpusFormatError
 from evaluation.methods import scoring_of
 from models import EarlyStopping
 from pipeline.report.sections import Look, TrainingSection
-from pipeline.trainers import estimator_of
+from pipeline.training.trainers import estimator_of
 
 if TYPE_CHECKING:
     from models.family import Schedule
-    from pipeline.loaded_run import LoadedRun
-    from pipeline.runs import RunDirectory
+    from pipeline.runs.loaded_run import LoadedRun
+    from pipeline.runs.run_directory import RunDirectory
     from pipeline.settings import TrainSettings
 
 

@@ -20,9 +20,9 @@ from evaluation.experiments.bam_abalone import (
 )
 from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING
 from evaluation.experiments.bam_scores import NAMES, Effort
-from pipeline.csv_lines import csv_lines
+from pipeline.allocation.csv_lines import csv_lines
 from pipeline.errors import UsageError
-from pipeline.picture_style import INK, bar_look
+from pipeline.figures.style import INK, bar_look
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_rank_curves import (
     at_ranks,

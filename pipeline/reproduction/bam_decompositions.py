@@ -18,8 +18,8 @@ from evaluation.experiments.bam_decompositions import (
 from evaluation.experiments.bam_letters import draw_pairs
 from evaluation.experiments.bam_scores import Effort
 from evaluation.experiments.factor_quality import FLOOR
-from pipeline.letter_pairs import letter_pairs
-from pipeline.picture_style import look
+from pipeline.allocation.letter_pairs import letter_pairs
+from pipeline.figures.style import look
 from pipeline.progress import Progress
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_rank_curves import print_findings

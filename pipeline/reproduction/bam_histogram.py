@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation.experiments.bam_histogram import Histogram, HistogramSettings, histogram
-from pipeline.picture_style import BLUE, MUTED, VERMILION
+from pipeline.figures.style import BLUE, MUTED, VERMILION
 from pipeline.progress import Progress
 from pipeline.reproduction.bam_rank_curves import print_findings
 

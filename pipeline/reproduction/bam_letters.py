@@ -18,7 +18,7 @@ from evaluation.experiments.bam_letters import (
 )
 from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING
 from evaluation.experiments.bam_scores import NAMES, Effort
-from pipeline.letter_pairs import letter_pairs
+from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_rank_curves import (
     at_ranks,

@@ -12,7 +12,7 @@ from evaluation.experiments import bam_parafac_cost as costs
 from evaluation.experiments.bam_parafac import RankCurves, RankSettings
 from evaluation.experiments.bam_parafac_cost import Cost, CostCurves, CostSettings
 from evaluation.experiments.bam_scores import NAMES, Effort
-from pipeline.picture_style import GRID, look
+from pipeline.figures.style import GRID, look
 from pipeline.progress import Progress
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_rank_curves import cached_scores, print_findings

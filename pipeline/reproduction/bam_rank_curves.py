@@ -11,7 +11,7 @@ import numpy as np
 from evaluation.allocation.marginal_estimate import TimedMarginal, timed
 from evaluation.experiments.bam_rank_scores import BY_PARTICLES, SCORING, RankCell, RankCurves
 from evaluation.experiments.bam_scores import NAMES, WITH_MOVES
-from pipeline.picture_style import INK, look
+from pipeline.figures.style import INK, look
 from pipeline.progress import Progress
 from pipeline.reproduction.l2r_panels import finite
 

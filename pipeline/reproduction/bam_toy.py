@@ -18,7 +18,7 @@ from evaluation.experiments.bam_toy import (
     comparison,
     estimate,
 )
-from pipeline.picture_style import BLUE, GREEN, GRID, VERMILION
+from pipeline.figures.style import BLUE, GREEN, GRID, VERMILION
 from pipeline.reproduction import bam_effort
 from pipeline.reproduction.bam_rank_curves import cached_scores, print_findings
 from pipeline.reproduction.l2r_panels import finite

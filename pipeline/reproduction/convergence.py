@@ -10,7 +10,7 @@ from evaluation.experiments.buntine_convergence import (
     convergence,
 )
 from evaluation.experiments.buntine_estimators import ESTIMATORS
-from pipeline.picture_style import INK
+from pipeline.figures.style import INK
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:

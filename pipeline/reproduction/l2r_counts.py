@@ -16,11 +16,11 @@ from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of
 from models.parallel import effective_n_jobs
 from models.saved import DAMAGE
 from pipeline.commands.download import download
-from pipeline.documents import decide_documents, tokens_of
 from pipeline.errors import UsageError
-from pipeline.runs import SAMPLE_STORE
+from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings, TrainSettings
-from pipeline.text_settings import text_settings
+from pipeline.text.documents import decide_documents, tokens_of
+from pipeline.text.settings import text_settings
 
 if TYPE_CHECKING:
     from pipeline.reproduce_settings import ReproduceSettings

@@ -17,7 +17,7 @@ from evaluation.experiments.l2r_kl import (
     truth,
 )
 from pipeline.errors import UsageError
-from pipeline.picture_style import MUTED, look
+from pipeline.figures.style import MUTED, look
 from pipeline.progress import Progress
 from pipeline.reproduction.l2r_counts import corpora_of
 from pipeline.reproduction.l2r_panels import finite, panels

@@ -34,19 +34,19 @@ from models.poisson_mrf.topic_model import LPMRFTopicModel
 from models.poisson_mrf.topics import PoissonMRFTopicModel
 from models.saved import ModelFormatError
 from pipeline.cache.keys import key_of
-from pipeline.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.commands.download import download
-from pipeline.dependencies import SORTED_BY, strongest_dependencies
-from pipeline.dependency_picture import dependency_picture
-from pipeline.documents import decide_documents, tokens_of
 from pipeline.errors import UsageError
+from pipeline.figures.word_graph import dependency_picture
 from pipeline.progress import Progress
 from pipeline.reproduction.bam_rank_curves import print_findings
 from pipeline.reproduction.l2r_counts import PRUNING, SAMPLE, name_of, read_counts
-from pipeline.runs import SAMPLE_STORE
+from pipeline.runs.run_directory import SAMPLE_STORE
+from pipeline.runs.topic_table import topic_rows
+from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
 from pipeline.settings import DownloadSettings, TrainSettings
-from pipeline.text_settings import text_settings
-from pipeline.topic_table import topic_rows
+from pipeline.text.documents import decide_documents, tokens_of
+from pipeline.text.settings import text_settings
+from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluation.experiments import lpmrf_published
 from evaluation.experiments.lpmrf_models import FEW, FIELDS, MULTINOMIAL, Cell
-from pipeline.picture_style import INK, bar_look
+from pipeline.figures.style import INK, bar_look
 
 if TYPE_CHECKING:
     from evaluation.experiments.lpmrf_perplexity import Perplexities

@@ -17,7 +17,7 @@ from evaluation.experiments.buntine_model_selection import (
     problem,
     selection,
 )
-from pipeline.picture_style import INK, MUTED
+from pipeline.figures.style import INK, MUTED
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from pipeline.file_svg import DamagedPictureError, file_svg
+from pipeline.figures.file_svg import DamagedPictureError, file_svg
 from pipeline.report.page import render_template
 from pipeline.reproduction.claims import (
     FAILED,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.experiments.buntine_estimators import REFINED
 from evaluation.experiments.buntine_table_1 import PUBLISHED, Table1, Table1Settings, table_1
-from pipeline.picture_style import MUTED
+from pipeline.figures.style import MUTED
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from models import ModelFormatError, SavedModel, load_model, parallel, save_model
 from models.families import arrays_of, family_of, topics_of_arrays
 from models.saved import read_arrays, write_arrays
-from pipeline.checkpoint import Checkpoint
+from pipeline.training.checkpoint import Checkpoint
 from tests.small_models import (
     CASES,
     CHECKED_QUICKLY,

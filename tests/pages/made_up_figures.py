@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.pictures import page_svg
+from pipeline.figures.write import page_svg
 from pipeline.report.figures import all_figures, comparison_figures
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ import pytest
 
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
-from pipeline.allocation_candidates import (
+from pipeline.allocation.candidates import (
     Candidate,
     candidates_of,
     check_candidates,
     parse_ranks,
     parse_sizes,
 )
-from pipeline.allocation_cost import expected_seconds, warn_of_long_work
-from pipeline.allocation_counts import CountTable, axis_names
-from pipeline.allocation_graphs import KINDS, Prior, parse_graphs, prepared
+from pipeline.allocation.cost import expected_seconds, warn_of_long_work
+from pipeline.allocation.count_table import CountTable, axis_names
+from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.errors import UsageError
 from pipeline.settings import AllocateSettings
 

@@ -10,14 +10,14 @@ import pytest
 from scipy import sparse
 
 from corpora import Corpus, CorpusFormatError
-from pipeline.allocation_counts import in_order
-from pipeline.allocation_input import read_table
+from pipeline.allocation.count_table import in_order
+from pipeline.allocation.read_table import read_table
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.allocation_counts import CountTable
+    from pipeline.allocation.count_table import CountTable
 
 
 def written(directory: Path, text: str, name: str = "t.csv") -> str:

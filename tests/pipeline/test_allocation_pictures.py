@@ -12,9 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
-from pipeline.allocation_factors import Factors
-from pipeline.allocation_pictures import LABEL_SIZE, MOST_LABELS, pictures_of
-from pipeline.picture_style import MUTED, style
+from pipeline.allocation.factors import Factors
+from pipeline.allocation.figures import LABEL_SIZE, MOST_LABELS, pictures_of
+from pipeline.figures.style import MUTED, style
 
 
 def factors_of(n_words: int, n_documents: int) -> Factors:

@@ -14,9 +14,9 @@ from evaluation.document_blocks import DocumentBlock
 from evaluation.partial_estimate import PartialEstimate
 from evaluation.scorer import Scorer
 from models import LDATopics
-from pipeline import block_scores
-from pipeline.block_scores import PerplexitySoFar, WordBlocks, scored_here, to_score
-from pipeline.common_words import counts_of
+from pipeline.scoring.blocks import PerplexitySoFar, WordBlocks, scored_here, to_score
+from pipeline.scoring.score import blocks as block_scores
+from pipeline.scoring.words import counts_of
 
 if TYPE_CHECKING:
     from pathlib import Path

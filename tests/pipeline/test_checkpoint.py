@@ -10,7 +10,7 @@ import pytest
 
 from models import GibbsLDA, LDATopics, OnlineLDA, OnlineLDAState
 from models.saved import ModelFormatError, write_arrays
-from pipeline.checkpoint import KIND, Checkpoint
+from pipeline.training.checkpoint import KIND, Checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,13 +15,13 @@ from scipy import sparse
 from models import LDATopics, SavedModel, save_model
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
-from pipeline import dependency_picture as picture_module
-from pipeline.dependencies import Dependency, strongest_dependencies
-from pipeline.dependency_picture import dependency_picture
-from pipeline.runs import RunDirectory
+from pipeline.figures import word_graph as picture_module
+from pipeline.figures.word_graph import dependency_picture
+from pipeline.figures.word_graph_layout import GAP, Box, laid_out
+from pipeline.runs.run_directory import RunDirectory
+from pipeline.runs.topic_table import format_topics, topic_rows
+from pipeline.runs.word_dependencies import Dependency, strongest_dependencies
 from pipeline.settings import TrainSettings
-from pipeline.topic_table import format_topics, topic_rows
-from pipeline.word_graph_layout import GAP, Box, laid_out
 from tests.pipeline.support import call
 
 WORDS = ("boundary", "layer", "paper", "book", "precision", "recall")
@@ -301,7 +301,7 @@ def test_layout_is_the_same_in_every_process() -> None:
     """Sets of words have another order in each."""
     program = (
         "import json, sys\n"
-        "from pipeline.word_graph_layout import Box, laid_out\n"
+        "from pipeline.figures.word_graph_layout import Box, laid_out\n"
         "boxes, links = json.loads(sys.argv[1])\n"
         "boxes = {word: Box(*sizes) for word, sizes in boxes.items()}\n"
         "print(sorted(laid_out(boxes, links, 300.0).place.items()))"

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from corpora import ArticleStore, writer_lock
-from pipeline import download_job
-from pipeline.download_job import DownloadJob, Status, as_options
+from pipeline.downloads import job as download_job
+from pipeline.downloads.job import DownloadJob, Status, as_options
 from pipeline.setting_sources import resolve
 from pipeline.settings import DownloadSettings
 from tests.pipeline.support import call, command, finish, session_of, spawn, wait_until, write_jsonl
@@ -209,7 +209,7 @@ def test_a_background_download_that_ends_before_it_begins(tmp_path: Path) -> Non
     """What the process itself says when it fails is what the command says."""
     environment = os.environ | {"PYTHONSTARTUP": "", "PYTHONPATH": str(Path.cwd())}
     program = (
-        "import pipeline.download_job as job, pipeline.cli, sys\n"
+        "import pipeline.downloads.job as job, pipeline.cli, sys\n"
         "job.as_options = lambda settings: ['--source', 'nosuch']\n"
         "sys.exit(pipeline.cli.main(['download', '--background']))\n"
     )

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from models import LDATopics, load_model
-from pipeline.common_words import topics_of
-from pipeline.model_files import kind_of, read_model
+from pipeline.runs.model_files import kind_of, read_model
+from pipeline.scoring.words import topics_of
 from tests.pipeline.evaluate_support import ONE_MODEL, failed, load_documents, succeeded
 from tests.pipeline.support import call, inside
 
@@ -85,7 +85,7 @@ def test_files_that_tomotopy_cannot_read(zoo: Path) -> None:
     data = (zoo / "cut.bin").read_bytes()
     (zoo / "cut.bin").write_bytes(data[: len(data) // 2])
     for name in ("hdp.bin", "cut.bin"):
-        with mock.patch("pipeline.tomotopy_file.SECONDS", 1):
+        with mock.patch("pipeline.runs.tomotopy_file.SECONDS", 1):
             error = failed(3, name, "--counts", "docs.jsonl", cwd=zoo)
         assert f"{name}: tomotopy cannot read this as an LDAModel" in error
 

@@ -11,8 +11,8 @@ import pytest
 from corpora.formats import read_corpus
 from evaluation import log_likelihood
 from models import LDATopics, SavedModel, load_model, save_model
-from pipeline.common_words import counts_of
-from pipeline.evaluation_table import print_evaluation
+from pipeline.scoring.table import print_evaluation
+from pipeline.scoring.words import counts_of
 from tests.evaluation.registry import names_of
 from tests.pipeline.evaluate_support import failed, succeeded
 from tests.pipeline.support import call

@@ -14,8 +14,8 @@ import pytest
 
 from evaluation import log_likelihood
 from models import load_model
-from pipeline.loaded_run import LoadedRun
-from pipeline.runs import RunDirectory
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory
 from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, finish, spawn
 from tests.unigrams import register
 from tests.unigrams.model import UnigramMixture

@@ -15,7 +15,7 @@ from unittest import mock
 
 import pytest
 
-import pipeline.commands.follow as following
+import pipeline.training.follow as following
 from corpora import Article, ArticleStore, Corpus, part_of, writer_lock
 from models import OnlineLDA
 from pipeline.errors import UsageError
@@ -65,7 +65,7 @@ with writer_lock(path / "download"):
 """
 DRIVER = """
 import sys, time
-import pipeline.commands.follow as following
+import pipeline.training.follow as following
 import pipeline.commands.train as training
 from models import OnlineLDA
 from pipeline.errors import UsageError

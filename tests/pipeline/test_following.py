@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from corpora import ArticleStore, Bigrams, CorpusFormatError, part_of, writer_lock
-from pipeline.document_stream import DocumentStream
-from pipeline.documents import token_store, tokens_of
-from pipeline.following import FollowedStore
 from pipeline.settings import TrainSettings
-from pipeline.text_settings import text_settings
+from pipeline.text.documents import token_store, tokens_of
+from pipeline.text.settings import text_settings
+from pipeline.training.growing_store import FollowedStore
+from pipeline.training.stream import DocumentStream
 from tests.pipeline.conftest import fill_store
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from models import (
     save_model,
 )
 from pipeline.settings import TrainSettings
-from pipeline.trainers import estimator_of
+from pipeline.training.trainers import estimator_of
 from tests.pipeline.support import MADE_UP, THEMES, arrays_of, call, looks_of
 
 if TYPE_CHECKING:

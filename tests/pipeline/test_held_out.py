@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from corpora import Corpus, article_of, mapped_split, part_of
-from pipeline.held_out import held_out_of
 from pipeline.settings import TrainSettings
+from pipeline.text.held_out import held_out_of
 from tests.pipeline.evaluate_support import succeeded
 from tests.pipeline.support import call
 

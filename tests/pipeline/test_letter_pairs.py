@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from corpora import CorpusFormatError
-from pipeline import letter_pairs as pairs_module
-from pipeline.letter_pairs import LETTERS, count_pairs, letter_pairs, read_pairs
+from pipeline.allocation import letter_pairs as pairs_module
+from pipeline.allocation.letter_pairs import LETTERS, count_pairs, letter_pairs, read_pairs
 from tests.pipeline.support import inside
 from tests.shared_data import shared_file
 

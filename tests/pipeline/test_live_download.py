@@ -234,7 +234,7 @@ def test_actions_exclude_each_other(tmp_path: Path) -> None:
 def test_live_sources_start_quickly() -> None:
     """Neither numba nor spaCy is imported to ask a wiki."""
     program = (
-        "import sys, pipeline.live_download\n"
+        "import sys, pipeline.downloads.live\n"
         "print([m for m in ('numba', 'spacy', 'gensim', 'sklearn') if m in sys.modules])\n"
     )
     run = subprocess.run(

@@ -18,10 +18,12 @@ from scipy import sparse
 from corpora import Corpus, split
 from evaluation import log_likelihood
 from models import GammaPoissonTopics, LDATopics, load_model
-from pipeline import learning
 from pipeline.commands import train as train_command
 from pipeline.commands.train import LOOK_EVERY_SECONDS, train
-from pipeline.learning import (
+from pipeline.runs.run_directory import RunDirectory
+from pipeline.settings import TrainSettings
+from pipeline.training import validation as learning
+from pipeline.training.validation import (
     BOUND_AT_LEAST,
     BOUND_AT_ONE_IN,
     LOOK_AT_DOCUMENTS,
@@ -30,8 +32,6 @@ from pipeline.learning import (
     to_look_at,
     validation_of,
 )
-from pipeline.runs import RunDirectory
-from pipeline.settings import TrainSettings
 from tests.pipeline.support import (
     TINY,
     TINY_GIBBS,

@@ -11,7 +11,7 @@ import pytest
 from corpora import mapped_split
 from models import load_model
 from pipeline.cache.results import ResultCache
-from pipeline.runs import RunDirectory
+from pipeline.runs.run_directory import RunDirectory
 from tests.pipeline.evaluate_support import succeeded
 from tests.pipeline.support import TINY, call
 

@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from matplotlib.patheffects import withStroke
 
-from pipeline import picture_style
-from pipeline.picture_style import INK, MARKERS, PALETTE, label, look
-from pipeline.pictures import Figure, page_svg, write_pictures
+from pipeline.figures import style as picture_style
+from pipeline.figures.style import INK, MARKERS, PALETTE, label, look
+from pipeline.figures.write import Figure, page_svg, write_pictures
 
 if TYPE_CHECKING:
     from pathlib import Path

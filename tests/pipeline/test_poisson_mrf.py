@@ -29,10 +29,10 @@ from models import (
     save_model,
 )
 from models.poisson_mrf.field_estimator import FieldEstimator
-from pipeline.checkpoint import Checkpoint
-from pipeline.learning import validation_of
 from pipeline.settings import TrainSettings
-from pipeline.trainers import estimator_of
+from pipeline.training.checkpoint import Checkpoint
+from pipeline.training.trainers import estimator_of
+from pipeline.training.validation import validation_of
 from tests.pipeline.support import (
     MADE_UP,
     THEMES,

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from pipeline.commands.train import print_training
-from pipeline.runs import _mended
+from pipeline.runs.run_directory import _mended
 from pipeline.settings import TrainSettings
-from pipeline.topic_shares import is_starving
-from pipeline.trainers import decided_eta, eta_as_begun
+from pipeline.training.prevalence import is_starving
+from pipeline.training.trainers import decided_eta, eta_as_begun
 from tests.pipeline.support import TINY_GIBBS, call
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import lpmrf_dependencies, lpmrf_scaling
 from pipeline.reproduction.l2r_counts import Named
 from pipeline.reproduction.lpmrf_dependencies import CountsOfWords, Learned, words_of_counts
-from pipeline.topic_table import topic_rows
+from pipeline.runs.topic_table import topic_rows
 from tests.pipeline.support import Outcome, call, inside
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from evaluation import LikelihoodEstimate, coherence, log_likelihood, paired_dif
 from models import OnlineLDA, load_model
 from pipeline.commands.select import topic_numbers
 from pipeline.errors import UsageError
-from pipeline.select_directory import open_selection
-from pipeline.select_score import RunScore, recommend, rows_of
+from pipeline.selection.directory import open_selection
+from pipeline.selection.scores import RunScore, recommend, rows_of
 from pipeline.setting_sources import resolve, value_type
 from pipeline.settings import SelectSettings, TrainSettings
 from tests.pipeline.support import (

@@ -10,12 +10,12 @@ import pytest
 from corpora import Article, ArticleStore, find_model
 from corpora.errors import CorpusFormatError
 from corpora.tokens import spacy_model
-from pipeline.bigram_patterns import bigram_patterns
-from pipeline.documents import decide_documents
 from pipeline.errors import UsageError
-from pipeline.runs import about_articles
+from pipeline.runs.run_directory import about_articles
 from pipeline.settings import TrainSettings
-from pipeline.text_settings import text_settings
+from pipeline.text.bigram_patterns import bigram_patterns
+from pipeline.text.documents import decide_documents
+from pipeline.text.settings import text_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

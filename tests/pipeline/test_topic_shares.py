@@ -8,9 +8,9 @@ from scipy import sparse
 
 from evaluation import typical_documents
 from models import LDATopics
-from pipeline import topic_shares
 from pipeline.report.most_of_topics import MostOfTopics
-from pipeline.topic_shares import PrevalenceSum, prevalence_in, shares_in_blocks
+from pipeline.training import prevalence as topic_shares
+from pipeline.training.prevalence import PrevalenceSum, prevalence_in, shares_in_blocks
 
 
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 50])

@@ -17,7 +17,7 @@ from corpora.tokens import filling
 from models import GibbsLDA, OnlineLDA
 from pipeline.interrupts import Deferred
 from pipeline.settings import TrainSettings
-from pipeline.trainers import estimator_of
+from pipeline.training.trainers import estimator_of
 from tests.pipeline.support import (
     THEMES,
     TINY,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.picture_style import BLUE, INK, MUTED, PAPER, label
-from pipeline.pictures import Figure
-from pipeline.report.figures.text_width import text_width
+from pipeline.figures.style import BLUE, INK, MUTED, PAPER, label
+from pipeline.figures.text_width import text_width
+from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator
 
-from pipeline.picture_style import BLUE, INK, MUTED, label
-from pipeline.pictures import Figure
+from pipeline.figures.style import BLUE, INK, MUTED, label
+from pipeline.figures.write import Figure
 from pipeline.report.figures.perplexities import write_perplexities
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.dependency_picture import MOST_PANELS, dependency_picture
-from pipeline.picture_style import MUTED, label
-from pipeline.pictures import Figure
+from pipeline.figures.style import MUTED, label
+from pipeline.figures.word_graph import MOST_PANELS, dependency_picture
+from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

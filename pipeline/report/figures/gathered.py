@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from models import SavedModel
-    from pipeline.pictures import Figure
+    from pipeline.figures.write import Figure
     from pipeline.report.sections import ComparisonSection, RunReport
 
 

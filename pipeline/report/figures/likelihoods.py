@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from pipeline.picture_style import (
+from pipeline.figures.style import (
     BLUE,
     GREEN,
     INK,
@@ -18,7 +18,7 @@ from pipeline.picture_style import (
     VERMILION,
     label,
 )
-from pipeline.pictures import Figure
+from pipeline.figures.write import Figure
 from pipeline.report.figures.perplexities import write_perplexities
 
 if TYPE_CHECKING:

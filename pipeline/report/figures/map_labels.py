@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.report.figures.text_width import text_width
+from pipeline.figures.text_width import text_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

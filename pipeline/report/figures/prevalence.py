@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from pipeline.picture_style import BLUE, GRID, MUTED, SPACE, label
-from pipeline.pictures import Figure
+from pipeline.figures.style import BLUE, GRID, MUTED, SPACE, label
+from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
     from pipeline.report.sections import TopicsSection

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from pipeline.picture_style import BLUE, INK, MUTED
-from pipeline.pictures import Figure
+from pipeline.figures.style import BLUE, INK, MUTED
+from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

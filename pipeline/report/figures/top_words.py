@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.picture_style import BLUE, MUTED, label
-from pipeline.pictures import Figure
+from pipeline.figures.style import BLUE, MUTED, label
+from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
     from pipeline.report.sections import TopicRow, TopicsSection

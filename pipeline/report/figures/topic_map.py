@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.patches import Circle
 from matplotlib.text import Text
 
-from pipeline.picture_style import GRID, INK, MUTED, label
-from pipeline.pictures import Figure
+from pipeline.figures.style import GRID, INK, MUTED, label
+from pipeline.figures.write import Figure
 from pipeline.report.figures.map_labels import MapLabels
 
 if TYPE_CHECKING:

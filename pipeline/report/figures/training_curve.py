@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from pipeline.picture_style import BLUE, INK, VERMILION, label
-from pipeline.pictures import Figure
-from pipeline.report.figures.text_width import text_width
+from pipeline.figures.style import BLUE, INK, VERMILION, label
+from pipeline.figures.text_width import text_width
+from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
     from pipeline.report.sections import Look, TrainingSection

@@ -9,9 +9,9 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.ft2font import FT2Font
 from matplotlib.textpath import TextToPath
 
-from pipeline.picture_style import GRID, INK, MUTED, label
-from pipeline.pictures import Figure
-from pipeline.report.figures.text_width import SIZE, text_width
+from pipeline.figures.style import GRID, INK, MUTED, label
+from pipeline.figures.text_width import SIZE, text_width
+from pipeline.figures.write import Figure
 from pipeline.report.word_clouds import font_path
 
 if TYPE_CHECKING:

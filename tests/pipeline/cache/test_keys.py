@@ -13,8 +13,8 @@ from scipy import sparse
 from models import SavedModel
 from pipeline.cache import keys
 from pipeline.cache.keys import code_hash, hash_of_modules, key_of, score_key
-from pipeline.held_out import HeldOut
 from pipeline.settings import EvaluateSettings
+from pipeline.text.held_out import HeldOut
 from tests.pipeline.report.made_up_runs import (
     WORDS,
     as_gamma_poisson,

@@ -10,14 +10,14 @@ import pytest
 
 from evaluation.methods import scoring_of
 from evaluation.scorer import Scorer
-from pipeline import block_scores, scoring
 from pipeline.cache import partial_scores
 from pipeline.cache.keys import SCORES
 from pipeline.cache.results import ResultCache
-from pipeline.cluster.errors import ClusterLostError
 from pipeline.commands import evaluate as evaluate_module
-from pipeline.errors import Interrupted, UsageError
+from pipeline.errors import ClusterLostError, Interrupted, UsageError
 from pipeline.progress import Progress
+from pipeline.scoring.score import blocks as block_scores
+from pipeline.scoring.score import score as scoring
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.evaluate_support import N_DOCUMENTS, succeeded
 from tests.pipeline.report.made_up_runs import true_topics

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from pipeline.cluster.cluster import Cluster
-from pipeline.cluster.run_slice import score_model, train_slice
+from pipeline.selection.run_slice import score_model, train_slice
 
 if TYPE_CHECKING:
     from collections.abc import Callable

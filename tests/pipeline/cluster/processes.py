@@ -33,7 +33,7 @@ import os, signal, sys, threading, time
 from pathlib import Path
 
 import pipeline.cluster.connection
-import pipeline.cluster.e_step
+import pipeline.training.e_step_on_cluster
 import pipeline.commands.train as training
 from models import OnlineLDA
 from pipeline.cli import main
@@ -67,7 +67,7 @@ def slowed(iterate, pause, kill_at):
 
 
 if __name__ == "__main__":  # processes that are spawned import this again
-    pipeline.cluster.e_step.DEFAULT_PLACE = "workers"  # though batches are small
+    pipeline.training.e_step_on_cluster.DEFAULT_PLACE = "workers"  # though batches are small
     pipeline.cluster.connection.CONNECT_SECONDS = 10.0  # then a scheduler is given up
     training.CHECKPOINT_SECONDS = 0.3  # checkpoints often, steps slowly
     pause, kill_at = float(sys.argv.pop(1)), {int(n) for n in sys.argv.pop(1).split(",") if n}

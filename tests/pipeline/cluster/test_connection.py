@@ -17,8 +17,7 @@ from distributed import LocalCluster
 from corpora.errors import MissingExtraError
 from pipeline.cluster import connection as connection_module
 from pipeline.cluster.connection import cluster_of
-from pipeline.cluster.errors import ClusterError
-from pipeline.errors import UsageError
+from pipeline.errors import ClusterError, UsageError
 from tests.pipeline.cluster import tasks
 from tests.pipeline.cluster.workers import HERE
 from tests.pipeline.support import TINY, call

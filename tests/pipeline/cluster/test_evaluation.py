@@ -15,12 +15,12 @@ from evaluation.document_blocks import MIN_DOCUMENTS
 from evaluation.estimate import MISSED
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.cache.results import ResultCache
-from pipeline.cluster.evaluation import score_item
 from pipeline.errors import Interrupted
-from pipeline.held_out import HeldOut
 from pipeline.progress import Progress
-from pipeline.scoring import LoadedModel, log_warnings, score_all
+from pipeline.scoring.on_cluster import score_item
+from pipeline.scoring.score import LoadedModel, log_warnings, score_all
 from pipeline.settings import EvaluateSettings
+from pipeline.text.held_out import HeldOut
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.evaluate_support import failed, load_documents, succeeded
 from tests.pipeline.support import call
@@ -154,7 +154,7 @@ def test_a_task_says_nothing_and_the_command_warns_once(
     save_model(zoo / "truth.npz", SavedModel(sure_of_less, saved.vocabulary))
     settings = {"method": "mean-field-is-1", "target_se": 1e-6, "samples": 5}
     with (
-        caplog.at_level("WARNING", "pipeline.scoring"),
+        caplog.at_level("WARNING", "pipeline.scoring.score"),
         mock.patch("evaluation.monte_carlo.target_error.MOST_SAMPLES", 20),
     ):
         found = scored(zoo, Backwards(), **settings)

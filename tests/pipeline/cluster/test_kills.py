@@ -16,8 +16,8 @@ from scipy import sparse
 
 from models import OnlineLDA
 from pipeline.cluster.connection import cluster_of
-from pipeline.cluster.e_step import ClusterEStep
-from pipeline.cluster.errors import TaskKilledError
+from pipeline.errors import TaskKilledError
+from pipeline.training.e_step_on_cluster import ClusterEStep
 from tests.pipeline.cluster import tasks
 from tests.pipeline.cluster.processes import (
     N_STEPS,

@@ -19,17 +19,18 @@ import pytest
 
 from corpora import mapped_split
 from models import load_model
-from pipeline.cluster import run_slice, selection
-from pipeline.cluster.errors import ClusterLostError
-from pipeline.cluster.run_slice import (
+from pipeline.errors import ClusterLostError
+from pipeline.interrupts import raise_interrupted, signals_handled_by
+from pipeline.runs.run_directory import RunDirectory
+from pipeline.selection import on_cluster as selection
+from pipeline.selection import run_slice
+from pipeline.selection.run_slice import (
     CorpusPlace,
     RunSlice,
     run_files,
     train_slice,
 )
-from pipeline.interrupts import raise_interrupted, signals_handled_by
-from pipeline.runs import RunDirectory
-from pipeline.select_score import estimates_here
+from pipeline.selection.scores import estimates_here
 from tests.pipeline.cluster.bench import DISK_FULL, KILLED, LOST, Bench
 from tests.pipeline.support import (
     MADE_UP,

@@ -15,13 +15,13 @@ from corpora import Article, ArticleStore, Corpus, CorpusFormatError, TextSettin
 from corpora.errors import MissingModelError
 from corpora.tokens import store as store_module
 from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate
-from pipeline.cluster import text as text_module
 from pipeline.cluster.connection import cluster_of
-from pipeline.cluster.errors import TaskKilledError
-from pipeline.cluster.text import TextWorkers
-from pipeline.documents import count_with, make_corpus, token_store, tokens_of, tokens_path
-from pipeline.runs import RunDirectory
+from pipeline.errors import TaskKilledError
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
+from pipeline.text import on_cluster as text_module
+from pipeline.text.documents import count_with, make_corpus, token_store, tokens_of, tokens_path
+from pipeline.text.on_cluster import TextWorkers
 from tests.corpora.tokens.models import save_all_nouns
 from tests.corpora.tokens.scripted import DEADLY, nouns, prepare_scripted
 from tests.corpora.tokens.test_store import articles, content
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from corpora.tokens.workers import ShardAnnotation
-    from pipeline.cluster.text import ShardItem
+    from pipeline.text.on_cluster import ShardItem
 
 NOWHERE = "/no/such/directory"
 SETTINGS = TrainSettings(

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from models import OnlineLDA
 from models.lda.e_step import LEAF
-from pipeline.cluster import e_step as e_step_module
-from pipeline.cluster.e_step import ClusterEStep, _Places
+from pipeline.training import e_step_on_cluster as e_step_module
+from pipeline.training.e_step_on_cluster import ClusterEStep, _Places
 from tests.pipeline.cluster.workers import threads_as_workers
 
 if TYPE_CHECKING:

@@ -9,16 +9,18 @@ from unittest import mock
 
 import pytest
 
-from pipeline.cluster import work as work_module
+from pipeline.cluster import remote_task as work_module
 from pipeline.cluster import workers as workers_module
-from pipeline.cluster.errors import (
+from pipeline.cluster.remote_task import MOST_KILLS, Work
+from pipeline.errors import (
+    TRY_AGAIN,
     ClusterError,
     ClusterLostError,
+    Interrupted,
     InterruptedAloneError,
     TaskKilledError,
+    exit_code_of,
 )
-from pipeline.cluster.work import MOST_KILLS, Work
-from pipeline.errors import TRY_AGAIN, Interrupted, exit_code_of
 from pipeline.interrupts import Deferred, signals_handled_by
 from tests.pipeline.cluster import tasks
 from tests.pipeline.cluster.workers import threads_as_workers

@@ -17,8 +17,8 @@ from models import (
     SavedModel,
     save_model,
 )
-from pipeline.loaded_run import LoadedRun
-from pipeline.runs import RunDirectory
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from tests.pipeline.report.made_up_runs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.loaded_run import LoadedRun
     from pipeline.report.sections import ComparisonSection
+    from pipeline.runs.loaded_run import LoadedRun
 
 
 def compared(*runs: LoadedRun, **more: Any) -> ComparisonSection:

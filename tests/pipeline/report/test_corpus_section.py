@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from corpora import Corpus, article_of, part_of
-from pipeline.loaded_run import LoadedRun
 from pipeline.report.corpus_section import corpus_section
-from pipeline.runs import RunDirectory
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory
 from tests.pipeline.report.made_up_runs import loaded
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from models import (
     PoissonMRFTopicModel,
     SavedModel,
 )
-from pipeline.loaded_run import LoadedRun
 from pipeline.report import documents_section as module
 from pipeline.report.documents_section import (
     ENOUGH,
@@ -29,7 +28,8 @@ from pipeline.report.documents_section import (
     word_topics,
 )
 from pipeline.report.text_cut import MOST_BYTES
-from pipeline.runs import RunDirectory
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory
 from tests.pipeline.report.made_up_runs import loaded as loaded_run
 from tests.pipeline.support import call, flip, inside, made_up_texts
 

@@ -18,8 +18,9 @@ from matplotlib.textpath import TextPath
 
 from models import FixedLengthPoissonMRF, SavedModel
 from models.poisson_mrf.topics import PoissonMRFMixture
-from pipeline.picture_style import PAPER, style
-from pipeline.pictures import page_svg
+from pipeline.figures.style import PAPER, style
+from pipeline.figures.text_width import text_width
+from pipeline.figures.write import page_svg
 from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.figures.alignment import MOST_PAIRS, alignment
 from pipeline.report.figures.comparison import comparison
@@ -27,7 +28,6 @@ from pipeline.report.figures.dependencies import dependencies
 from pipeline.report.figures.likelihoods import HOLLOW, LOOKS, UNSURE, likelihoods
 from pipeline.report.figures.prevalence import prevalence
 from pipeline.report.figures.shapes import shapes
-from pipeline.report.figures.text_width import text_width
 from pipeline.report.figures.top_words import most_relevant, top_words
 from pipeline.report.figures.topic_map import FILE, MOST_NAMES, _round_shares, topic_map
 from pipeline.report.figures.training_curve import training_curve
@@ -40,7 +40,7 @@ from pipeline.report.sections import (
     TrainingSection,
 )
 from pipeline.report.word_clouds import word_cloud
-from pipeline.topic_table import topic_rows
+from pipeline.runs.topic_table import topic_rows
 from tests.pipeline.report.figure_sections import (
     alignment_of,
     comparison_section,
@@ -53,7 +53,7 @@ from tests.pipeline.test_pictures import elements_of
 if TYPE_CHECKING:
     from typing import Any
 
-    from pipeline.pictures import Figure
+    from pipeline.figures.write import Figure
 
 
 def drawn(figure: Figure | None, *, laid_out: bool = False) -> Any:

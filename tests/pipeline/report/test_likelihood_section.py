@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from corpora import Corpus
-    from pipeline.loaded_run import LoadedRun
     from pipeline.report.sections import LikelihoodSection
+    from pipeline.runs.loaded_run import LoadedRun
 
 QUICK = ("left-to-right-sequential", "variational-bound", "completion")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipeline.file_svg import DamagedPictureError, file_svg
+from pipeline.figures.file_svg import DamagedPictureError, file_svg
 from pipeline.reproduce_settings import EXPERIMENTS
 from pipeline.reproduction import claims as claims_module
 from pipeline.reproduction.claims import Claim, claims_of, verdict_of

@@ -21,10 +21,10 @@ from models import (
     SavedModel,
     load_model,
 )
-from pipeline.loaded_run import LoadedRun
 from pipeline.report.article_names import ArticleName
 from pipeline.report.topics_section import topics_section
-from pipeline.runs import RunDirectory, about_articles
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory, about_articles
 from pipeline.settings import TrainSettings
 from tests.pipeline.report.made_up_runs import loaded
 from tests.pipeline.support import inside

@@ -10,12 +10,12 @@ import pytest
 
 from corpora.errors import CorpusFormatError
 from models import LDATopics, PoissonMRFTopicModel, SavedModel
-from pipeline.loaded_run import LoadedRun
 from pipeline.report.sections import Look
 from pipeline.report.training_section import training_section
-from pipeline.runs import RunDirectory
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
-from pipeline.trainers import estimator_of
+from pipeline.training.trainers import estimator_of
 from tests.pipeline.report.made_up_runs import loaded
 
 if TYPE_CHECKING:

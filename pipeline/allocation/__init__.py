@@ -1,0 +1,1 @@
+"""`allocate`: how probable a table of counts is under allocation models, and its factors."""

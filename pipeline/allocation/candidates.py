@@ -1,0 +1,246 @@
+"""The models that `allocate` compares: each graph with each rank."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpora.content_hash import content_hash, of_array
+from evaluation.allocation.exact import MarginalCostError
+from models.allocation.allocation_modes import MOST_JOINT_VALUES
+from models.allocation.cliques import TableMemoryError
+from models.allocation.particle_state import check_memory
+from models.allocation.program import program_of
+from models.parallel import effective_n_jobs
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from models.allocation.model import AllocationModel
+    from pipeline.allocation.count_table import CountTable
+    from pipeline.allocation.graphs import Graph, Prior
+    from pipeline.settings import AllocateSettings
+
+MOST_RANKS = 1000
+BY_PARTICLES = ("smc", "smc-adaptive", "sis")
+BY_MODES = ("dual-em", "icm")
+BYTES_A_TOKEN = 40
+"""Of one run: its cell, and what is written down of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One model."""
+
+    graph: str
+    rank: int | None
+    """The number of values that is varied; None where nothing is."""
+    sizes: Mapping[str, int]
+    """Of all that is hidden."""
+    model: AllocationModel
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return self.graph if self.rank is None else f"{self.graph}, rank {self.rank}"
+
+    @property
+    def hash(self) -> str:
+        """A hash of all that the model is; seeds depend on it, so that it must not change."""
+        model, prior = self.model, self.model.prior
+        parts = {
+            "parents": [[name, *of] for name, of in model.parents.items()],
+            "cardinalities": list(model.cardinalities.values()),
+            "visible": list(model.visible),
+            "tied": [list(group) for group in model.tied],
+            "a": model.a,
+            "b": model.b,
+            "prior": prior
+            and content_hash([of_array(name, each.ravel()) for name, each in prior.items()]),
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def seed_of(self, seed: int) -> int:
+        """The seed of this model, which does not depend on what others there are."""
+        return int(hashlib.sha256(f"{seed} {self.hash}".encode()).hexdigest()[:15], 16)
+
+
+def parse_ranks(text: str) -> list[int]:
+    """The numbers that commas part, ascending; FROM:TO is a range, both ends included.
+
+    Raises
+    ------
+    UsageError
+        If there are none, one is no positive whole number, or is there twice.
+    """
+    ranks: list[int] = []
+    for part in text.split(","):
+        ends = [each.strip() for each in part.split(":")]
+        if not all(each.isascii() and each.isdigit() for each in ends) or len(ends) > 2:
+            raise UsageError(
+                f"--ranks must be numbers and ranges, such as 1:5,10,20; found {part.strip()!r}"
+            )
+        first, last = int(ends[0]), int(ends[-1])
+        if first < 1 or last < first:
+            raise UsageError(f"--ranks must go up from 1 or more, found {part.strip()!r}")
+        if last - first + len(ranks) >= MOST_RANKS:
+            raise UsageError(f"--ranks names more than {MOST_RANKS:,} numbers")
+        ranks += range(first, last + 1)
+    twice = next((rank for rank in ranks if ranks.count(rank) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--ranks names {twice} twice")
+    return sorted(ranks)
+
+
+def parse_sizes(text: str) -> dict[str, int]:
+    """NAME=NUMBER, parted by commas.
+
+    Raises
+    ------
+    UsageError
+        If one is not that, or is there twice.
+    """
+    sizes: dict[str, int] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, _, number = (each.strip() for each in part.partition("="))
+        if not name or not (number.isascii() and number.isdigit()) or int(number) < 1:
+            raise UsageError(f"--sizes must be as k=3, 1 or more, found {part!r}")
+        if name in sizes:
+            raise UsageError(f"--sizes names {name!r} twice")
+        sizes[name] = int(number)
+    return sizes
+
+
+def candidates_of(
+    table: CountTable, graphs: Sequence[Graph], settings: AllocateSettings, prior: Prior
+) -> list[Candidate]:
+    """Each graph with each rank, graphs in their order.
+
+    Raises
+    ------
+    UsageError
+        If the size of something hidden is not said, or said of what there is not.
+    """
+    ranks, sizes = parse_ranks(settings.ranks), parse_sizes(settings.sizes)
+    vary = tuple(name.strip() for name in settings.vary.split(",") if name.strip())
+    known = set(chain.from_iterable(graph.hidden(table.axes) for graph in graphs))
+    for option, names in (("--sizes", sizes), ("--vary", vary)):
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise UsageError(
+                f"{option}: nothing hidden is called {unknown[0]!r}, only "
+                f"{', '.join(sorted(known)) or 'nothing is'}"
+            )
+    both = [name for name in vary if name in sizes]
+    if both:
+        raise UsageError(f"{both[0]!r} is in --vary and in --sizes: leave one out")
+    found = []
+    for graph in graphs:
+        varied = _varied(graph, table, vary, sizes)
+        for rank in ranks if varied else [None]:
+            chosen = {
+                name: sizes[name] if rank is None else sizes.get(name, rank)
+                for name in graph.hidden(table.axes)
+            }
+            model = graph.model(table, chosen, prior)
+            found.append(Candidate(graph.text, rank, chosen, model))
+    return found
+
+
+def check_candidates(
+    candidates: Sequence[Candidate], table: CountTable, settings: AllocateSettings
+) -> None:
+    """Refuse what does not fit in memory, of all models, before the first is scored.
+
+    Raises
+    ------
+    UsageError
+        If particles or, where factors are wanted, tables take more than `--max-memory`.
+    """
+    most = max_memory(settings)
+    n_runs = min(effective_n_jobs(settings.threads), settings.repeats)
+    sampled = settings.method in BY_PARTICLES
+    _check_tokens(table, n_runs if sampled else 0, keeps=settings.factors == "smc", most=most)
+    for each in candidates:
+        with refused_by_name(each, " (--max-memory, --particles)"):
+            program = program_of(each.model, table.counts)
+            if sampled:
+                keeps = settings.moves > 0
+                check_memory(program, settings.particles, n_runs, most, keep_history=keeps)
+            if settings.factors == "smc":
+                check_memory(program, settings.particles, 1, most, keep_history=True)
+        if settings.factors in BY_MODES:
+            _check_joint_values(each, program.unknown)
+        if settings.factors != "none" and (needed := n_table_bytes(each.model)) > most:
+            raise UsageError(
+                f"{each.name}: its tables as factors take {needed / 2**30:,.1f} GiB, more than "
+                f"--max-memory, {settings.max_memory:g}: a lower rank, or --factors none"
+            )
+
+
+@contextmanager
+def refused_by_name(candidate: Candidate, hint: str = "") -> Iterator[None]:
+    """What takes too much memory is refused with the model's name, of the many that are tried."""
+    try:
+        yield
+    except (MarginalCostError, TableMemoryError, MemoryError) as error:
+        raise UsageError(f"{candidate.name}: {error}{hint}") from error
+
+
+def n_table_bytes(model: AllocationModel) -> float:
+    """Of conditional tables and expected counts, as they are written down."""
+    sizes = [np.prod(model.table_shape(name), dtype=np.float64) for name in model.indices]
+    return 16.0 * float(np.sum(sizes))
+
+
+def max_memory(settings: AllocateSettings) -> int:
+    """In bytes."""
+    return int(settings.max_memory * 2**30)
+
+
+def _check_joint_values(candidate: Candidate, unknown: Sequence[Sequence[str]]) -> None:
+    """Modes of allocations go over all joint values of what is hidden."""
+    for names in unknown:
+        sizes = [candidate.model.cardinalities[name] for name in names]
+        if math.prod(sizes) > MOST_JOINT_VALUES:
+            raise UsageError(
+                f"{candidate.name}: {' × '.join(map(str, sizes))} joint values of "
+                f"{', '.join(names)} are more than the {MOST_JOINT_VALUES:,} that --factors "
+                f"{' and '.join(BY_MODES)} can go over: use vb or em"
+            )
+
+
+def _check_tokens(table: CountTable, n_runs: int, *, keeps: bool, most: int) -> None:
+    """Particles take in token by token, and write something down of each."""
+    needed = table.counts.n_tokens * BYTES_A_TOKEN * max(n_runs, int(keeps))
+    if needed > most:
+        raise UsageError(
+            f"{table.path} counts {table.counts.n_tokens:,} tokens, each of which particles take "
+            f"in: that needs {needed / 2**30:,.1f} GiB, and years; use vb for both --method and "
+            "--factors, or draw some of the tokens"
+        )
+
+
+def _varied(
+    graph: Graph, table: CountTable, vary: Sequence[str], sizes: Mapping[str, int]
+) -> list[str]:
+    """What of a graph has the rank as its number of values."""
+    unsaid = [name for name in graph.hidden(table.axes) if name not in sizes]
+    if not vary and len(unsaid) < 2:
+        return unsaid
+    open_ones = [name for name in unsaid if name not in vary]
+    if open_ones:
+        raise UsageError(
+            f"graph {graph.text!r} has hidden {', '.join(map(repr, unsaid))}, as {table.path} "
+            f"counts over {', '.join(table.axes)}: how many values has {open_ones[0]!r}? Say "
+            f"--sizes {open_ones[0]}=NUMBER, or --vary NAMES for those that have the rank"
+        )
+    return unsaid

@@ -1,0 +1,202 @@
+"""Factors of a scored model as a file: conditional tables and expected counts, without pickle.
+
+An .npz of arrays `tables/NAME` and `counts/NAME` over the axes `header["families"][NAME]`, and
+`header`, the bytes of a JSON object, which says what the values of each axis stand for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.allocation.allocation_factors import AllocationFactors
+from models.allocation.lda_bridge import is_lda_graph, lda_topics
+from models.saved import ModelFormatError, SavedModel, read_arrays, save_model, write_arrays
+from pipeline.allocation.candidates import refused_by_name
+from pipeline.version import software_version
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from models.allocation.model import AllocationModel
+    from pipeline.allocation.candidates import Candidate
+    from pipeline.allocation.count_table import CountTable
+    from pipeline.cache.results import ResultCache
+    from pipeline.settings import AllocateSettings
+
+Floats = NDArray[np.float64]
+FACTORS_FORMAT = "allocation factors"
+DEPENDS_ON = ("factors", "repeats", "particles", "moves", "seed")
+"""Settings that factors depend on, besides the model and the data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """What a factorisation found."""
+
+    header: dict[str, Any]
+    """Graph, rank, method, objective; `indices` in order; `families`, the axes of each table;
+    `labels`, of each axis those of its values; a, b, seed and version."""
+    tables: Mapping[str, Floats]
+    """p(name | its parents), its own axis the last, which sums to 1."""
+    counts: Mapping[str, Floats]
+    """Expected tokens, of the same shapes."""
+    objective_path: Floats
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Tables, counts and objectives, as files have them."""
+        arrays: dict[str, NDArray[Any]] = {"objective_path": self.objective_path}
+        for prefix, group in (("tables", self.tables), ("counts", self.counts)):
+            arrays |= {f"{prefix}/{name}": each for name, each in group.items()}
+        return arrays
+
+    @classmethod
+    def from_arrays(
+        cls, header: dict[str, Any], names: Sequence[str], arrays: Mapping[str, NDArray[Any]]
+    ) -> Self:
+        """The factors of the indices in `names`.
+
+        Raises
+        ------
+        KeyError
+            If an array is missing.
+        """
+        tables, counts = (
+            {name: arrays[f"{prefix}/{name}"] for name in names} for prefix in ("tables", "counts")
+        )
+        return cls(header, tables, counts, arrays["objective_path"])
+
+
+def cached_factors(
+    cache: ResultCache, candidate: Candidate, table: CountTable, settings: AllocateSettings
+) -> Factors:
+    """The factors in the cache; fitted, and put there, if there are none.
+
+    Raises
+    ------
+    UsageError
+        If the model's tables do not fit in memory.
+    """
+    parts = {name: getattr(settings, name) for name in DEPENDS_ON}
+    group = cache.group("allocation-factors", data=table.hash, settings=parts)
+    indices = candidate.model.indices
+    tables = (f"{part}/{name}" for part in ("tables", "counts") for name in indices)
+    names = ("objective", "intensity", "objective_path", *tables)
+    arrays = group.arrays(candidate.hash, names, partial(_fitted, candidate, table, settings))
+    header = _header_of(candidate, table, settings)
+    header |= {name: arrays[name].item() for name in ("objective", "intensity")}
+    return Factors.from_arrays(header, indices, arrays)
+
+
+def _fitted(
+    candidate: Candidate, table: CountTable, settings: AllocateSettings
+) -> dict[str, NDArray[Any]]:
+    """Factorise the table under one model: the arrays of its factors, objective and intensity.
+
+    Raises
+    ------
+    UsageError
+        If its tables do not fit in memory.
+    """
+    model = candidate.model
+    with refused_by_name(candidate, "; or --factors none"):
+        fitted = AllocationFactors(
+            model,
+            settings.factors,
+            n_starts=settings.repeats,
+            n_particles=settings.particles,
+            n_moves=settings.moves,
+            random_state=candidate.seed_of(settings.seed),
+            n_jobs=settings.threads,
+        ).fit(table.counts)
+    arrays = {
+        "objective": np.asarray(fitted.objective_),
+        "intensity": np.asarray(fitted.intensity_),
+        "objective_path": np.asarray(fitted.objective_path_),
+    }
+    for name in model.indices:
+        arrays[f"tables/{name}"] = np.asarray(fitted.tables_[name])
+        arrays[f"counts/{name}"] = np.asarray(fitted.expected_counts_[name])
+    return arrays
+
+
+def _header_of(
+    candidate: Candidate, table: CountTable, settings: AllocateSettings
+) -> dict[str, Any]:
+    """The model, the meaning of its axes and the settings, for readers of the factors."""
+    model = candidate.model
+    labels = dict(zip(table.axes, map(list, table.labels), strict=True))
+    return {
+        "graph": candidate.graph,
+        "rank": candidate.rank,
+        "method": settings.factors,
+        "indices": list(model.indices),
+        "families": {name: list(model.family(name)) for name in model.indices},
+        "visible": list(model.visible),
+        "hidden": list(model.hidden),
+        "tied": [list(group) for group in model.tied],
+        "labels": labels
+        | {name: list(map(str, range(model.cardinalities[name]))) for name in model.hidden},
+        "a": model.a,
+        "b": model.b,
+        "tokens": table.counts.n_tokens,
+        "seed": settings.seed,
+        "data_hash": table.hash,
+        "software_version": software_version(),
+    }
+
+
+def write_factors(path: str | os.PathLike[str], factors: Factors) -> None:
+    """Write them, whole or not at all; equal factors give equal bytes."""
+    write_arrays(path, FACTORS_FORMAT, factors.header, factors.to_arrays())
+
+
+def read_factors(path: str | os.PathLike[str]) -> Factors:
+    """Read what `write_factors` wrote.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is something else, or damaged.
+    FileNotFoundError
+        If there is no such file.
+    """
+    header, arrays = read_arrays(path, FACTORS_FORMAT)
+    try:
+        names = list(header["indices"])  # JSON objects come back in alphabetical order
+        for part in ("families", "labels"):
+            header[part] = {name: header[part][name] for name in names}
+        return Factors.from_arrays(header, names, arrays)
+    except (KeyError, TypeError) as error:
+        raise ModelFormatError(f"{path}: not usable factors: {error}") from error
+
+
+def save_topics(path: Path, candidate: Candidate, table: CountTable, factors: Factors) -> bool:
+    """Write model.npz, as `train` does, if the graph is LDA's and it is clear what a word is."""
+    model = candidate.model
+    if not is_lda_graph(model):
+        return False
+    word = "word" if "word" in model.visible else model.visible[1]
+    if word != "word" and candidate.graph != "lda":
+        return False
+    topics = lda_topics(model, factors.tables, word=word)
+    kept = ("graph", "rank", "method", "objective", "a", "b", "seed", "software_version")
+    header = {"settings": {name: factors.header[name] for name in kept}}
+    words = table.labels[table.axes.index(word)]
+    prevalence = _share_of(factors, model, model.hidden[0])
+    save_model(path, SavedModel(topics, words, header, prevalence))
+    return True
+
+
+def _share_of(factors: Factors, model: AllocationModel, name: str) -> Floats:
+    """Share of the tokens (K,) that each value of an index has."""
+    counts = factors.counts[name]
+    totals = counts.reshape(-1, model.cardinalities[name]).sum(axis=0)
+    share: Floats = totals / totals.sum()
+    return share

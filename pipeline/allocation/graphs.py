@@ -1,0 +1,307 @@
+"""Graphs of `allocate`: ready-made ones by their names, others as arrows between names of axes.
+
+    nmf
+    k -> i, k -> j
+    doc -> topic -> word; doc -> broad -> narrow -> word
+
+A name that is none of an axis of the data is a hidden index. Graphs to be compared with each other
+are parted by semicolons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from models.allocation.model import AllocationModel
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from pipeline.allocation.count_table import CountTable
+
+ARROW = re.compile(r"(->|<-|→|←)")
+Shape = tuple[int, ...]
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What the Dirichlet and Gamma priors are made of."""
+
+    a: float | None = None
+    """By default 1; of LDA what makes its tables agree."""
+    b: float | None = None
+    alpha: float = 0.1
+    eta: float = 0.1
+
+    @property
+    def rates(self) -> dict[str, Any]:
+        """`a` and `b` as ready-made graphs take them."""
+        return {"a": 1.0 if self.a is None else self.a, "b": self.b}
+
+
+Names = Callable[[int], tuple[str, ...]]
+"""Of the number of axes."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A ready-made graph."""
+
+    make: Callable[[Shape, Sizes, Prior], AllocationModel]
+    """Its visible indices are the axes, in their order."""
+    hidden: Names
+    """The numbers of values that have to be chosen, mostly called as the hidden index is."""
+    n_axes: tuple[int, int] = (2, 2)
+    """From, to."""
+    alike: Callable[[int], tuple[int, ...]] = lambda n_axes: ()  # noqa: ARG005
+    """Axes that must have the same values."""
+
+
+def _numbered(letter: str) -> Names:
+    return lambda n_axes: tuple(f"{letter}{n}" for n in range(1, n_axes + 1))
+
+
+def _always(*names: str) -> Names:
+    return lambda n_axes: names  # noqa: ARG005
+
+
+def _all(n_axes: int) -> tuple[int, ...]:
+    return tuple(range(n_axes))
+
+
+def _first_two(n_axes: int) -> tuple[int, ...]:  # noqa: ARG001
+    return (0, 1)
+
+
+ANY = (1, 50)
+KINDS: dict[str, Kind] = {
+    "nmf": Kind(
+        lambda shape, of, prior: AllocationModel.nmf(shape[0], shape[1], of["k"], **prior.rates),
+        _always("k"),
+    ),
+    "symmetric-nmf": Kind(
+        lambda shape, of, prior: AllocationModel.symmetric_nmf(shape[0], of["k"], **prior.rates),
+        _always("k"),
+        alike=_first_two,
+    ),
+    "lda": Kind(
+        lambda shape, of, prior: AllocationModel.lda(
+            shape[0], shape[1], of["topic"], prior.alpha, prior.eta, a=prior.a, b=prior.b
+        ),
+        _always("topic"),
+    ),
+    "pachinko": Kind(
+        lambda shape, of, prior: AllocationModel.pachinko(
+            shape[1], shape[0], (of["k1"], of["k2"]), **prior.rates
+        ),
+        _always("k1", "k2"),
+    ),
+    "sum-conditioned": Kind(
+        lambda shape, of, prior: AllocationModel.sum_conditioned(
+            I=shape[0], R=shape[1], J=shape[2], K=of["k"], **prior.rates
+        ),
+        _always("k"),
+        n_axes=(3, 3),
+    ),
+    "mixed-membership": Kind(
+        lambda shape, of, prior: AllocationModel.mixed_membership(
+            shape[0], of["k"], shape[2], **prior.rates
+        ),
+        _always("k"),
+        n_axes=(3, 3),
+        alike=_first_two,
+    ),
+    "cp": Kind(
+        lambda shape, of, prior: AllocationModel.cp(shape, of["r"], **prior.rates),
+        _always("r"),
+        n_axes=ANY,
+    ),
+    "tucker": Kind(
+        lambda shape, of, prior: AllocationModel.tucker(shape, tuple(of.values()), **prior.rates),
+        _numbered("k"),
+        n_axes=ANY,
+    ),
+    "complete": Kind(
+        lambda shape, of, prior: AllocationModel.complete(shape, **prior.rates),  # noqa: ARG005
+        _always(),
+        n_axes=ANY,
+    ),
+    "hidden-markov": Kind(
+        lambda shape, of, prior: AllocationModel.hidden_markov(
+            len(shape), of["h"], shape[0], **prior.rates
+        ),
+        _always("h"),
+        n_axes=ANY,
+        alike=_all,
+    ),
+    "hidden-markov-tied": Kind(
+        lambda shape, of, prior: AllocationModel.hidden_markov(
+            len(shape), of["h"], shape[0], **prior.rates, tied=True
+        ),
+        _always("h"),
+        n_axes=ANY,
+        alike=_all,
+    ),
+}
+"""By name. The sizes come in the order of `hidden`."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph as it was asked for."""
+
+    text: str
+    parents: Mapping[str, tuple[str, ...]] | None = None
+    """Of arrows; None of a ready-made graph, whose name is `text`."""
+
+    def hidden(self, axes: Sequence[str]) -> tuple[str, ...]:
+        """The names of the numbers of values that are to be chosen."""
+        if self.parents is None:
+            return KINDS[self.text].hidden(len(axes))
+        return tuple(name for name in self.parents if name not in axes)
+
+    def alike(self, axes: Sequence[str]) -> tuple[int, ...]:
+        """Axes that must have the same values."""
+        return KINDS[self.text].alike(len(axes)) if self.parents is None else ()
+
+    def check(self, table: CountTable) -> None:
+        """Whether the graph is one of all axes of the table.
+
+        Raises
+        ------
+        UsageError
+            If it is not.
+        """
+        n_axes = len(table.axes)
+        if self.parents is None:
+            least, most = KINDS[self.text].n_axes
+            if not least <= n_axes <= most:
+                wanted = f"{least} axes" if least == most else f"{least} to {most} axes"
+                raise UsageError(
+                    f"graph {self.text} is of {wanted}, {table.path} has {n_axes}: "
+                    f"{', '.join(table.axes)}; choose another graph"
+                    + (" or some columns, --axes" if table.layout == "records" else "")
+                )
+            return
+        left_out = [name for name in table.axes if name not in self.parents]
+        if left_out:
+            raise UsageError(
+                f"graph {self.text!r} does not reach {', '.join(map(repr, left_out))} of "
+                f"{table.path}, whose counts are over {', '.join(table.axes)}: add an arrow, or "
+                "the bare name after a comma"
+                + (", or choose columns, --axes" if table.layout == "records" else "")
+            )
+
+    def model(self, table: CountTable, sizes: Sizes, prior: Prior) -> AllocationModel:
+        """The model over the table's axes, with so many values of what is hidden.
+
+        Raises
+        ------
+        UsageError
+            If there is none, such as of a graph with a cycle.
+        """
+        try:
+            if self.parents is None:
+                made = KINDS[self.text].make(table.counts.shape, sizes, prior)
+                return self._renamed(made, table)
+            shape = dict(zip(table.axes, table.counts.shape, strict=True))
+            known = {name: shape.get(name, sizes.get(name)) for name in self.parents}
+            cardinalities: Any = known
+            return AllocationModel(self.parents, cardinalities, table.axes, **prior.rates)
+        except (ValueError, TypeError, MemoryError) as error:
+            raise UsageError(f"graph {self.text!r}: {error}") from error
+
+    def _renamed(self, model: AllocationModel, table: CountTable) -> AllocationModel:
+        """The same model with the names of the table's axes."""
+        new = {name: name for name in model.indices}
+        new |= dict(zip(model.visible, table.axes, strict=True))
+        for name in model.hidden:
+            if name in table.axes:
+                raise UsageError(
+                    f"{name!r} is a hidden index of graph {self.text} and an axis of {table.path}: "
+                    "give the axis another name"
+                )
+        prior = model.prior
+        return AllocationModel(
+            {new[name]: tuple(new[each] for each in of) for name, of in model.parents.items()},
+            {new[name]: size for name, size in model.cardinalities.items()},
+            table.axes,
+            model.a,
+            model.b,
+            prior=None if prior is None else {new[name]: each for name, each in prior.items()},
+            tied=tuple(tuple(new[name] for name in group) for group in model.tied),
+        )
+
+
+def parse_graphs(text: str) -> list[Graph]:
+    """The graphs that semicolons part.
+
+    Raises
+    ------
+    UsageError
+        If one is neither a known name nor arrows between names, or is there twice.
+    """
+    parts = [" ".join(part.split()) for part in text.split(";")]
+    if not all(parts):
+        raise UsageError("--graph: a graph is missing before or after a semicolon")
+    graphs = [_parsed(part) for part in parts]
+    for n, graph in enumerate(graphs):
+        if graph in graphs[:n]:
+            raise UsageError(f"--graph names {graph.text!r} twice")
+    return graphs
+
+
+def prepared(table: CountTable, graphs: Sequence[Graph], *, chosen: bool) -> CountTable:
+    """The table that all graphs are scored on: of records the columns that arrows name.
+
+    Parameters
+    ----------
+    chosen
+        Whether the columns were chosen, so that all of them are to be used.
+
+    Raises
+    ------
+    UsageError
+        If a graph does not fit the table.
+    """
+    if table.layout == "records" and not chosen and all(each.parents for each in graphs):
+        named = {name for graph in graphs for name in graph.parents or ()}
+        columns = [name for name in table.axes if name in named]
+        if not columns:
+            raise UsageError(
+                f"--graph names no column of {table.path}, which has {', '.join(table.axes)}"
+            )
+        table = table.of_axes(columns)
+    for graph in graphs:
+        graph.check(table)
+        alike = graph.alike(table.axes)
+        if alike:
+            table = table.with_values_alike(alike, f"graph {graph.text}")
+    return table
+
+
+def _parsed(text: str) -> Graph:
+    if text in KINDS:
+        return Graph(text)
+    if not ARROW.search(text) and "," not in text:
+        raise UsageError(
+            f"--graph: there is no graph {text!r}: use one of {', '.join(KINDS)}, or arrows such "
+            "as 'k -> i, k -> j'"
+        )
+    parents: dict[str, tuple[str, ...]] = {}
+    for chain in text.split(","):
+        names_and_arrows = [part.strip() for part in ARROW.split(chain)]
+        names, arrows = names_and_arrows[::2], names_and_arrows[1::2]
+        if not all(names):
+            raise UsageError(f"--graph: a name is missing in {chain.strip()!r} of {text!r}")
+        for name in names:
+            parents.setdefault(name, ())
+        for left, arrow, right in zip(names, arrows, names[1:], strict=False):
+            above, below = (left, right) if arrow in ("->", "→") else (right, left)
+            if above in parents[below]:
+                raise UsageError(f"--graph: {above} -> {below} is in {text!r} twice")
+            parents[below] += (above,)
+    return Graph(text, parents)

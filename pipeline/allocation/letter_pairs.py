@@ -1,0 +1,137 @@
+"""How often each letter follows each other: from a table, or counted in the built-in sample."""
+
+from __future__ import annotations
+
+import logging
+import string
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpora import ArticleStore, CorpusFormatError
+from corpora.articles.article import without_headings
+from pipeline.allocation.csv_lines import csv_lines
+from pipeline.commands.download import download
+from pipeline.runs.run_directory import SAMPLE_STORE
+from pipeline.settings import DownloadSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Ints = NDArray[np.int64]
+
+logger = logging.getLogger(__name__)
+
+LETTERS = string.ascii_uppercase
+SAMPLE = "sample"
+MOST = 2**53
+"""Pairs of all letters together: more than this are not exact as floating-point numbers."""
+
+
+class LetterPairs(NamedTuple):
+    """Counts of pairs, and where they are from."""
+
+    source: str
+    """Name of the file, or `sample`."""
+    counts: Ints
+    """(26, 26), the first letter of the pair in rows, the second in columns, A to Z."""
+
+
+def letter_pairs(path: str, threads: int) -> LetterPairs:
+    """The pairs of the table at `path`; without a path those of the built-in sample's articles.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    CorpusFormatError
+        If it is no such table; the message names the line.
+    """
+    return LetterPairs(Path(path).name, read_pairs(path)) if path else sample_pairs(threads)
+
+
+def sample_pairs(threads: int) -> LetterPairs:
+    """Pairs in the articles of the built-in sample, whose store is that of `train`."""
+    if not Path(SAMPLE_STORE).exists():
+        logger.info("no --table: counting letter pairs of the built-in sample")
+    download(DownloadSettings(output=SAMPLE_STORE, threads=threads))
+    store = ArticleStore(SAMPLE_STORE)
+    return LetterPairs(SAMPLE, count_pairs(without_headings(each.text) for each in store))
+
+
+def count_pairs(texts: Iterable[str]) -> Ints:
+    """(26, 26), pairs of the letters A to Z side by side, small and capital ones alike.
+
+    Anything else parts words, letters with accents too.
+    """
+    counts = np.zeros(26 * 26, dtype=np.int64)
+    for text in texts:
+        code = np.frombuffer(text.encode("utf-8", "replace").upper(), dtype=np.uint8)
+        letter = code.astype(np.int64) - ord("A")
+        is_letter = (letter >= 0) & (letter < 26)
+        is_pair = is_letter[:-1] & is_letter[1:]
+        pairs = 26 * letter[:-1][is_pair] + letter[1:][is_pair]
+        counts += np.bincount(pairs, minlength=26 * 26)
+    return counts.reshape(26, 26)
+
+
+def read_pairs(path: str) -> Ints:
+    """(26, 26) of a CSV whose header has the letters A to Z after its first field, as rows have.
+
+    Letters may be small ones, in any order; the first letter of a pair names the row.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    CorpusFormatError
+        If it is no such table; the message names the line.
+    """
+    lines = csv_lines(path, "letter pairs")
+    if not lines:
+        raise CorpusFormatError(f"{path}: empty; expected a header with the letters A to Z")
+    columns = _letters(path, lines[0][0], lines[0][1][1:])
+    counts, seen = np.zeros((26, 26), dtype=np.int64), set()
+    for number, line in lines[1:]:
+        row = line[0].strip().upper()
+        if len(row) != 1 or row not in LETTERS or row in seen:
+            raise CorpusFormatError(
+                f"{path}, line {number}: expected a row for each of the letters A to Z once, "
+                f"found {line[0]!r}"
+            )
+        if len(line) != 27:
+            raise CorpusFormatError(
+                f"{path}, line {number}: expected a letter and 26 counts, found {len(line)} fields"
+            )
+        seen.add(row)
+        counts[LETTERS.index(row), columns] = [_count(path, number, field) for field in line[1:]]
+    if len(seen) < 26:
+        missing = ", ".join(sorted(set(LETTERS) - seen))
+        raise CorpusFormatError(f"{path}: there is no row for {missing}")
+    total = sum(map(int, counts.ravel()))
+    if not 0 < total <= MOST:
+        raise CorpusFormatError(
+            f"{path}: all pairs must be from 1 to 2**53 together, found {total}"
+        )
+    return counts
+
+
+def _letters(path: str, number: int, names: list[str]) -> list[int]:
+    letters = [name.strip().upper() for name in names]
+    if sorted(letters) != list(LETTERS):
+        raise CorpusFormatError(
+            f"{path}, line {number}: expected a header with the letters A to Z after its first "
+            f"field, found {','.join(names)[:60]!r}"
+        )
+    return [LETTERS.index(letter) for letter in letters]
+
+
+def _count(path: str, number: int, field: str) -> int:
+    text = field.strip()
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise CorpusFormatError(
+            f"{path}, line {number}: expected whole numbers, none negative, found {field!r}"
+        )
+    return int(text)

@@ -1,0 +1,220 @@
+"""Scored models as rows: posterior log odds with their errors, what to take, what to beware of.
+
+All models are as probable as each other before the data are seen. Then the log-probability of model
+m given the data is l_m - log Σ_n exp(l_n), and, as the estimates l are independent, its variance is
+Σ_n (δ_mn - p_n)² s_n² (delta method).
+
+The standard error s of a log is the relative one of the probability. It is never above 1, whatever
+the runs are: if one of them outweighs all others, the mean is that run's, and s comes to 1. The
+estimate is *rough* then (`MarginalEstimate.is_unsure`). It is likely to be too low, by nobody knows
+how much, since few runs find where the mass is: no model is said to be better than one with a rough
+estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluation.allocation.marginal_estimate import TimedMarginal
+    from pipeline.allocation.candidates import Candidate
+
+Floats = NDArray[np.float64]
+ERRORS_APART = 2.0
+"""Standard errors of a difference by which models are told apart."""
+FEW_PARTICLES = 10.0
+"""Effective particles below which a standard error is not to be trusted."""
+MOST_NAMES = 4
+
+
+def rows_of(
+    candidates: Sequence[Candidate], scores: Sequence[TimedMarginal]
+) -> list[dict[str, Any]]:
+    """A row for each model; numbers that there are not are None, as JSON has no NaN."""
+    marginals = np.array([score.estimate.log_marginal for score in scores])
+    errors = np.array([score.estimate.standard_error for score in scores])
+    odds, odds_errors = log_odds(marginals, errors)
+    return [
+        {
+            "graph": candidate.graph,
+            "rank": candidate.rank,
+            "sizes": dict(candidate.sizes),
+            "log_marginal": finite(marginals[m]),
+            "standard_error": finite(errors[m]),
+            "spread": finite(score.estimate.spread) if score.estimate.path else None,
+            "rough": score.estimate.is_unsure and bool(np.isfinite(marginals[m])),
+            "direction": score.estimate.direction,
+            "log_odds": finite(odds[m]),
+            "log_odds_standard_error": finite(odds_errors[m]),
+            **_particles(score),
+            "seconds": score.seconds,
+            "repeats": [finite(each) for each in score.estimate.repeats],
+        }
+        for m, (candidate, score) in enumerate(zip(candidates, scores, strict=True))
+    ]
+
+
+def log_odds(marginals: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Log-probabilities (n,) of models given the data, and their standard errors."""
+    if not np.isfinite(marginals).any():
+        return np.full(len(marginals), np.nan), np.full(len(marginals), np.nan)
+    odds = marginals - logsumexp(marginals)
+    shares = np.exp(odds)
+    weights = (np.eye(len(odds)) - shares) ** 2
+    # a model that is impossible has no error, and none has a part in the others'
+    known = np.where(shares > 0, errors, 0.0)
+    with np.errstate(invalid="ignore"):
+        variance = weights @ known**2 + np.where(shares > 0, 0.0, errors**2)
+    return odds, np.sqrt(variance)
+
+
+def recommend(rows: Sequence[dict[str, Any]], place: int, method: str) -> str:
+    """Which to take, that at `place`, and whether others may be as good."""
+    best = rows[place]
+    if best["log_marginal"] is None:
+        return "none: the counts are impossible under every model"
+    name = name_of(best)
+    others = [row for row in rows if row is not best and row["log_marginal"] is not None]
+    sentence = (
+        f"{name}: the only one that is possible" if len(rows) > 1 else f"{name}: the only one"
+    )
+    if others:
+        sentence = _compared(best, others, method)
+    ranks = [row["rank"] for row in rows if row["graph"] == best["graph"]]
+    if len(ranks) > 1 and best["rank"] == max(ranks):
+        sentence += "; it is the largest rank tried: try larger ones too"
+    return sentence
+
+
+def _compared(best: dict[str, Any], others: Sequence[dict[str, Any]], method: str) -> str:
+    runner_up = max(others, key=lambda row: float(row["log_marginal"]))
+    gap, error = difference(best, runner_up)
+    rough = [row for row in others if row["rough"]]
+    near = [row for row in others if not told_apart(best, row) and row not in rough]
+    above = f"{gap:.2f} ± {error:.2f} nats" if error else f"{gap:.2f} nats"
+    if best["rough"] or runner_up["rough"]:
+        above = f"{gap:.2f} nats, with errors that nobody knows,"
+    if method == "vb":
+        what = (
+            f"the highest lower bound, {gap:.2f} nats above that of {name_of(runner_up)}; bounds "
+            "do not tell by how much each is too low: the models themselves may stand in another "
+            "order"
+        )
+    elif method == "exact":
+        equal = f", and just as probable: {_names(near)}" if near else ""
+        what = f"the most probable{equal or f', {above} above {name_of(runner_up)}'}"
+    elif error is None:
+        what = (
+            f"the highest estimate, {above} above {name_of(runner_up)}; one run each has no error: "
+            "give --repeats of 2 or more"
+        )
+    elif not near and not rough:
+        what = f"the most probable, {above} above {name_of(runner_up)}"
+    else:
+        what = f"the highest estimate, {above} above {name_of(runner_up)}; but not told apart from"
+        if near:
+            what += f" {_names(near)}, less than {ERRORS_APART:g} standard errors below"
+        if rough:
+            what += f"{', nor from' if near else ''} {_names(rough)}, of rough estimates"
+        what += ": more --moves or --repeats"
+    return f"{name_of(best)}: {what}"
+
+
+def _names(rows: Sequence[dict[str, Any]]) -> str:
+    more = len(rows) - MOST_NAMES
+    names = [name_of(row) for row in rows[: MOST_NAMES + (more == 1)]]
+    return "; ".join([*names, *([f"{more} more"] if more > 1 else [])])
+
+
+def difference(best: dict[str, Any], other: dict[str, Any]) -> tuple[float, float | None]:
+    """Nats that one model is above another, and the standard error of that."""
+    errors = best["standard_error"], other["standard_error"]
+    gap = float(best["log_marginal"] - other["log_marginal"])
+    return gap, None if None in errors else math.hypot(*errors)
+
+
+def told_apart(best: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether the difference is larger than its error, and the lower estimate to be trusted.
+
+    That the higher one may be too low does not matter. Rounding errors are no difference.
+    """
+    if other["rough"]:
+        return False
+    gap, error = difference(best, other)
+    rounding = 1e-9 * (1.0 + abs(best["log_marginal"]))
+    return error is not None and gap > max(ERRORS_APART * error, rounding)
+
+
+def warnings_of(
+    rows: Sequence[dict[str, Any]], particles: int, best: int, bound: float | None = None
+) -> list[str]:
+    """What makes a figure doubtful.
+
+    Parameters
+    ----------
+    bound
+        A lower bound on the log marginal likelihood of the model at `best`, if there is one.
+    """
+    found = []
+    few = [
+        row
+        for row in rows
+        if (row["effective_sample_size"] or math.inf) < min(FEW_PARTICLES, particles / 2)
+    ]
+    if few:
+        worst = min(few, key=lambda row: float(row["effective_sample_size"]))
+        found.append(
+            f"at some token no more than {worst['effective_sample_size']:.1f} of {particles:,} "
+            f"particles were effective ({name_of(worst)}, the worst of {len(few)} of {len(rows)} "
+            "models): what is rare may have been missed, and errors be larger than they say; more "
+            "--moves or --particles"
+        )
+    rough = [row for row in rows if row["rough"]]
+    if rough:
+        worst = max(rough, key=lambda row: float(row["spread"] or 0.0))
+        found.append(
+            f"{len(rough)} of {len(rows)} estimates are rough, as one run or two outweigh the "
+            f"others (the logs of runs spread by {worst['spread'] or math.inf:.1f} nats for "
+            f"{name_of(worst)}): "
+            "they have no error that can be trusted, and are likely to be too low; more --moves, "
+            "or fewer tokens"
+        )
+    estimate, error = rows[best]["log_marginal"], rows[best]["standard_error"] or 0.0
+    if bound is not None and estimate is not None and bound > estimate + 2 * error + 1e-6:
+        found.append(
+            f"the estimate of {name_of(rows[best])} is too low: the lower bound by vb is "
+            f"{bound:.2f}; more --moves"
+        )
+    impossible = [row for row in rows if row["log_marginal"] is None]
+    if impossible:
+        found.append(f"the counts are impossible under {', '.join(map(name_of, impossible))}")
+    return found
+
+
+def name_of(row: dict[str, Any]) -> str:
+    """A model in words."""
+    rank = "" if row["rank"] is None else f", rank {row['rank']}"
+    return f"{row['graph']}{rank}"
+
+
+def finite(value: float) -> float | None:
+    """JSON has neither NaN nor infinity."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _particles(score: TimedMarginal) -> dict[str, float | None]:
+    """The fewest effective particles, and the ancestors that survived, at any token of any run."""
+    path = score.estimate.path
+    if path is None or not path.tokens.size:
+        return {"effective_sample_size": None, "surviving_ancestors": None}
+    return {
+        "effective_sample_size": float(path.effective_sample_size.min()),
+        "surviving_ancestors": int(path.n_ancestors[:, -1].min()),
+    }

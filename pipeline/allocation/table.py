@@ -1,0 +1,109 @@
+"""What `allocate` found: as lines for people, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+from evaluation.allocation.marginal_estimate import LARGEST_ERROR
+from pipeline.allocation.strongest import format_strongest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+COLUMNS = (
+    *("graph", "rank", "log_marginal", "standard_error", "spread", "rough", "direction"),
+    *("log_odds", "log_odds_standard_error", "effective_sample_size", "surviving_ancestors"),
+    "seconds",
+)
+MOST_VALUES = 60
+"""Hidden values that are printed."""
+
+
+def print_allocation(result: Mapping[str, Any]) -> None:
+    """What the data are, a table of the models, the recommendation, and what the best one found."""
+    axes = " × ".join(f"{each['name']} ({each['values']:,})" for each in result["axes"])
+    left = result["partly_observed"]
+    print(
+        f"{result['file']}: {result['layout']}, {result['tokens']:,} tokens in "
+        f"{result['cells']:,} cells of {axes}"
+        + (f"; {left:,} tokens not wholly observed" if left else "")
+    )
+    print(what_was_done(result))
+    print()
+    print(format_rows(result))
+    print()
+    for warning in result["warnings"]:
+        print(f"warning: {warning}")
+    print(result["recommendation"])
+    factors = result["factors"]
+    if factors:
+        hidden = format_strongest(_shortened(factors["strongest"]))
+        of = " of the most probable particle" if factors["method"] == "smc" else ""
+        print(f"\nfactors of {factors['model']} by {factors['method']}{of}")
+        print(hidden or "nothing is hidden: the tables are in the file")
+    print(f"{result['path']}: {', '.join(result['files'])}")
+
+
+def format_rows(result: Mapping[str, Any]) -> str:
+    """The table of all models."""
+    rows = result["rows"]
+    width = max(len("graph"), *(len(row["graph"]) for row in rows))
+    name = "lower bound" if result["method"] == "vb" else "log marginal ± s.e."
+    odds = "log odds of bounds" if result["method"] == "vb" else "log odds ± s.e."
+    has_particles = any(row["effective_sample_size"] is not None for row in rows)
+    head = f"{'graph':{width}s}  rank  {name:>20s}  {odds:>18s}"
+    lines = [head + ("  spread  least ESS  ancestors" if has_particles else "") + "  seconds"]
+    for row in rows:
+        line = (
+            f"{row['graph']:{width}s}  {'-' if row['rank'] is None else row['rank']:>4}"
+            f"  {_with_error(row['log_marginal'], row['standard_error'], row['rough']):>20s}"
+            f"  {_with_error(row['log_odds'], row['log_odds_standard_error'], row['rough']):>18s}"
+        )
+        if has_particles:
+            line += f"  {_number(row['spread'], 1):>6s}"
+            line += f"  {_number(row['effective_sample_size'], 1):>9s}"
+            line += f"  {_number(row['surviving_ancestors'], 0):>9s}"
+        lines.append(f"{line}  {row['seconds']:7.1f}")
+    return "\n".join(lines)
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A line a model; what there is not is empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([row[name] for name in COLUMNS] for row in rows)
+    return stream.getvalue()
+
+
+def what_was_done(result: Mapping[str, Any]) -> str:
+    """How the figures were made."""
+    method = result["method"]
+    if method == "exact":
+        how = "exact"
+    elif method == "vb":
+        how = f"vb: lower bounds, the best of {result['repeats']} starts"
+    else:
+        moves = f", {result['moves']:,} moves a token" if result["moves"] else ""
+        order = "" if result["order"] == "random" else f", tokens {result['order']}"
+        how = f"{method}: {result['repeats']} runs of {result['particles']:,} particles"
+        how += f"{moves}{order}, unbiased"
+    return f"{how}; log-probability of the counts in nats, seed {result['seed']}"
+
+
+def _shortened(strongest: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [{**row, "values": row["values"][:MOST_VALUES]} for row in strongest]
+
+
+def _with_error(value: float | None, error: float | None, is_rough: bool) -> str:
+    if value is None:
+        return "impossible"
+    if is_rough or (error or 0.0) > LARGEST_ERROR:
+        return f"{value:.2f} rough"
+    return f"{value + 0.0:.2f}" + ("" if not error else f" ± {error:.2f}")
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"

@@ -1,0 +1,1 @@
+"""Downloads into article stores: from files and from live wikis, in the background."""

@@ -1,0 +1,170 @@
+"""`download` from a live wiki, or from another server: politely, with an estimate and progress."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from downloader.category import Category, check_name
+from downloader.cirrus import CirrusShards
+from downloader.contact import check_contact, user_agent
+from downloader.crawl import CrawlReport, crawl
+from downloader.estimate import estimate
+from downloader.http_client import PoliteClient
+from downloader.live import BATCH_SIZE
+from downloader.mediawiki_api import MediaWikiApi
+from downloader.pace import Pace
+from downloader.pace_path import pace_path, service_of
+from downloader.random_pages import RandomPages
+from downloader.titles import Titles
+from downloader.wikimedia import is_wikimedia
+from pipeline.downloads.one_wiki import refuse_another_wiki
+from pipeline.errors import UsageError
+from pipeline.progress import Progress
+from pipeline.settings import is_address
+
+if TYPE_CHECKING:
+    from corpora import ArticleStore
+    from downloader.live import Batch, LiveSource, TextForm
+    from pipeline.downloads.job import Status
+    from pipeline.settings import DownloadSettings
+
+logger = logging.getLogger(__name__)
+
+MOST_OF_WIKIMEDIA = 200
+"""Requests a minute that Wikimedia allows whoever is not logged in."""
+USUAL_BURST = 4
+"""Requests in any second, unless more than 240 a minute are asked for."""
+
+
+def check(settings: DownloadSettings) -> None:
+    """Find what cannot work before anybody is asked.
+
+    Raises
+    ------
+    UsageError, ContactError, SourceError
+        If address, contact, rate or category cannot be used.
+    """
+    address = wiki_address(settings)
+    service_of(address)
+    if settings.source == "category":
+        check_name(settings.input)
+    check_contact(settings.contact, address)
+    if is_wikimedia(address) and settings.requests_per_minute > MOST_OF_WIKIMEDIA:
+        raise UsageError(
+            f"Wikimedia allows {MOST_OF_WIKIMEDIA} requests a minute: lower "
+            "--requests-per-minute, or use a dump (--source dump)"
+        )
+
+
+def wiki_address(settings: DownloadSettings) -> str:
+    """The address that is asked: api.php of a wiki, or where the cirrus files are."""
+    if settings.source == "cirrus":
+        return settings.input
+    if settings.api:
+        if not is_address(settings.api) or not settings.api.endswith("/api.php"):
+            raise UsageError(
+                "--api must be the address of a wiki's api.php, such as "
+                f"https://en.wikipedia.org/w/api.php; found {settings.api!r}"
+            )
+        return settings.api
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", settings.language):
+        raise UsageError(f"--language must be a code such as en or zh-min-nan: {settings.language}")
+    return f"https://{settings.language}.wikipedia.org/w/api.php"
+
+
+def download(settings: DownloadSettings, status: Status, store: ArticleStore) -> dict[str, Any]:
+    """Crawl, with progress for whoever looks: a bar here, the status file for others."""
+    address = wiki_address(settings)
+    directory = Path(settings.output) / "download"
+    pace = Pace(pace_path(address, directory), settings.requests_per_minute, _burst(settings))
+    client = PoliteClient(user_agent(settings.contact), pace, patience=settings.patience * 60)
+    client.on_trouble = status.trouble
+    source = _live_source(settings, client, store, directory)
+    stored_before = len(store) if store.exists else 0
+    total = source.total()
+    total = settings.limit if total is None else min(total, settings.limit or total)
+    with closing(client), Progress("articles", total, "articles") as progress:
+        reached = 0
+
+        def on_progress(report: CrawlReport, _: Batch) -> None:
+            nonlocal reached
+            status.update(
+                report.total_added,
+                articles=stored_before + report.added,
+                of=total,
+                requests=client.n_requests,
+                bytes=client.n_bytes,
+                skipped=report.skipped,
+            )
+            progress.update(report.total_added - reached)
+            reached = report.total_added
+
+        report = crawl(store, source, directory, settings.limit, on_progress)
+        if isinstance(source, CirrusShards) and report.finished:
+            source.clear()
+    return {
+        "output": settings.output,
+        "added": report.added,
+        "already_there": report.already_there,
+        "articles": len(store),
+        "skipped": report.skipped,
+        "finished": report.finished,
+        "requests": client.n_requests,
+        "bytes": client.n_bytes,
+    }
+
+
+def _live_source(
+    settings: DownloadSettings, client: PoliteClient, store: ArticleStore, directory: Path
+) -> LiveSource:
+    if settings.source == "cirrus":
+        shards = CirrusShards(client, settings.input, directory, n_processes=settings.n_processes)
+        refuse_another_wiki(store, shards.language, shards.site)
+        logger.info("how long it takes shows as it goes: the files do not say what is in them")
+        return shards
+    api = MediaWikiApi(client, wiki_address(settings))
+    site = api.site().site
+    refuse_another_wiki(store, site.language, site.article_path)
+    source: LiveSource
+    text: TextForm = "html" if settings.text == "html" else "wikitext"
+    if settings.source == "titles":
+        source = Titles(api, settings.input, text)
+    elif settings.source == "category":
+        source = Category(api, settings.input, settings.depth, text)
+    else:
+        source = RandomPages(api, text)
+    _say_how_long(settings, api, source, text)
+    return source
+
+
+def _say_how_long(
+    settings: DownloadSettings, api: MediaWikiApi, source: LiveSource, text: TextForm
+) -> None:
+    """Before anything is asked for: the time it takes, and when a dump would be faster."""
+    total = source.total()
+    n_articles = settings.limit if total is None else min(total, settings.limit or total)
+    if n_articles is None:
+        logger.info(
+            "how many articles there are shows as they are listed; at most %s a minute",
+            f"{settings.requests_per_minute * (1 if text == 'html' else BATCH_SIZE):,}",
+        )
+        return
+    expected = estimate(
+        api.site(),
+        n_articles,
+        text,
+        any_articles=settings.source == "random",
+        per_minute=settings.requests_per_minute,
+        per_second=_burst(settings),
+        n_processes=settings.n_processes,
+    )
+    logger.info("%s", expected.sentence)
+
+
+def _burst(settings: DownloadSettings) -> int:
+    return max(USUAL_BURST, math.ceil(settings.requests_per_minute / 60))

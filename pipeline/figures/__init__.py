@@ -1,0 +1,1 @@
+"""Drawing: style, files of figures, SVG for a page, graphs of words."""

@@ -1,0 +1,1 @@
+"""Run directories, and the models and files in them."""

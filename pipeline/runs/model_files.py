@@ -1,0 +1,272 @@
+"""Models of any origin by their path: runs, saved models, and files of other programs.
+
+What a file is its content tells. Files of gensim and scikit-learn are pickles, and to load a pickle
+is to run what it says: that is done for a file that is named as a model, and that begins as a
+pickle of one of their classes, and for no other. That a file begins so says what it is meant to be,
+not that it is harmless.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import pickletools
+import re
+import warnings
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.formats.compression import read_bytes
+from corpora.formats.vocabulary_file import read_vocabulary
+from models.lda.foreign import (
+    gensim_model,
+    ldac_model,
+    mallet_state_model,
+    mallet_weights_model,
+    sklearn_model,
+)
+from models.saved import ModelFormatError, SavedModel, load_model
+from pipeline.runs.loaded_run import LoadedRun
+from pipeline.runs.run_directory import RunDirectory
+from pipeline.runs.tomotopy_file import read_tomotopy
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+logger = logging.getLogger(__name__)
+
+START = 1 << 16
+"""Bytes by which a file is told."""
+PICKLED_KINDS = {
+    "gensim.models.ldamodel LdaModel": "gensim",
+    "gensim.models.ldamulticore LdaMulticore": "gensim",
+    "sklearn.decomposition._lda LatentDirichletAllocation": "sklearn",
+    "sklearn.pipeline Pipeline": "sklearn",
+}
+"""What a pickle that is loaded begins with."""
+KNOWN = (
+    "a run, a model.npz, gensim's LdaModel.save, scikit-learn's LatentDirichletAllocation or "
+    "Pipeline by joblib or pickle, tomotopy's LDAModel.save, MALLET's state or topic-word weights, "
+    "or lda-c's directory or final.beta"
+)
+
+
+def read_model(
+    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
+) -> SavedModel:
+    """The model at `path`, whatever wrote it.
+
+    Loading a model of gensim or scikit-learn runs code that the file chooses: name none that you
+    would not run.
+
+    Parameters
+    ----------
+    path
+        The directory of a run; a model.npz; the file of gensim's `LdaModel.save`; of scikit-learn
+        by joblib or pickle; of tomotopy's `LDAModel.save`; MALLET's `--output-state`, or its
+        `--topic-word-weights-file` and, after a comma, the state or the topic keys, for alpha;
+        final.beta of lda-c, or its directory.
+    vocabulary
+        A vocabulary file, for models without words of their own: lda-c's, and scikit-learn's as far
+        as they were fitted to bare counts. Others do not look at it.
+
+    Returns
+    -------
+    SavedModel
+        Its vocabulary is empty if neither model nor file says the words.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is no model that is known here, is damaged, or has another number of words than the
+        vocabulary.
+    CorpusFormatError
+        If a file of MALLET or lda-c is not what its format says; the message names file and line.
+    MissingExtraError
+        If it is tomotopy's, which is not installed.
+    OSError
+        If a file is missing or cannot be read.
+    UsageError
+        If it is a run whose training has not come to its end.
+    """
+    saved = _read(path)
+    if not saved.vocabulary and vocabulary is not None:
+        words = read_vocabulary(vocabulary)
+        if len(words) != saved.topics.n_words:
+            raise ModelFormatError(
+                f"{path} has {saved.topics.n_words:,} words, {vocabulary} {len(words):,}: "
+                "it is not the vocabulary of this model"
+            )
+        saved = SavedModel(saved.topics, words, saved.header, saved.prevalence)
+    if len(set(saved.vocabulary)) != len(saved.vocabulary):
+        raise ModelFormatError(f"{path}: a word is in the vocabulary twice")
+    return saved
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What kind of model is at `path`, a key of `READERS`; no pickle is loaded to tell.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is none that is known.
+    OSError
+        If there is nothing, or it cannot be read.
+    """
+    path = Path(path)
+    if path.is_dir():
+        if RunDirectory(path).exists:
+            return "run"
+        if (path / "final.beta").is_file():
+            return "ldac"
+        raise ModelFormatError(f"{path} is no model: it is a directory without final.beta")
+    start = _start_of(path)
+    if start.startswith(b"PK\x03\x04"):
+        return "wikitopics"
+    if re.match(rb"[A-Za-z]{2,8}\0.{0,12}TPTK", start, re.DOTALL):
+        return "tomotopy"
+    if start[:1] == pickle.PROTO:
+        name = _first_class(start)
+        if name not in PICKLED_KINDS:
+            raise ModelFormatError(
+                f"{path}: a pickle of {name.replace(' ', '.') or 'something else'}, which is not "
+                f"loaded: a model is {KNOWN}"
+            )
+        return PICKLED_KINDS[name]
+    return _kind_of_text(path, start)
+
+
+def _read(path: str | os.PathLike[str]) -> SavedModel:
+    whole, alpha_from = Path(path), ""
+    first, comma, second = str(path).rpartition(",")
+    if comma and not whole.exists() and Path(first).exists():
+        whole, alpha_from = Path(first), second
+    kind = kind_of(whole)
+    if kind == "mallet-weights":
+        if not alpha_from:
+            raise ModelFormatError(
+                f"{path} holds MALLET's topic-word weights, but not alpha: name MALLET's state or "
+                f"topic keys too, as {path},FILE"
+            )
+        return mallet_weights_model(whole, alpha_from)
+    if alpha_from:
+        raise ModelFormatError(
+            f"{whole}: only MALLET's topic-word weights take alpha from another file, {alpha_from}"
+        )
+    return READERS[kind](whole)
+
+
+def _read_gensim(path: Path) -> SavedModel:
+    from gensim.models import LdaModel  # noqa: PLC0415  # takes a second
+
+    with _loading(path):
+        model = LdaModel.load(str(path))
+        if not isinstance(model, LdaModel):
+            raise TypeError(f"expected an LdaModel, found a {type(model).__name__}")
+        return gensim_model(model)
+
+
+def _read_sklearn(path: Path) -> SavedModel:
+    import joblib  # noqa: PLC0415
+
+    with _loading(path):
+        return sklearn_model(joblib.load(path))
+
+
+READERS: dict[str, Callable[[Path], SavedModel]] = {
+    "run": lambda path: LoadedRun(RunDirectory(path)).model,
+    "wikitopics": load_model,
+    "gensim": _read_gensim,
+    "sklearn": _read_sklearn,
+    "tomotopy": read_tomotopy,
+    "mallet-state": mallet_state_model,
+    "ldac": ldac_model,
+}
+"""By kind. MALLET's weights are read with a second file."""
+
+
+@contextmanager
+def _loading(path: Path) -> Iterator[None]:
+    """Whatever a pickle that is damaged, or of another version, runs into is one error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            yield
+        except FileNotFoundError:
+            raise  # one of the files that gensim keeps beside the model
+        except Exception as error:
+            raise ModelFormatError(
+                f"{path}: not a usable model: {type(error).__name__}: {error}"
+            ) from error
+    for each in caught[:1]:
+        logger.warning("%s: %s", path, str(each.message).strip().partition("\n")[0])
+
+
+def _start_of(path: Path) -> bytes:
+    """The first bytes of a file, decompressed."""
+    with path.open("rb") as stream:
+        start = stream.read(START)
+    if start.startswith(b"PK\x03\x04"):
+        return start
+    if start[:1] == b"x" and len(start) > 1 and int.from_bytes(start[:2]) % 31 == 0:
+        try:
+            return zlib.decompressobj().decompress(start, START)  # joblib's compress=True
+        except zlib.error:
+            return start
+    found = b""
+    for chunk in read_bytes(path):
+        found += chunk
+        if len(found) >= START:
+            break
+    return found
+
+
+def _first_class(start: bytes) -> str:
+    """The module and the name of the first class that a pickle asks for; empty if none is found.
+
+    The opcodes are looked at, and nothing is done of what they say.
+    """
+    texts: list[str] = []
+    try:
+        for opcode, argument, _ in pickletools.genops(start):
+            if opcode.name == "GLOBAL":
+                return str(argument)
+            if opcode.name == "STACK_GLOBAL":
+                return " ".join(texts[-2:])
+            if "UNICODE" in opcode.name:
+                texts.append(str(argument))
+    except (ValueError, IndexError, OverflowError):
+        pass  # cut off or damaged before there was one
+    return ""
+
+
+def _kind_of_text(path: Path, start: bytes) -> str:
+    if start.startswith(b"#doc"):
+        return "mallet-state"
+    if path.suffix == ".other":
+        return "ldac"
+    line = start.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    fields = line.split("\t")
+    if len(fields) == 3 and fields[0] == "0":
+        if _is_number(fields[2]):
+            return "mallet-weights"
+        if _is_number(fields[1]):
+            raise ModelFormatError(
+                f"{path}: MALLET's topic keys name a few words of each topic and are no model: "
+                "give its --output-state or --topic-word-weights-file"
+            )
+    values = line.split()[:-1] or line.split()  # the last may be cut off
+    if values and all(_is_number(value) and not float(value) > 0 for value in values):
+        return "ldac"  # logarithms of probabilities
+    raise ModelFormatError(f"{path} is no model that is known here: a model is {KNOWN}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,370 @@
+"""A run directory: `runs/NAME/`, all of one training run and what it takes to use its model.
+
+settings.toml      as resolved
+provenance.json    versions, seed, hashes, where the articles came from, what came out
+corpus/            the bags of words it learns from
+bigrams.tsv        the joined pairs
+vocabulary.txt     of a run that follows a download: its words, a line each
+metrics.jsonl      a line each time validation was looked at
+checkpoints/       what an interrupted run goes on from
+model.npz          the model, once it is done
+topics.txt         its topics, for reading
+lock               held by the process that trains
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from corpora import ArticleStore
+from corpora.articles.remote import is_url, normalized
+from corpora.errors import CorpusFormatError, MissingExtraError, UnsupportedVersionError
+from corpora.files import atomic_write_text, sha256_of
+from corpora.tokens.store import describe
+from pipeline.errors import UsageError
+from pipeline.setting_sources import as_table, from_table, read_table
+from pipeline.settings import TrainSettings
+from pipeline.text.settings import text_settings
+from pipeline.training.trainers import eta_as_begun
+from pipeline.version import software_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from corpora.articles.manifest import ShardEntry
+
+FORMAT = "wikitopics run"
+VERSION = 1
+
+NOT_IDENTITY = ("run", "runs", "threads", "cluster")
+"""Settings that do not change what comes out."""
+
+SAMPLE_STORE = "articles-sample"
+"""The store that the built-in sample is kept in."""
+
+
+class RunDirectory:
+    """The files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def corpus_path(self) -> Path:
+        """The corpus directory."""
+        return self.path / "corpus"
+
+    @property
+    def settings_path(self) -> Path:
+        """The settings that it was begun with."""
+        return self.path / "settings.toml"
+
+    @property
+    def bigrams_path(self) -> Path:
+        """The joined pairs."""
+        return self.path / "bigrams.tsv"
+
+    @property
+    def vocabulary_path(self) -> Path:
+        """The words that are counted, where they are fixed before the corpus is complete."""
+        return self.path / "vocabulary.txt"
+
+    @property
+    def model_path(self) -> Path:
+        """The finished model."""
+        return self.path / "model.npz"
+
+    @property
+    def checkpoint_path(self) -> Path:
+        """The one checkpoint that is kept."""
+        return self.path / "checkpoints" / "latest.npz"
+
+    @property
+    def has_corpus(self) -> bool:
+        """Whether the bags of words are complete."""
+        return (self.corpus_path / "header.json").exists()
+
+    @property
+    def has_vocabulary(self) -> bool:
+        """Whether the words of a run that follows a download are fixed."""
+        return self.exists and self.vocabulary_path.name in self.provenance().get("sha256", {})
+
+    @property
+    def words_hash(self) -> str:
+        """What tells bigrams and vocabulary from others, once both are fixed."""
+        known = self.provenance()["sha256"]
+        files = (self.bigrams_path, self.vocabulary_path)
+        return sha256_of("".join(known[path.name] for path in files).encode())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether something hangs on the settings, so that they cannot be mended any more."""
+        return self.has_corpus or self.has_vocabulary
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run was begun here."""
+        return (self.path / "provenance.json").exists()
+
+    def create(self, settings: TrainSettings, entries: dict[str, Any]) -> None:
+        """Begin a run: the directory, its settings and, at once, what is known of it so far."""
+        self.checkpoint_path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write_text(self.settings_path, tomli_w.dumps({"train": as_table(settings)}))
+        self.update_provenance(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "started": _now(),
+                "seed": settings.seed,
+                "versions": versions(),
+                "sha256": {self.settings_path.name: sha256_of(self.settings_path.read_bytes())},
+                **entries,
+            }
+        )
+
+    def settings(self) -> TrainSettings:
+        """The settings that the run was begun with."""
+        path = self.verified(self.settings_path)
+        try:
+            return from_table(TrainSettings, read_table(path, "train"), str(path))
+        except UsageError as error:
+            raise CorpusFormatError(str(error)) from error
+
+    def articles_changed(self) -> bool:
+        """Whether the store holds other articles by now than when the run was begun.
+
+        Nothing is known of one that is gone, or of a URL that cannot be read at the moment.
+        """
+        known = self.provenance().get("articles", {})
+        try:
+            store = ArticleStore(known.get("store", ""))
+            if not store.exists:
+                return False
+            return bool([entry.sha256 for entry in store.entries] != known.get("shards"))
+        except (OSError, MissingExtraError):
+            if not is_url(known.get("store", "")):
+                raise
+            return False
+
+    def record(self, path: Path) -> None:
+        """Note a text file of the run in the provenance, for `verified` to know it again."""
+        known = self.provenance().get("sha256", {})
+        self.update_provenance({"sha256": {**known, path.name: sha256_of(path.read_bytes())}})
+
+    def verified(self, path: Path) -> Path:
+        """`path`, if it is as it was recorded.
+
+        Raises
+        ------
+        CorpusFormatError
+            If the file is missing or was changed since.
+        """
+        expected = self.provenance().get("sha256", {}).get(path.name)
+        if not path.is_file():
+            raise CorpusFormatError(f"{path} is missing: the run cannot be used")
+        if expected and sha256_of(path.read_bytes()) != expected:
+            raise CorpusFormatError(f"{path} was changed: its SHA-256 is not the run's")
+        return path
+
+    def provenance(self) -> dict[str, Any]:
+        """What is known of how the run came about.
+
+        Raises
+        ------
+        UnsupportedVersionError
+            If a newer version of this software began it.
+        CorpusFormatError
+            If the file is missing or damaged.
+        """
+        path = self.path / "provenance.json"
+        try:
+            provenance = json.loads(path.read_text("utf-8"))
+            found, version = provenance["format"], int(provenance["version"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CorpusFormatError(f"{path}: not a run's provenance: {error}") from error
+        if found != FORMAT:
+            raise CorpusFormatError(f"{path}: expected a {FORMAT}, found {found!r}")
+        if version > VERSION:
+            raise UnsupportedVersionError(
+                f"{self.path} was written by a newer wikitopics (run format {version}, this one "
+                f"reads {VERSION}): upgrade wikitopics to use it"
+            )
+        if provenance.get("check") != _check_of(provenance):
+            raise CorpusFormatError(f"{path} was changed: its check does not fit")
+        return dict(provenance)
+
+    def update_provenance(self, entries: dict[str, Any]) -> None:
+        """Add entries to the provenance."""
+        provenance = {**(self.provenance() if self.exists else {}), **entries}
+        provenance["check"] = _check_of(provenance)
+        text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
+        atomic_write_text(self.path / "provenance.json", text)
+
+    def finish(self, entries: dict[str, Any]) -> None:
+        """Close the provenance with what came out."""
+        self.update_provenance({**entries, "finished": _now()})
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """The looks at validation that `write_metrics` wrote; none if there were none."""
+        path = self.path / "metrics.jsonl"
+        try:
+            lines = path.read_text("utf-8").splitlines()
+            return [json.loads(line, parse_constant=_no_json) for line in lines]
+        except FileNotFoundError:
+            return []
+        except ValueError as error:
+            raise CorpusFormatError(f"{path}: not JSON lines: {error}") from error
+
+    def write_metrics(self, metrics: list[dict[str, Any]]) -> None:
+        """All looks at validation so far, one JSON object a line."""
+        text = "".join(json.dumps(line) + "\n" for line in metrics)
+        atomic_write_text(self.path / "metrics.jsonl", text)
+
+
+def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirectory, TrainSettings]:
+    """The run to go on with or to begin, and the settings it has or will have.
+
+    A named run that exists goes on with its own settings; once it has a corpus or, following a
+    download, its words, `given`, what was asked for, may repeat them but not differ. Without a name
+    the run is called after model and topics, with a number if there is one of other settings
+    already.
+
+    A run that was finished on other articles than its store holds by now is not taken for it.
+
+    Raises
+    ------
+    UsageError
+        If other settings are asked for than the run was begun with.
+    """
+    root = Path(settings.runs)
+    if settings.articles:
+        settings = replace(settings, articles=normalized(settings.articles))
+    if settings.run:
+        run = RunDirectory(root / settings.run)
+        if run.exists:
+            begun = run.settings()
+            if not run.is_settled:
+                # Nothing hangs on its settings yet: pruning that left no word can be mended.
+                asked = {name: getattr(settings, name) for name in (*given, *NOT_IDENTITY)}
+                return run, _mended(begun, asked)
+            for name in given:
+                value = getattr(_decided_as(begun, settings), name)
+                if name not in NOT_IDENTITY and getattr(begun, name) != value:
+                    raise UsageError(
+                        f"run {settings.run!r} was begun with {name} = {getattr(begun, name)}, not "
+                        f"{value}: choose another --run, or leave the setting out to go on with it"
+                    )
+            here = {name: getattr(settings, name) for name in NOT_IDENTITY}
+            settings = replace(begun, **here)
+        return run, settings
+    base, number = f"{settings.model}-{settings.topics}", 1
+    while True:
+        name = base if number == 1 else f"{base}-{number}"
+        run = RunDirectory(root / name)
+        named = replace(settings, run=name)
+        if not run.exists:
+            return run, named
+        begun = run.settings()
+        same = _decided_as(begun, named)
+        done_with_others = run.model_path.exists() and run.articles_changed()
+        if _identity(begun) == _identity(same) and not done_with_others:
+            return run, same
+        number += 1
+
+
+def find_run(runs: str, name: str) -> RunDirectory:
+    """The run of that name, or at that path.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    for path in (Path(runs) / name, Path(name)):
+        run = RunDirectory(path)
+        if run.exists:
+            run.provenance()
+            return run
+    there = sorted(each.parent.name for each in Path(runs).glob("*/provenance.json"))
+    known = f"there are {', '.join(there)}" if there else "there are none yet"
+    raise UsageError(f"no run {name!r} in {runs}: {known}; `python -m pipeline train` makes one")
+
+
+def about_articles(
+    settings: TrainSettings, entries: Iterable[ShardEntry], *, settled: bool
+) -> dict[str, Any]:
+    """For the provenance: what the run learns from; `settled` says that these are all."""
+    entries = tuple(entries)
+    about: dict[str, Any] = {
+        "articles": {
+            "store": settings.articles,
+            "number": sum(entry.articles for entry in entries),
+            "shards": [entry.sha256 for entry in entries],
+            "settled": settled,
+            "attribution": "Text by Wikipedia contributors, CC BY-SA; the store names the "
+            "revision of each article.",
+        },
+    }
+    if settings.documents != "auto" and settings.spacy_model:
+        # Else the articles that decide these are not there yet.
+        about["annotation"] = json.loads(describe(text_settings(settings)))
+    return about
+
+
+def versions() -> dict[str, str]:
+    """Versions of what numbers depend on."""
+    packages = ("gensim", "numba", "numpy", "scikit-learn", "scipy", "spacy")
+    found = {package: metadata.version(package) for package in packages}
+    return {"wikitopics": software_version(), "python": platform.python_version(), **found}
+
+
+def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
+    """`settings` with what they leave open decided as it was for a run that was begun."""
+    return replace(
+        settings,
+        articles=settings.articles or SAMPLE_STORE,
+        documents=begun.documents if settings.documents == "auto" else settings.documents,
+        spacy_model=settings.spacy_model or begun.spacy_model,
+        eta=eta_as_begun(begun, settings),
+        seed=begun.seed if settings.seed is None else settings.seed,
+    )
+
+
+def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
+    """The settings of a run with others; those that its model no longer has go to defaults."""
+    model = asked.get("model", begun.model)
+    defaults: dict[str, Any] = {
+        each.name: each.default
+        for each in fields(TrainSettings)
+        if model not in each.metadata["of"] and begun.model in each.metadata["of"]
+    }
+    trainer = asked.get("trainer", begun.trainer)
+    if (model, trainer) != (begun.model, begun.trainer):
+        defaults["eta"] = "auto"  # else that of the other model
+    return replace(begun, **defaults | asked)
+
+
+def _check_of(provenance: dict[str, Any]) -> str:
+    rest = {key: value for key, value in provenance.items() if key != "check"}
+    return sha256_of(json.dumps(rest, sort_keys=True).encode())
+
+
+def _identity(settings: TrainSettings) -> dict[str, Any]:
+    return {n: v for n, v in as_table(settings).items() if n not in NOT_IDENTITY}
+
+
+def _no_json(name: str) -> None:
+    """Refuse NaN and infinities, which Python reads though they are no JSON."""
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

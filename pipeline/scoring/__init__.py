@@ -1,0 +1,1 @@
+"""Held-out likelihoods of models: the same documents, words and method for all."""

@@ -1,0 +1,45 @@
+"""Held-out scores by the workers of a cluster: each block of documents under each model is a task.
+
+Documents go with the tasks, models once to each worker, so that workers need see no file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from evaluation import LikelihoodEstimate
+    from evaluation.document_blocks import DocumentBlock
+    from evaluation.scorer import Scorer
+    from pipeline.cluster.cluster import Cluster
+
+
+def score_item(item: tuple[int, DocumentBlock], *scorers: Scorer) -> LikelihoodEstimate:
+    """What a worker does: a block scored by the scorer of that number, on one thread."""
+    number, block = item
+    return scorers[number].score(block, 1)
+
+
+def scored_on(
+    cluster: Cluster, scorers: Sequence[Scorer], items: Iterable[tuple[int, DocumentBlock]]
+) -> Iterator[tuple[int, int, LikelihoodEstimate]]:
+    """What `pipeline.scoring.blocks.scored_here` gives, to the bit, in any order: as they come.
+
+    Blocks are made as they are needed. Leaving the generator cancels what is under way.
+
+    Raises
+    ------
+    ClusterLostError
+        If the scheduler goes away.
+    """
+    under_way: dict[int, tuple[int, int]] = {}
+
+    def noted() -> Iterator[tuple[int, DocumentBlock]]:
+        for i, (number, block) in enumerate(items):
+            under_way[i] = number, block.first_document
+            yield number, block
+
+    for i, found in cluster.map(score_item, noted(), *(cluster.share(each) for each in scorers)):
+        yield *under_way.pop(i), found

@@ -1,0 +1,280 @@
+"""Models of any family scored on the same tokens, by the same method."""
+
+from __future__ import annotations
+
+import logging
+import math
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from corpora import CorpusFormatError
+from evaluation import ZeroProbabilityError, methods
+from evaluation.methods import scoring_of
+from evaluation.partial_estimate import PartialEstimate
+from evaluation.scorer import Scorer
+from models import SavedModel
+from pipeline.cache.partial_scores import PartialScores
+from pipeline.errors import UsageError
+from pipeline.progress import Progress
+from pipeline.scoring.blocks import (
+    DOCUMENTS_A_THREAD,
+    PerplexitySoFar,
+    WordBlocks,
+    scored_here,
+    to_score,
+)
+from pipeline.scoring.on_cluster import scored_on
+from pipeline.scoring.words import common_words, topics_of
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evaluation import LikelihoodEstimate
+    from evaluation.estimate import Convention
+    from models import Topics
+    from pipeline.cache.partial_scores import Scored
+    from pipeline.cluster.cluster import Cluster
+    from pipeline.runs.loaded_run import LoadedRun
+    from pipeline.settings import EvaluateSettings
+    from pipeline.text.held_out import HeldOut
+
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A model to score."""
+
+    name: str
+    """As it was given."""
+    run: LoadedRun | None
+    model: SavedModel
+
+
+def default_method(models: Sequence[LoadedModel]) -> str:
+    """What models are scored by if nothing else is asked for: all by the same.
+
+    See `evaluation.methods.default_method`.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    method = methods.default_method(scoring_of(each.model.topics) for each in models)
+    if method is not None:
+        return method
+    raise UsageError(
+        "no --method that is chosen by itself is one of all models: "
+        + "; ".join(
+            f"{each.name} has {', '.join(scoring_of(each.model.topics).names)}" for each in models
+        )
+    )
+
+
+def scored_words(models: Sequence[LoadedModel], documents: HeldOut) -> tuple[str, ...]:
+    """The words that every model knows, in the order of the first.
+
+    Raises
+    ------
+    CorpusFormatError
+        If the documents have none of them.
+    """
+    words = common_words([each.model.vocabulary for each in models])
+    if not set(words) & set(documents.corpus.vocabulary):
+        whose = "the model" if len(models) == 1 else "all models"
+        raise CorpusFormatError(
+            f"{documents.source} has no word in common with {whose}: "
+            f"{_some(documents.corpus.vocabulary)} there, "
+            + "; ".join(f"{_some(each.model.vocabulary)} in {each.name}" for each in models)
+        )
+    return words
+
+
+def score(
+    settings: EvaluateSettings,
+    named: LoadedModel,
+    documents: HeldOut,
+    words: tuple[str, ...],
+    n_threads: int,
+) -> Scored:
+    """Score documents by one model: see `score_all`. What is in the cache is not scored again."""
+    known = PartialScores.of(settings, [named.model], documents, words)
+    if not known.is_complete:
+        with known.saved():
+            score_all(settings, [named], documents, words, n_threads, known=known)
+    return known.scored(0)
+
+
+def score_all(
+    settings: EvaluateSettings,
+    models: Sequence[LoadedModel],
+    documents: HeldOut,
+    words: tuple[str, ...],
+    n_threads: int,
+    cluster: Cluster | None = None,
+    known: PartialScores | None = None,
+) -> dict[str, LikelihoodEstimate]:
+    """How probable the documents are by `settings.method`, of their tokens of `words`.
+
+    Columns of `words` come first for every model, so that random halves are the same. Documents are
+    scored in blocks, here by `n_threads` or by the workers of a cluster, and get the same bits.
+    Those with scores in `known` are not scored again, and the others are added to it.
+
+    Raises
+    ------
+    ZeroProbabilityError
+        If a document is impossible under a model, and the settings have no smoothing.
+    ExactCostError
+        If the exact likelihood of a document would take too much memory or time.
+    """
+    at_least = 0 if cluster is not None else DOCUMENTS_A_THREAD * n_threads
+    blocks = WordBlocks(documents.corpus, words, at_least)
+    scorers = [_scorer(settings, each, words) for each in models]
+    if not settings.smoothing:
+        is_used = blocks.used()
+        for each, scorer in zip(models, scorers, strict=True):
+            check_possible(each.name, scorer.topics, is_used, words)
+    for scorer in scorers:
+        _check_cost(scorer, blocks, 1 if cluster is not None else n_threads)
+    n_docs = documents.corpus.n_docs
+    partial = known.scores if known else [PartialEstimate(n_docs) for _ in models]
+    so_far = PerplexitySoFar([each.name for each in models])
+    for number, scores in enumerate(partial):
+        if scores.names:
+            so_far.add(number, scores.known())
+    items = to_score(blocks, partial)
+    if cluster is None:
+        results = scored_here(scorers, items, n_threads)
+    else:
+        results = scored_on(cluster, scorers, items)
+    n_known = sum(int(each.is_known.sum()) for each in partial)
+    with (
+        Progress("scoring", n_docs * len(models), "documents", n_known) as progress,
+        closing(cast("Generator[tuple[int, int, LikelihoodEstimate]]", results)) as arriving,
+    ):
+        for number, first_document, part in arriving:
+            if known:
+                known.add(number, first_document, part)
+            else:
+                partial[number].add(first_document, part)
+            so_far.add(number, part)
+            progress.update(len(part.n_tokens), str(so_far))
+    estimates = {}
+    for scores, each in zip(partial, models, strict=True):
+        estimates[each.name] = scores.estimate()
+    return estimates
+
+
+def _scorer(settings: EvaluateSettings, named: LoadedModel, words: tuple[str, ...]) -> Scorer:
+    assert settings.method is not None
+    return Scorer.of(
+        topics_of(named.model, words, settings.convention),
+        settings.method,
+        n_samples=settings.samples,
+        target_standard_error=settings.target_se,
+        smoothing=settings.smoothing,
+        convention=cast("Convention", settings.convention),
+        max_memory=int(settings.max_memory * 2**30),
+        random_state=settings.seed,
+    )
+
+
+def _check_cost(scorer: Scorer, blocks: WordBlocks, n_threads: int) -> None:
+    """Refuse before anything is scored what would be refused in the middle of it.
+
+    Raises
+    ------
+    ExactCostError
+        If a document takes too much.
+    """
+    if scorer.has_cost:
+        for block in blocks:
+            scorer.check_cost(block, n_threads)
+
+
+def check_possible(
+    name: str, topics: Topics, is_used: NDArray[np.bool_], words: tuple[str, ...]
+) -> None:
+    """Here, where words have names and smoothing is an option.
+
+    Raises
+    ------
+    ZeroProbabilityError
+        If some word of the documents, `is_used` (words,), has no topic.
+    """
+    impossible = np.flatnonzero(is_used & ~(topics.topic_word[:, : len(words)] > 0).any(axis=0))
+    if len(impossible):
+        raise ZeroProbabilityError(
+            f"{name}: no topic has {_some([words[w] for w in impossible])}, of "
+            f"{len(impossible):,} such words in the documents, so that log p would be -infinity: "
+            "score with --smoothing, such as --smoothing 1e-6"
+        )
+
+
+def probability_of_words(
+    model: SavedModel, words: Sequence[str], convention: Convention = "sequence"
+) -> float:
+    """The share of its probability that a model gives to `words`; the rest is at its cost."""
+    if convention == "bag-and-length":  # the other words are integrated over
+        return 1.0
+    is_scored = np.isin(np.array(model.vocabulary), np.array(words))
+    return min(1.0, float(model.topics.word_share[is_scored].sum()))
+
+
+def nats_of_words(share: float) -> float:
+    """What it costs a model, in nats a word, to give `share` of its probability to scored words.
+
+    A token is of the scored words with that probability, so that log p of a document has the log of
+    it for each of its tokens: all of the cost if the share is the same for every topic, else about.
+    """
+    return max(0.0, -math.log(share)) if share > 0 else math.inf  # a share may be rounded up
+
+
+def restricted(named: LoadedModel, words: Sequence[str]) -> LoadedModel | None:
+    """The model of documents that have no other words than `words`, which cost it nothing then.
+
+    Models of different vocabularies are alike in this: one that another turns into when it is given
+    further words comes back to the other when they are taken away. See `restricted` of a family's
+    `Scoring`.
+
+    Returns
+    -------
+    LoadedModel or None
+        None for families that have no such models, and for models in which no topic has one of
+        `words`.
+    """
+    model, known = named.model, set(words)
+    if set(model.vocabulary) == known:
+        return named
+    restrict = scoring_of(model.topics).restricted
+    if restrict is None:
+        return None
+    place_of = {word: w for w, word in enumerate(model.vocabulary)}
+    left = restrict(model.topics, np.array([place_of[word] for word in words]))
+    return (
+        None if left is None else LoadedModel(named.name, named.run, SavedModel(left, tuple(words)))
+    )
+
+
+def log_warnings(estimates: Mapping[str, LikelihoodEstimate]) -> None:
+    """Log what is to be known of the scores of models, by name; of one model without its name."""
+    for name, estimate in estimates.items():
+        for warning in estimate.warnings:
+            logger.warning("%s%s", f"{name}: " if len(estimates) > 1 else "", warning)
+
+
+def or_none(value: float) -> float | None:
+    """JSON has neither NaN nor infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _some(words: Sequence[str]) -> str:
+    """The first few, for a message."""
+    return ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")

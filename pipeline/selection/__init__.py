@@ -1,0 +1,1 @@
+"""Choice of the number of topics: runs, their scores, the recommendation."""

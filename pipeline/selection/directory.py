@@ -1,0 +1,208 @@
+"""The directory of a choice of K: `RUNS/select-NAME/`, a run for each K, which share one corpus.
+
+settings.toml      what the runs have in common, as asked for, and the first seed
+topics-5/, …       the runs; topics-5-2 is the second of that K, with the next seed
+select.json        what came out, and select.svg and select.png, the same as a plot
+lock               held by the process that selects
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from corpora.articles.remote import is_url
+from corpora.errors import CorpusFormatError
+from corpora.files import atomic_write_text
+from corpora.lock import lock_holder
+from models import seed_from
+from pipeline.errors import UsageError
+from pipeline.runs.run_directory import NOT_IDENTITY, SAMPLE_STORE, RunDirectory
+from pipeline.setting_sources import as_table, from_table, read_table
+from pipeline.settings import TrainSettings
+from pipeline.training.trainers import decided_eta, eta_as_begun
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SETTINGS = "settings.toml"
+OF_ONE_RUN = (*NOT_IDENTITY, "topics")
+"""Settings in which the runs of one choice differ, or that do not change what comes out."""
+LARGEST_SEED = 2**63
+
+
+class SelectDirectory:
+    """The files of one choice of K.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    training
+        What its runs have in common; the seed is that of the first run of each K.
+    """
+
+    def __init__(self, path: Path, training: TrainSettings) -> None:
+        self.path, self.training = path, training
+
+    def settings_of(self, n_topics: int, number: int) -> TrainSettings:
+        """The settings of run `number`, from 0, with so many topics."""
+        assert self.training.seed is not None
+        name = f"topics-{n_topics}" + (f"-{number + 1}" if number else "")
+        return replace(
+            self.training,
+            topics=n_topics,
+            seed=self.training.seed + number,
+            run=name,
+            runs=str(self.path),
+            cluster="",  # wherever it is trained, it is the same run
+        )
+
+    def run_of(self, settings: TrainSettings) -> RunDirectory:
+        """Where the run with these settings is, whether it was begun or not."""
+        return RunDirectory(self.path / settings.run)
+
+    def run_with_corpus(self) -> RunDirectory | None:
+        """A run whose bags of words are complete; None if there is none yet."""
+        return next((run for run in self._runs() if run.has_corpus), None)
+
+    def prepare(self, settings: TrainSettings) -> RunDirectory:
+        """Begin a run on the corpus of those before it, so that training does not make it again.
+
+        The first run has to make it. Nothing is done for a run that has its corpus.
+        """
+        run, source = self.run_of(settings), self.run_with_corpus()
+        if source is None or run.has_corpus:
+            return run
+        known = source.provenance()
+        decided = source.settings()
+        names = ("articles", "annotation")
+        shared: dict[str, Any] = {name: known[name] for name in names if name in known}
+        settings = replace(
+            settings,
+            articles=decided.articles,
+            documents=decided.documents,
+            spacy_model=decided.spacy_model,
+        )
+        run.create(settings, shared)
+        _link(source.verified(source.bigrams_path), run.bigrams_path)
+        run.record(run.bigrams_path)
+        _link_corpus(source.corpus_path, run.corpus_path)
+        return run
+
+    def create(self) -> None:
+        """Write down the settings; the directory is there, and its lock held."""
+        table = {n: v for n, v in as_table(self.training).items() if n not in OF_ONE_RUN}
+        atomic_write_text(self.path / SETTINGS, tomli_w.dumps({"train": table}))
+
+    def _runs(self) -> Sequence[RunDirectory]:
+        return [RunDirectory(each.parent) for each in sorted(self.path.glob("*/provenance.json"))]
+
+
+def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDirectory:
+    """The choice of K to go on with or to begin; nothing is written.
+
+    A named one goes on if it was begun with the same settings, but for the numbers of topics: more
+    of them can be added. Without a name it is called after the model, with a number if there is one
+    of other settings already. As long as no run has a corpus, settings can be mended.
+
+    Parameters
+    ----------
+    training
+        What was asked for; `runs` is where the directory is, or is to be.
+    name
+        Empty for none.
+    n_seeds
+        Runs for each K: their seeds follow the first one.
+
+    Raises
+    ------
+    UsageError
+        If a named one was begun with other settings, and has a corpus by now.
+    """
+    articles = training.articles or SAMPLE_STORE
+    articles = articles if is_url(articles) else os.path.normpath(articles)
+    asked = replace(training, articles="" if articles == SAMPLE_STORE else articles)
+    number = 1
+    while True:
+        called = name or (asked.model if number == 1 else f"{asked.model}-{number}")
+        path = Path(asked.runs) / f"select-{called}"
+        if not (path / SETTINGS).exists():
+            break
+        begun = from_table(TrainSettings, _table(path), str(path / SETTINGS))
+        found = SelectDirectory(path, replace(begun, runs=asked.runs, threads=asked.threads))
+        same = replace(
+            asked,
+            eta=eta_as_begun(begun, asked),
+            seed=begun.seed if asked.seed is None else asked.seed,
+        )
+        other = _first_difference(begun, same)
+        if other is None:
+            return found
+        if found.run_with_corpus() is None and (name or lock_holder(path) is None):
+            break  # nothing hangs on its settings yet
+        if name:
+            raise UsageError(
+                f"{path} was begun with {other} = {getattr(begun, other)}, not "
+                f"{getattr(same, other)}: choose another --name, or leave the setting out"
+            )
+        number += 1
+    asked = decided_eta(asked)
+    return SelectDirectory(path, replace(asked, seed=_first_seed(asked.seed, n_seeds)))
+
+
+def _first_seed(seed: int | None, n_seeds: int) -> int:
+    try:
+        first = seed_from(seed)
+        seed_from(first + n_seeds - 1)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return first
+
+
+def _first_difference(begun: TrainSettings, asked: TrainSettings) -> str | None:
+    """The name of a setting in which the two differ, of those that runs have in common."""
+    return next(
+        (
+            name
+            for name, value in vars(begun).items()
+            if name not in OF_ONE_RUN and getattr(asked, name) != value
+        ),
+        None,
+    )
+
+
+def _table(path: Path) -> dict[str, object]:
+    try:
+        return read_table(path / SETTINGS, "train")
+    except UsageError as error:
+        raise CorpusFormatError(str(error)) from error
+
+
+def _link_corpus(source: Path, target: Path) -> None:
+    """The files of a corpus, and the corpora of its parts, which are directories in it."""
+    target.mkdir(exist_ok=True)
+    for directory in sorted(each for each in source.iterdir() if each.is_dir()):
+        _link_corpus(directory, target / directory.name)
+    # The header last: with it the corpus is there.
+    files = [each for each in source.iterdir() if each.suffix in (".npy", ".json")]
+    for file in sorted(files, key=lambda each: each.suffix == ".json"):
+        if not file.name.startswith("."):  # one that is being written
+            _link(file, target / file.name)
+
+
+def _link(source: Path, target: Path) -> None:
+    """`target` with the content of `source`: the same file, where the file system can do that.
+
+    Neither is ever written to again; a file that changes is replaced.
+    """
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

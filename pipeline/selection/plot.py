@@ -1,0 +1,69 @@
+"""The table of a choice of K as a plot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline.figures.style import LINES, MUTED, look
+from pipeline.figures.write import write_pictures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def plot_selection(
+    rows: Sequence[dict[str, Any]], recommended: int, directory: Path, scored: str
+) -> list[Path]:
+    """Write `select.svg` and `select.png`: each column of the table against K.
+
+    Parameters
+    ----------
+    rows
+        As `pipeline.selection.scores.rows_of` gives them.
+    recommended
+        The K to mark.
+    scored
+        Name of the part that perplexity is of.
+    """
+    topics = [row["topics"] for row in rows]
+    panels = {
+        f"perplexity of the {scored} part": ["perplexity"],
+        "nats a word above the best, paired": ["difference"],
+        "seconds of training": ["seconds"],
+        "coherence: c_v, c_npmi": ["c_v", "c_npmi"],
+        "coherence: u_mass": ["u_mass"],
+        "diversity, exclusivity": ["diversity", "exclusivity"],
+    }
+
+    def draw(figure: Any) -> None:
+        for axes, (title, names) in zip(figure.subplots(2, 3).flat, panels.items(), strict=True):
+            axes.axvline(recommended, color=MUTED, linestyle=":", linewidth=1.0)
+            for n, name in enumerate(names):
+                values, errors = _column(rows, name)
+                line = {**look(n), "linestyle": LINES[n]}
+                axes.errorbar(topics, values, yerr=errors, capsize=3, label=name, **line)
+            axes.set_title(title)
+            axes.set_xscale("log")
+            axes.set_xticks(topics, [str(k) for k in topics])
+            axes.minorticks_off()
+            axes.set_xlabel("topics")
+            if len(names) > 1:
+                axes.legend()
+
+    return write_pictures({"select": draw}, directory)
+
+
+def _column(rows: Sequence[dict[str, Any]], name: str) -> tuple[list[float], list[float]]:
+    """The values of a column and their standard errors; a gap where there is no value."""
+    if name == "difference":
+        values = [row["difference_to_best"] for row in rows]
+        errors = [row["difference_standard_error"] for row in rows]
+    elif isinstance(rows[0][name], dict):
+        values = [row[name]["mean"] for row in rows]
+        errors = [row[name]["standard_error"] for row in rows]
+    else:
+        values = [row[name] for row in rows]
+        errors = [row.get(f"{name}_standard_error") for row in rows]
+    gap = float("nan")
+    return [gap if value is None else value for value in values], [e or 0.0 for e in errors]

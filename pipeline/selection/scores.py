@@ -1,0 +1,247 @@
+"""What the runs of a choice of K come to: a row for each K, and which K to take."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from corpora import ArticleStore, Bigrams, article_of, part_of
+from evaluation import (
+    LikelihoodEstimate,
+    RunningText,
+    coherence,
+    diversity,
+    exclusivity,
+    paired_difference,
+)
+from evaluation.scorer import Scorer
+from models import load_model
+from pipeline.text.documents import tokens_of
+from pipeline.text.settings import text_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from scipy import sparse
+
+    from corpora import Corpus, Split
+    from evaluation import Coherence
+    from models import Topics
+    from pipeline.cluster.cluster import Cluster
+    from pipeline.runs.run_directory import RunDirectory
+    from pipeline.settings import TrainSettings
+
+logger = logging.getLogger(__name__)
+
+COHERENCE_MEASURES = ("c_v", "c_npmi", "u_mass")
+
+
+@dataclass(frozen=True, eq=False)
+class RunScore:
+    """What one run comes to."""
+
+    run: str
+    n_topics: int
+    seed: int
+    estimate: LikelihoodEstimate
+    """Of held-out articles; their documents are added up."""
+    coherences: dict[str, Coherence]
+    diversity: float
+    exclusivity: float
+    """Mean over topics."""
+    seconds: float
+    """Of training."""
+
+
+def scored_part(settings: TrainSettings, parts: Split) -> tuple[str, Corpus]:
+    """The documents to choose by, and their name: those that training did not stop by.
+
+    Early stopping takes the model that is best on the validation part, which flatters that part's
+    figures, and those of some K more than others. Without early stopping the validation part is as
+    good, and the test part stays untouched, for the model that is chosen.
+    """
+    if settings.early_stopping == "none" and parts.validation.n_tokens:
+        return "validation", parts.validation
+    return "test", parts.test
+
+
+def running_text(
+    run: RunDirectory,
+    settings: TrainSettings,
+    corpus: Corpus,
+    n_processes: int,
+    cluster: Cluster | None = None,
+) -> RunningText | None:
+    """The training part of the run's articles, in its vocabulary; None if they are gone."""
+    store = ArticleStore(settings.articles)
+    known = set(run.provenance()["articles"]["shards"])
+    entries = tuple(entry for entry in (store.entries if store.exists else ()))
+    entries = tuple(entry for entry in entries if entry.sha256 in known)
+    if len(entries) != len(known):
+        logger.warning(
+            "%s no longer holds the articles of the runs: coherence counts whole documents, not "
+            "sliding windows",
+            settings.articles,
+        )
+        return None
+    bigrams = Bigrams.load(run.verified(run.bigrams_path))
+    tokens = tokens_of(
+        *(store, text_settings(settings), n_processes, entries),
+        cluster=cluster,
+        runs=run.path.parent,
+    )
+    return RunningText.from_blocks(
+        (bigrams.join(block) for block in tokens),
+        corpus.vocabulary,
+        lambda document: part_of(document, settings.validation, settings.test) == "train",
+    )
+
+
+def estimates_here(
+    models: Sequence[Path], counts: sparse.csr_array, n_threads: int
+) -> Iterator[tuple[int, LikelihoodEstimate]]:
+    """Number of a model's file and the score of held-out counts (D, V) under it, in order."""
+    # A sum of very many numbers is in another order with more threads; workers have one.
+    with threadpool_limits(1):
+        for number, path in enumerate(models):
+            yield number, estimate_of(load_model(path).topics, counts, n_threads)
+
+
+def estimate_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> LikelihoodEstimate:
+    """Held-out likelihood of counts (D, V): of the same ones by halves the same halves."""
+    scorer = Scorer.of(topics, random_state=0)
+    return scorer.score(scorer.checked(counts), n_threads)
+
+
+def score_run(
+    run: RunDirectory,
+    settings: TrainSettings,
+    estimate: LikelihoodEstimate,
+    held_out: Corpus,
+    reference: Corpus | RunningText,
+    n_words: int,
+) -> RunScore:
+    """What a run comes to, its held-out likelihood being `estimate`."""
+    assert settings.seed is not None
+    topics = load_model(run.model_path).topics
+    return RunScore(
+        run=str(run.path),
+        n_topics=settings.topics,
+        seed=settings.seed,
+        estimate=estimate.by_group([article_of(document) for document in held_out.doc_ids]),
+        coherences={
+            measure: coherence(topics, reference, measure, n_words=n_words)
+            for measure in COHERENCE_MEASURES
+        },
+        diversity=diversity(topics),
+        exclusivity=float(exclusivity(topics, n_words).mean()),
+        seconds=float(run.provenance()["seconds"]["training"]),
+    )
+
+
+def rows_of(scores: Sequence[RunScore]) -> list[dict[str, Any]]:
+    """A row for each K, ascending: means over its seeds, and its difference to the best K.
+
+    Nats a word are of the mean log-likelihood of the seeds, so that a difference has two errors:
+    over documents, paired, and, with more seeds than one, over seeds. Both are in its standard
+    error. Missing numbers are None, as JSON has no NaN.
+    """
+    by_topics = {k: [s for s in scores if s.n_topics == k] for k in {s.n_topics for s in scores}}
+    means = {k: _mean_estimate([s.estimate for s in some]) for k, some in by_topics.items()}
+    best = min(sorted(means), key=lambda k: means[k].nats_per_word)
+    spreads = {k: _seed_error(some) for k, some in by_topics.items()}
+    rows = []
+    for k, some in sorted(by_topics.items()):
+        mean, difference = means[k], paired_difference(means[k], means[best])
+        over_seeds = 0.0 if k == best else math.hypot(spreads[k] or 0.0, spreads[best] or 0.0)
+        rows.append(
+            {
+                "topics": k,
+                "seeds": [s.seed for s in some],
+                "runs": [s.run for s in some],
+                "perplexity": mean.perplexity,
+                "perplexity_standard_error": _or_none(mean.perplexity_standard_error),
+                "nats_per_word": mean.nats_per_word,
+                "nats_per_word_standard_error": _or_none(mean.nats_per_word_standard_error),
+                "seed_standard_error": spreads[k],
+                "difference_to_best": difference.nats_per_word,
+                "difference_standard_error": _or_none(
+                    math.hypot(difference.standard_error, over_seeds)
+                ),
+                **{measure: _coherence_entry(some, measure) for measure in COHERENCE_MEASURES},
+                "diversity": float(np.mean([s.diversity for s in some])),
+                "exclusivity": float(np.mean([s.exclusivity for s in some])),
+                "seconds": float(np.mean([s.seconds for s in some])),
+            }
+        )
+    return rows
+
+
+def recommend(rows: Sequence[dict[str, Any]]) -> tuple[int, str]:
+    """The smallest K within a standard error of the best, and a sentence that says why."""
+    best = min(rows, key=lambda row: float(row["nats_per_word"]))
+    chosen = next(
+        row
+        for row in rows
+        if row is best or row["difference_to_best"] <= (row["difference_standard_error"] or 0.0)
+    )
+    k = int(chosen["topics"])
+    if len(rows) == 1:
+        return k, f"{k} topics: the only number tried"
+    if chosen is best:
+        sentence = f"{k} topics: the best, and no smaller number is within a standard error of it"
+    else:
+        sentence = (
+            f"{k} topics: the smallest number within a standard error of the best, "
+            f"{best['topics']} ({chosen['difference_to_best']:.4f} ± "
+            f"{chosen['difference_standard_error']:.4f} nats a word)"
+        )
+    if best is rows[-1]:
+        sentence += "; the best is the largest number tried: try larger ones too"
+    elif best is rows[0]:
+        sentence += "; the best is the smallest number tried: try smaller ones too"
+    return k, sentence
+
+
+def _mean_estimate(estimates: Sequence[LikelihoodEstimate]) -> LikelihoodEstimate:
+    """Of each document the mean log-likelihood of the runs."""
+    errors = [each.standard_error for each in estimates]
+    return replace(
+        estimates[0],
+        log_likelihood=np.mean([each.log_likelihood for each in estimates], axis=0),
+        standard_error=np.sqrt(np.sum(np.square(errors), axis=0)) / len(estimates),
+    )
+
+
+def _seed_error(scores: Sequence[RunScore]) -> float | None:
+    """Standard error, over seeds, of their mean nats a word; None for one seed."""
+    if len(scores) < 2:
+        return None
+    values = [score.estimate.nats_per_word for score in scores]
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def _coherence_entry(scores: Sequence[RunScore], measure: str) -> dict[str, Any]:
+    """Means over seeds; the standard error, over topics, is that of one run.
+
+    Runs of other seeds find much the same topics: they do not make it smaller.
+    """
+    found = [score.coherences[measure] for score in scores]
+    errors = [each.standard_error for each in found]
+    return {
+        "mean": _or_none(float(np.mean([each.mean for each in found]))),
+        "standard_error": _or_none(float(np.sqrt(np.mean(np.square(errors))))),
+        "window": found[0].window,
+        "window_size": found[0].window_size,
+    }
+
+
+def _or_none(value: float) -> float | None:
+    """JSON has neither NaN nor infinity."""
+    return value if math.isfinite(value) else None

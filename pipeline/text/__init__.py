@@ -1,0 +1,1 @@
+"""From articles to a corpus: tokens, bigrams, vocabulary, counts."""

@@ -1,0 +1,118 @@
+"""The passes over tokens from which a corpus comes: bigrams, vocabulary, counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from corpora import Bigrams, part_of
+from corpora.counting import BagsOfBlock
+from corpora.tokens.block_steps import Joined, PairsOfBlock
+from corpora.vocabulary import FrequenciesOfBlock
+from pipeline.progress import Progress
+from pipeline.text.bigram_patterns import bigram_patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from corpora import TokenBlock, TokenStore
+    from corpora.corpus_writer import Bags
+    from corpora.tokens.block_pairs import BlockPairs
+    from corpora.tokens.workers import Workers
+    from corpora.vocabulary import Frequencies
+    from pipeline.settings import TrainSettings
+
+Result = TypeVar("Result")
+
+WORTH_A_POOL = 20_000
+"""Articles a process from which on starting processes pays: they are counted in some 4 s."""
+
+
+@dataclass(frozen=True)
+class TrainingPart:
+    """Tells the documents to train on by their ids; can be sent to other processes."""
+
+    validation: float
+    test: float
+
+    def __call__(self, document_id: str) -> bool:
+        """Whether the document is one of them."""
+        return part_of(document_id, self.validation, self.test) == "train"
+
+
+class CountingPasses:
+    """The passes over the tokens that a corpus takes, each with its progress.
+
+    Parameters
+    ----------
+    tokens
+        Filled.
+    n_processes, workers
+        Who counts, see `TokenStore.map`. Few articles are counted in this process alone.
+    """
+
+    def __init__(
+        self, tokens: TokenStore, n_processes: int = 1, workers: Workers | None = None
+    ) -> None:
+        n_articles = sum(entry.articles for entry in tokens.entries)
+        is_worth_it = n_articles >= WORTH_A_POOL * n_processes
+        self._tokens, self._workers = tokens, workers
+        self._n_processes = n_processes if is_worth_it else 1
+
+    def pairs(self, step: PairsOfBlock) -> Iterator[BlockPairs]:
+        """Words and pairs of neighbours of each block."""
+        return self._pass("bigrams", step, lambda counted: counted.n_docs)
+
+    def frequencies(
+        self, bigrams: Bigrams, learn_from: Callable[[str], bool]
+    ) -> Iterator[Frequencies]:
+        """Of each block, in how many documents to learn from each word is."""
+        step = Joined(bigrams, FrequenciesOfBlock(learn_from))
+        return self._pass("vocabulary", step, lambda counted: counted.n_docs)
+
+    def bags(self, bigrams: Bigrams, vocabulary: tuple[str, ...]) -> Iterator[Bags]:
+        """The documents of each block."""
+        step = Joined(bigrams, BagsOfBlock(vocabulary))
+        return self._pass("counts", step, lambda bags: len(bags.doc_ids))
+
+    def _pass(
+        self,
+        stage: str,
+        step: Callable[[TokenBlock], Result],
+        n_docs_of: Callable[[Result], int],
+    ) -> Iterator[Result]:
+        with Progress(stage, None, "documents") as progress:
+            for counted in self._tokens.map(step, self._n_processes, self._workers):
+                yield counted
+                progress.update(n_docs_of(counted))
+
+
+def bigrams_of(
+    counted_by: Callable[[PairsOfBlock], Iterable[BlockPairs]],
+    is_training: Callable[[str], bool],
+    settings: TrainSettings,
+    directory: Path | None = None,
+) -> Bigrams:
+    """The pairs to join, by the settings' score and rule; none if they say so.
+
+    Parameters
+    ----------
+    counted_by
+        Gives what a step makes of each block.
+    is_training
+        Whether a document, by its id, is one to learn from.
+    directory
+        Where temporary files go.
+    """
+    if settings.bigrams == "none":
+        return Bigrams({})
+    usual = 0.5 if settings.bigrams == "npmi" else 100.0
+    rule = Bigrams({}, bigram_patterns(settings), settings.noun_chunks)
+    return rule.learned(
+        counted_by(PairsOfBlock(rule, is_training)),
+        min_count=settings.bigram_min_count,
+        threshold=usual if settings.bigram_threshold is None else settings.bigram_threshold,
+        scoring=settings.bigrams,
+        directory=directory,
+    )

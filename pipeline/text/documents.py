@@ -1,0 +1,277 @@
+"""From an article store to a corpus: tokens, bigrams, vocabulary, counts; each step once."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora import (
+    ArticleStore,
+    Bigrams,
+    Corpus,
+    Pruning,
+    TextSettings,
+    TokenStore,
+    model_for_store,
+)
+from corpora.articles.remote import is_url
+from corpora.corpus import build_corpus_of_bags
+from corpora.errors import CorpusFormatError
+from corpora.files import sha256_of
+from corpora.tokens.model_choice import meaning
+from corpora.tokens.spacy_model import BLANK
+from corpora.vocabulary import vocabulary_from
+from pipeline.progress import Progress
+from pipeline.settings import TrainSettings
+from pipeline.text.bigram_patterns import bigram_patterns
+from pipeline.text.counting import CountingPasses, TrainingPart, bigrams_of
+from pipeline.text.settings import text_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from corpora import TokenBlock
+    from corpora.articles.manifest import ShardEntry
+    from corpora.tokens.workers import Workers
+    from corpora.vocabulary import Removed
+    from pipeline.cluster.cluster import Cluster
+    from pipeline.runs.run_directory import RunDirectory
+
+logger = logging.getLogger(__name__)
+
+FEW_ARTICLES = 1000
+"""A store of fewer has its sections as documents, unless the settings say otherwise."""
+
+SHOWN = 5
+"""Articles passed over that a warning names."""
+
+
+def learn_bigrams(
+    blocks: Iterable[TokenBlock],
+    is_training: Callable[[str], bool],
+    settings: TrainSettings,
+    directory: Path | None = None,
+) -> Bigrams:
+    """The pairs to join, by the settings' score and rule; none if they say so.
+
+    Temporary files go to `directory`.
+    """
+    return bigrams_of(lambda step: map(step, blocks), is_training, settings, directory)
+
+
+def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
+    """Settings with what they leave to the articles decided, for a store of so many.
+
+    That is what a document is, and which spaCy model fits the articles' language. Once the model is
+    recorded by its name, new texts and other articles are read by the same one.
+
+    Raises
+    ------
+    CorpusFormatError
+        If there are no articles, which could decide nothing.
+    UsageError
+        If the settings make no sense.
+    """
+    refuse_empty(settings.articles, n_articles)
+    if settings.documents == "auto":
+        documents = "section" if n_articles < FEW_ARTICLES else "article"
+        settings = replace(settings, documents=documents)
+    if not settings.spacy_model:
+        model = model_for_store(ArticleStore(settings.articles))
+        settings = replace(settings, spacy_model=model)
+    elif settings.spacy_model.startswith(BLANK):
+        logger.warning("%s", meaning(settings.spacy_model))
+    text_settings(settings)
+    bigram_patterns(settings)
+    return settings
+
+
+def refuse_empty(store: str, n_articles: int) -> None:
+    """Raise an error if the store at `store`, of so many articles, is empty.
+
+    Raises
+    ------
+    CorpusFormatError
+        If it is.
+    """
+    if not n_articles:
+        raise CorpusFormatError(
+            f"{store} holds no articles: fill it with"
+            f" `python -m pipeline download --output {store}`"
+        )
+
+
+def make_corpus(
+    run: RunDirectory,
+    settings: TrainSettings,
+    tokens: TokenStore,
+    n_processes: int = 1,
+    cluster: Cluster | None = None,
+) -> Corpus:
+    """The corpus of a run: bigrams and vocabulary come from its training part alone.
+
+    It is counted into the run directory, block by block, and mapped from there, so that it may be
+    larger than memory. Blocks are counted by so many processes here or by the cluster's workers,
+    and what is counted is added up here: whole numbers, so that it does not matter by whom.
+    """
+    counting = CountingPasses(tokens, n_processes, _workers_of(cluster))
+    is_training = TrainingPart(settings.validation, settings.test)
+    bigrams, vocabulary = _learn(run, settings, counting, is_training)
+    return build_corpus_of_bags(run.corpus_path, counting.bags(bigrams, vocabulary), vocabulary)
+
+
+def learn_words(
+    run: RunDirectory,
+    settings: TrainSettings,
+    tokens: TokenStore,
+    learn_from: Callable[[str], bool],
+) -> Corpus:
+    """Learn the run's bigrams and the vocabulary, and count all of `tokens` with them, in memory.
+
+    Parameters
+    ----------
+    learn_from
+        Whether a document, by its id, is one to learn from.
+    """
+    bigrams, vocabulary = _learn(run, settings, CountingPasses(tokens), learn_from)
+    with Progress("counts", None, "documents") as progress:
+
+        def joined() -> Iterator[TokenBlock]:
+            for block in tokens:
+                yield bigrams.join(block)
+                progress.update(block.n_docs)
+
+        return Corpus.from_blocks(joined(), vocabulary)
+
+
+def count_with(
+    run: RunDirectory,
+    settings: TrainSettings,
+    articles: ArticleStore,
+    vocabulary: tuple[str, ...],
+    n_processes: int,
+    cluster: Cluster | None = None,
+) -> Corpus:
+    """Other articles as the run's own were counted: same text settings, bigrams and vocabulary."""
+    bigrams = Bigrams.load(run.verified(run.bigrams_path))
+    blocks = tokens_of(
+        articles, text_settings(settings), n_processes, cluster=cluster, runs=run.path.parent
+    )
+    return Corpus.from_blocks((bigrams.join(block) for block in blocks), vocabulary)
+
+
+def token_store(
+    articles: ArticleStore,
+    settings: TextSettings,
+    entries: tuple[ShardEntry, ...] | None = None,
+    runs: str | Path = TrainSettings.runs,
+) -> TokenStore:
+    """The store's tokens, from its cache of annotations; of all its shards, or of `entries`.
+
+    The cache is in the store's directory; of a store at a URL it is `tokens-<hash of the URL>` in
+    the directory `runs`.
+    """
+    tokens = TokenStore(articles, tokens_path(articles, runs), settings)
+    if entries is not None:
+        tokens.entries = entries
+    return tokens
+
+
+def tokens_path(articles: ArticleStore, runs: str | Path = TrainSettings.runs) -> Path:
+    """Where the tokens of a store are kept, which other runs on the same articles share."""
+    if not is_url(articles.path):
+        return articles.path / "tokens"
+    return Path(runs) / f"tokens-{sha256_of(str(articles.path).encode())[:12]}"
+
+
+def tokens_of(
+    articles: ArticleStore,
+    settings: TextSettings,
+    n_processes: int,
+    entries: tuple[ShardEntry, ...] | None = None,
+    cluster: Cluster | None = None,
+    runs: str | Path = TrainSettings.runs,
+) -> TokenStore:
+    """The tokens of every article, from the store's cache as far as they are there.
+
+    The rest is annotated, by so many processes here or by the cluster's workers. With `entries`, of
+    the articles in these shards; for `runs` see `token_store`. If some of them were passed over, as
+    they kill the process that annotates them, a warning says so each time.
+    """
+    tokens = token_store(articles, settings, entries, runs)
+    missing = tokens.missing()
+    if missing:
+        total = sum(entry.articles for entry in missing)
+        with Progress("text", total, "articles") as progress:
+            n_tokens = 0
+            for n_articles, n_new in tokens.fill(n_processes, _workers_of(cluster)):
+                n_tokens += n_new
+                progress.update(n_articles, f"{n_tokens:,} tokens")
+    _warn_of_passed_over(tokens)
+    return tokens
+
+
+def record_passed_over(run: RunDirectory, tokens: TokenStore) -> None:
+    """Note in the run's provenance which articles have no words as they could not be annotated."""
+    doc_ids = [doc_id for found in tokens.passed_over().values() for doc_id in found]
+    about = run.provenance().get("annotation", {})
+    run.update_provenance({"annotation": {**about, "passed_over": doc_ids}})
+
+
+def _warn_of_passed_over(tokens: TokenStore) -> None:
+    passed_over = tokens.passed_over()
+    if not passed_over:
+        return
+    names = [
+        f"{doc_id} {title}" for found in passed_over.values() for doc_id, title in found.items()
+    ]
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    files = [str(path) for path in islice(passed_over, SHOWN)]
+    logger.warning(
+        "%s of the articles in %s killed the process that annotated them and have no words: %s%s; "
+        "to have them tried again delete %s%s",
+        f"{len(names):,}",
+        tokens.articles.path,
+        ", ".join(names[:SHOWN]),
+        more,
+        " ".join(files),
+        f" and {len(passed_over) - SHOWN:,} more" if len(passed_over) > SHOWN else "",
+    )
+
+
+def _workers_of(cluster: Cluster | None) -> Workers | None:
+    """The cluster's workers, for the text stage."""
+    if cluster is None:
+        return None
+    from pipeline.text.on_cluster import TextWorkers  # noqa: PLC0415 - for clusters alone
+
+    return TextWorkers(cluster)
+
+
+def _learn(
+    run: RunDirectory,
+    settings: TrainSettings,
+    counting: CountingPasses,
+    learn_from: Callable[[str], bool],
+) -> tuple[Bigrams, tuple[str, ...]]:
+    """The run's bigrams, which are saved, and its vocabulary."""
+    bigrams = bigrams_of(counting.pairs, learn_from, settings, run.path)
+    bigrams.save(run.bigrams_path)
+    run.record(run.bigrams_path)
+    words = vocabulary_from(
+        counting.frequencies(bigrams, learn_from),
+        Pruning(settings.no_below, settings.no_above, settings.keep_n),
+        directory=run.path,
+        on_pruned=partial(_note_pruning, run),
+    )
+    return bigrams, words
+
+
+def _note_pruning(run: RunDirectory, removed: Removed) -> None:
+    """Put what pruning removed into the run's provenance."""
+    about = {name: value for name, value in asdict(removed).items() if name != "pruning"}
+    run.update_provenance({"pruning": about})

@@ -1,0 +1,1 @@
+"""Training: over a corpus or a stream, with validation checks and checkpoints."""

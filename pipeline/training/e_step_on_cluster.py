@@ -1,0 +1,161 @@
+"""E-steps of online variational Bayes on workers, wherever that is faster than here.
+
+A batch is parted into nodes of its tree (see `models.lda.e_step`), a task each; statistics are
+added by tasks too, level by level, so that they come to the client once. Documents go with the
+tasks: they are a small part of what goes to a worker, so that no worker need see the corpus.
+
+What a step takes apart from its documents, weights of all words of the batch, and what it leaves
+are large: n_words · K numbers each. A small batch is inferred sooner than these are sent. As
+results have the same bits wherever they are made, batches are tried in both places, and go on where
+they take less time.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from models.kernel import seconds_compiling
+from models.lda.e_step import LEAF, BatchStatistics, EStep, combined, expected_counts, nodes
+from pipeline.cluster.remote_task import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from distributed import Future
+
+    from pipeline.cluster.cluster import Cluster
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_PLACE = "faster"
+"""Where E-steps are made if nobody says."""
+TASKS_A_THREAD = 2
+"""Of a batch that all workers share."""
+TRY_EVERY = 200
+"""Batches after which the slower place is tried again."""
+
+
+class ClusterEStep:
+    """`expect` of `OnlineLDA.iterate`, with the workers of a cluster.
+
+    Parameters
+    ----------
+    cluster
+        Whose workers.
+    n_threads
+        Of this process.
+    staleness
+        Batches that are under way besides one: they share the workers.
+    place
+        "workers" or "here" to make all E-steps there; "faster" to find out. By default
+        `DEFAULT_PLACE`.
+    """
+
+    def __init__(self, cluster: Cluster, n_threads: int, staleness: int, place: str = "") -> None:
+        self._cluster, self._n_threads, self._staleness = cluster, n_threads, staleness
+        place = place or DEFAULT_PLACE
+        self._places = _Places(place, _Warming(cluster) if place == "faster" else None)
+
+    def __call__(self, counts: sparse.csr_array, step: EStep) -> Callable[[], BatchStatistics]:
+        """Begin the E-step of a batch (S, V)."""
+        place = self._places.next()
+        started, compiling = time.perf_counter(), seconds_compiling()
+        if place == "here":
+            statistics = expected_counts(counts, step, self._n_threads)
+            compiling = seconds_compiling() - compiling
+            self._places.took("here", time.perf_counter() - started - compiling)
+            return lambda: statistics
+        work = self._begin(counts, step)
+        begun = time.perf_counter() - started
+
+        def result() -> BatchStatistics:
+            waited = time.perf_counter()
+            statistics = work.result()
+            # With several under way, what counts is how long the client had to do with this one.
+            self._places.took("workers", begun + time.perf_counter() - waited)
+            return statistics
+
+        return result
+
+    def _begin(self, counts: sparse.csr_array, step: EStep) -> Work[BatchStatistics]:
+        cluster = self._cluster
+        wanted = -(-TASKS_A_THREAD * cluster.n_threads // (self._staleness + 1))
+        parts = nodes(counts.shape[0], 1 if self._staleness >= cluster.n_threads else wanted)
+        documents = [counts[first:last] for first, last in parts]
+        shared = cluster.share(step, broadcast=len(parts) > 1)
+
+        def begin() -> Future[Any]:
+            level = [
+                cluster.submit(expected_of_part, part, first // LEAF, shared.future)
+                for part, (first, _) in zip(documents, parts, strict=True)
+            ]
+            while len(level) > 1:
+                pairs = zip(level[::2], level[1::2], strict=False)
+                odd = level[-1:] if len(level) % 2 else []
+                level = [cluster.submit(combined, a, b) for a, b in pairs] + odd
+            return level[0]
+
+        return Work(cluster, begin, (shared,))
+
+
+def expected_of_part(counts: sparse.csr_array, first_leaf: int, step: EStep) -> BatchStatistics:
+    """The E-step of a part, in one thread: a worker's task."""
+    return expected_counts(counts, step, first_leaf=first_leaf)
+
+
+def load_kernels() -> None:
+    """Make a small E-step, so that the next one need not wait for software and kernels."""
+    counts = sparse.csr_array(np.ones((2, 3), dtype=np.int32))
+    step = EStep(np.arange(3, dtype=np.int32), np.ones((3, 2)), np.ones(2), 2, 0.1, (0,), False)
+    combined(expected_counts(counts, step), expected_counts(counts, step))
+
+
+class _Warming:
+    """Lets each worker load what E-steps take, while batches go on here."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._futures = [cluster.submit_to(worker, load_kernels) for worker in cluster.addresses]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no worker is at it any more."""
+        return all(future.status != "pending" for future in self._futures)
+
+
+class _Places:
+    """Where the next E-step is to be made."""
+
+    def __init__(self, place: str, warming: _Warming | None) -> None:
+        self._fixed, self._warming = "" if place == "faster" else place, warming
+        self._seconds: dict[str, float] = {}
+        self._n, self._said = 0, ""
+
+    def next(self) -> str:
+        """The place: `here` or `workers`."""
+        if self._fixed:
+            return self._fixed
+        if self._warming is not None:
+            if self._seconds.get("here", 0.0) == 0.0 or not self._warming.is_done:
+                return "here"
+            self._warming = None
+        if "workers" not in self._seconds:
+            return "workers"
+        best, other = sorted(self._seconds, key=lambda place: self._seconds[place])
+        self._n += 1
+        if best != self._said:
+            self._said = best
+            logger.info(
+                "E-steps are made %s: %.0f ms a batch, %s %.0f ms",
+                *("by the workers" if best == "workers" else "here", 1000 * self._seconds[best]),
+                *("here" if other == "here" else "by the workers", 1000 * self._seconds[other]),
+            )
+        return other if self._n % TRY_EVERY == 0 else best
+
+    def took(self, place: str, seconds: float) -> None:
+        """Note how long a batch took."""
+        self._seconds[place] = seconds

@@ -1,0 +1,149 @@
+"""The documents of a store that fills, in its order: tokens, counts, and batches to train on.
+
+Nothing here depends on when articles arrived or how they lie in shards: a batch is so many
+consecutive training documents, whatever the moment at which they are there.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from corpora import Corpus, StoreLockedError, part_of
+from pipeline.text.documents import token_store
+from pipeline.text.settings import text_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from numpy.typing import NDArray
+
+    from corpora import Bigrams, TokenBlock, TokenStore
+    from pipeline.settings import TrainSettings
+    from pipeline.training.growing_store import FollowedStore
+
+SHARDS_WORTH_A_POOL = 2
+"""Missing shards a process from which on starting processes pays: each loads spaCy first."""
+MOST_TO_VALIDATE = 5000
+"""Validation documents that are kept for looks along the way: always the first ones."""
+
+
+class DocumentStream:
+    """Reads shard after shard; gives training documents out and keeps some to validate.
+
+    At any time it holds the training documents that were not taken yet, and `MOST_TO_VALIDATE`
+    validation documents; all else stays in the cache of tokens.
+
+    Parameters
+    ----------
+    store
+        Where articles come from, and how far it is.
+    settings
+        Of the run, all decided.
+    bigrams, vocabulary
+        How to count.
+    n_taken
+        Training documents to pass over, as taken before.
+    n_processes
+        For the text stage.
+    """
+
+    def __init__(
+        self,
+        store: FollowedStore,
+        settings: TrainSettings,
+        bigrams: Bigrams,
+        vocabulary: tuple[str, ...],
+        n_taken: int,
+        n_processes: int,
+    ) -> None:
+        self.n_shards = 0
+        """Shards read so far."""
+        self.n_articles = 0
+        """Articles in them."""
+        self.n_taken = n_taken
+        self._store, self._settings, self._n_processes = store, settings, n_processes
+        self._bigrams, self._vocabulary = bigrams, vocabulary
+        self._n_read = 0  # training documents, those passed over too
+        self._waiting: Any = sparse.csr_array((0, len(vocabulary)), dtype=np.int32)
+        self._validation: Any = sparse.csr_array((0, len(vocabulary)), dtype=np.int32)
+        self._n_before: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """(n,) how many training documents come before each validation document."""
+
+    @property
+    def n_waiting(self) -> int:
+        """Training documents that can be taken."""
+        return int(self._waiting.shape[0])
+
+    def read(self) -> Generator[bool, None, None]:
+        """Take in shard after shard; yields whether there was one, or nothing new at the moment.
+
+        Ends when the store is settled and all of it has been read.
+        """
+        store = self._store
+        while True:
+            store.look()
+            new = store.entries[self.n_shards :]
+            if not new and store.is_settled:
+                return
+            tokens = token_store(store.articles, text_settings(self._settings), new)
+            try:
+                for entry, block in zip(new, _blocks(tokens, self._n_processes), strict=True):
+                    self._add(block)
+                    self.n_shards += 1
+                    self.n_articles += entry.articles
+                    yield True
+            except StoreLockedError:
+                new = ()  # another process makes the same tokens: let it
+            if not new:
+                yield False
+
+    def take(self, n_docs: int) -> sparse.csr_array:
+        """The next training documents."""
+        taken: sparse.csr_array = self._waiting[:n_docs]
+        self._waiting = self._waiting[n_docs:]
+        self.n_taken += taken.shape[0]
+        return taken
+
+    def validation(self) -> sparse.csr_array:
+        """The validation documents that come before the training document taken last."""
+        n_docs = int(np.searchsorted(self._n_before, self.n_taken))
+        before: sparse.csr_array = self._validation[:n_docs]
+        return before
+
+    def _add(self, block: TokenBlock) -> None:
+        parts = np.array(
+            [part_of(d, self._settings.validation, self._settings.test) for d in block.doc_ids],
+            dtype="U10",
+        )
+        training, validation = parts == "train", parts == "validation"
+        n_training = int(np.count_nonzero(training))
+        passed_over = self._n_read + n_training <= self.n_taken
+        n_wanted = MOST_TO_VALIDATE - len(self._n_before)
+        if not passed_over or n_wanted > 0:
+            counts = Corpus.from_blocks([self._bigrams.join(block)], self._vocabulary).counts
+            rows = np.flatnonzero(training)[max(0, self.n_taken - self._n_read) :]
+            held_out = np.flatnonzero(validation)[:n_wanted]
+            self._waiting = sparse.vstack([self._waiting, counts[rows]], format="csr")
+            self._validation = sparse.vstack([self._validation, counts[held_out]], format="csr")
+            n_before = self._n_read + np.cumsum(training)[held_out]
+            self._n_before = np.concatenate([self._n_before, n_before])
+        self._n_read += n_training
+
+
+def _blocks(tokens: TokenStore, n_processes: int) -> Iterator[TokenBlock]:
+    """The blocks in turn, each as soon as it is there."""
+    missing = {entry.sha256 for entry in tokens.missing()}
+    if len(missing) < SHARDS_WORTH_A_POOL * n_processes:
+        n_processes = 1
+    filling = tokens.fill(n_processes)
+    for entry in tokens.entries:
+        if entry.sha256 in missing:
+            # Nothing is left to wait for if another process has made them meanwhile.
+            next(filling, None)
+        one = copy(tokens)
+        one.entries = (entry,)
+        yield from one

@@ -1,0 +1,203 @@
+"""What training on a corpus and on a stream share: the estimator, and looks at validation."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpora.row_blocks import taken_rows
+from evaluation import log_likelihood
+from evaluation.methods import scoring_of
+from models import EarlyStopping
+from pipeline.training.trainers import spec_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from evaluation import LikelihoodEstimate
+    from models import Topics
+    from models.family import Trainer
+    from pipeline.runs.run_directory import RunDirectory
+    from pipeline.settings import TrainSettings
+    from pipeline.training.checkpoint import Checkpoint
+
+LOOK_EVERY_SECONDS = 5.0
+LOOK_AT_DOCUMENTS = 1000
+"""Most validation documents that are scored at a look, so that its cost does not grow with the
+corpus."""
+BOUND_AT_ONE_IN, BOUND_AT_LEAST = 8, 40
+"""The variational bound takes up to 2.5 times as long as completion, and is looked at on a part of
+these: it adds 0.2 to 0.45 of completion's time to a look (8 to 100 topics)."""
+
+
+class Looks:
+    """Looks at validation documents: when they are due, what they showed, which liked best.
+
+    Parameters
+    ----------
+    run
+        Where they are written down.
+    checkpoint
+        Where they and the best topics are kept for training to go on with.
+    settings
+        Of the run; they say whether positions are documents or seconds, or not to look at all.
+    documents, seconds
+        Least distance of two looks.
+    n_threads
+        To look with.
+    of_stream
+        Whether these are a stream's looks. Its validation documents become more, so that its scores
+        do not compare with each other, nor with those of the passes that follow: they neither end
+        training nor are its topics kept as the best.
+    """
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        checkpoint: Checkpoint,
+        settings: TrainSettings,
+        documents: float,
+        seconds: float,
+        n_threads: int,
+        *,
+        of_stream: bool,
+    ) -> None:
+        self._run, self._checkpoint, self._n_threads = run, checkpoint, n_threads
+        self._of_stream = of_stream
+        self._wanted = settings.early_stopping != "none"
+        self._by_time = settings.early_stopping == "time"
+        growth = spec_of(settings).interval.growth
+        self._stopping = EarlyStopping(
+            seconds if self._by_time else documents,
+            growth=EarlyStopping.growth if growth is None else growth,
+            tolerance=settings.stopping_tolerance,
+            patience=settings.stopping_patience,
+        )
+        self._last = 0  # documents at the last look
+        for line in checkpoint.metrics:
+            if ("passes" not in line) == of_stream:
+                self._record(line)
+
+    def look_if_due(
+        self,
+        estimator: Trainer,
+        counts: sparse.csr_array,
+        n_documents: int,
+        *,
+        is_end: bool = False,
+        **more: float,
+    ) -> bool:
+        """Score validation documents if it is time to; returns whether to stop.
+
+        Topics are not looked at before their trainer is ready for it.
+
+        Parameters
+        ----------
+        estimator
+            As trained so far.
+        counts
+            Of validation documents (D, V).
+        n_documents
+            That training has seen.
+        is_end
+            Whether training has come to its end: then it is time, unless these topics were just
+            looked at.
+        more
+            What goes into the line of the metrics too.
+        """
+        if not (self._wanted and counts.nnz and estimator.is_ready):
+            return False
+        seconds = self._checkpoint.seconds
+        is_due = self._stopping.due(seconds if self._by_time else n_documents)
+        if not (self._last < n_documents if is_end else is_due):
+            return False
+        metrics, topics = self._checkpoint.metrics, estimator.topics_
+        line = validation_of(topics, counts, self._n_threads)
+        line |= {"documents": n_documents, **more, "seconds": seconds}
+        before = metrics[-1] if metrics else {"documents": 0, "seconds": 0.0}
+        elapsed = seconds - before["seconds"]
+        line["documents_per_second"] = (
+            (n_documents - before["documents"]) / elapsed if elapsed else None
+        )
+        metrics.append(line)
+        if not self._of_stream:
+            self._keep_if_best(topics)
+        self._run.write_metrics(metrics)
+        return self._record(line) and not self._of_stream
+
+    def _record(self, line: dict[str, Any]) -> bool:
+        self._last = line["documents"]
+        position = line["seconds" if self._by_time else "documents"]
+        return self._stopping.record(position, line["log_likelihood"])
+
+    def _keep_if_best(self, topics: Topics) -> None:
+        """Keep the topics of the last look if there were none better, and say in its line."""
+        checkpoint, metrics = self._checkpoint, self._checkpoint.metrics
+        best, score = checkpoint.best_look, metrics[-1]["log_likelihood"]
+        if best is None or score > metrics[best]["log_likelihood"]:
+            checkpoint.best, checkpoint.best_look = topics, len(metrics) - 1
+        assert checkpoint.best_look is not None
+        metrics[-1]["best_perplexity"] = metrics[checkpoint.best_look]["perplexity"]
+
+
+def look_every(settings: TrainSettings, n_docs: int) -> int:
+    """Least distance of two looks, in documents, in training on so many."""
+    interval = spec_of(settings).interval
+    return min(interval.passes * n_docs, interval.documents)
+
+
+def to_look_at(counts: sparse.csr_array) -> sparse.csr_array:
+    """Validation documents (D, V) that are scored at a look: all, or evenly spaced ones."""
+    if counts.shape[0] <= LOOK_AT_DOCUMENTS:
+        return counts
+    return taken_rows(counts, evenly_spaced(counts.shape[0], LOOK_AT_DOCUMENTS))
+
+
+def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:
+    """Indices below `number`: all of them, or `most` that are as far apart as can be."""
+    return np.arange(number) if number <= most else np.arange(most) * number // most
+
+
+def validation_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
+    """What a look at validation documents says, by what suits the family.
+
+    Always the same halves of documents, or chains, so that looks compare.
+    """
+    validation = scoring_of(topics).validation
+    estimate = log_likelihood(
+        topics, counts, validation.method, n_samples=1, random_state=0, n_jobs=n_threads
+    )
+    line = _line_of(estimate)
+    return line | bound_of(topics, counts, n_threads) if validation.has_bound else line
+
+
+def bound_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
+    """exp(−variational bound / tokens) of some validation documents, whole ones.
+
+    Their perplexity is below that. It does not compare with completion's, which is of half of each
+    document, given the other half.
+    """
+    number = counts.shape[0]
+    rows = evenly_spaced(number, max(BOUND_AT_LEAST, number // BOUND_AT_ONE_IN))
+    estimate = log_likelihood(
+        topics, counts[rows], "variational-bound", convention="sequence", n_jobs=n_threads
+    )
+    is_known = estimate.total_tokens > 0 and math.isfinite(estimate.perplexity)
+    return {
+        "bound_perplexity": estimate.perplexity if is_known else None,
+        "bound_tokens": estimate.total_tokens,
+    }
+
+
+def _line_of(estimate: LikelihoodEstimate) -> dict[str, Any]:
+    error = estimate.perplexity_standard_error
+    return {
+        "log_likelihood": estimate.total,
+        "perplexity": estimate.perplexity,
+        # None for a single document: JSON has no NaN.
+        "perplexity_standard_error": None if math.isnan(error) else error,
+        "tokens": estimate.total_tokens,
+    }
