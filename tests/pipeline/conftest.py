@@ -13,7 +13,7 @@ import pytest
 import pipeline.commands.infer as infer_module
 from corpora import Article, ArticleStore, find_model, load_annotator
 from corpora.tokens import filling
-from tests.pipeline.evaluate_support import make_zoo
+from tests.pipeline.scoring.support import make_zoo
 from tests.pipeline.support import TINY, TINY_GIBBS, call, logging_restored, made_up_texts
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from pipeline.reproduce_settings import ReproduceSettings
 from pipeline.reproduction import bam_abalone, bam_decompositions, bam_letters
 from pipeline.reproduction.bam_abalone import COLUMNS, read_abalone
 from pipeline.reproduction.bam_rank_curves import results_of
+from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.support import Outcome, call, inside
-from tests.pipeline.test_letter_pairs import pairs_lines
 from tests.shared_data import shared_file
 
 if TYPE_CHECKING:

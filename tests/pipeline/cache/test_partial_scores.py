@@ -19,8 +19,8 @@ from pipeline.progress import Progress
 from pipeline.scoring.score import blocks as block_scores
 from pipeline.scoring.score import score as scoring
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
-from tests.pipeline.evaluate_support import N_DOCUMENTS, succeeded
 from tests.pipeline.report.made_up_runs import true_topics
+from tests.pipeline.scoring.support import N_DOCUMENTS, succeeded
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pipeline.scoring.score import LoadedModel, log_warnings, score_all
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
-from tests.pipeline.evaluate_support import failed, load_documents, succeeded
+from tests.pipeline.scoring.support import failed, load_documents, succeeded
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:

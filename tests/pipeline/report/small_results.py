@@ -36,7 +36,7 @@ from pipeline.reproduction import (
 )
 from tests.evaluation.experiments.test_lpmrf_perplexity import SMALL as SMALL_PERPLEXITY
 from tests.evaluation.experiments.test_lpmrf_perplexity import documents
-from tests.pipeline.test_letter_pairs import pairs_lines
+from tests.pipeline.allocation.test_letter_pairs import pairs_lines
 from tests.pipeline.test_reproduce import SMALL as SMALL_SELECTION
 from tests.pipeline.test_reproduce_bam_1 import SMALL_COSTS, SMALL_RANKS, SMALL_TOY
 from tests.pipeline.test_reproduce_bam_2 import SMALL as SMALL_TABLES

@@ -41,6 +41,7 @@ from pipeline.report.sections import (
 )
 from pipeline.report.word_clouds import word_cloud
 from pipeline.runs.topic_table import topic_rows
+from tests.pipeline.figures.test_write import elements_of
 from tests.pipeline.report.figure_sections import (
     alignment_of,
     comparison_section,
@@ -48,7 +49,6 @@ from tests.pipeline.report.figure_sections import (
     topics_section,
     training_section,
 )
-from tests.pipeline.test_pictures import elements_of
 
 if TYPE_CHECKING:
     from typing import Any

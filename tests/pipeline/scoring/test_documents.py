@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.pipeline.evaluate_support import failed, succeeded
+from tests.pipeline.scoring.support import failed, succeeded
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:

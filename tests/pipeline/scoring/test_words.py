@@ -10,7 +10,7 @@ import pytest
 from corpora import Corpus
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.scoring.words import common_words, counts_of, topics_of
-from tests.pipeline.evaluate_support import ALPHA, failed, load_documents, succeeded
+from tests.pipeline.scoring.support import ALPHA, failed, load_documents, succeeded
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from evaluation import certify
 from models import load_model
-from tests.pipeline.evaluate_support import N_DOCUMENTS, N_TOKENS, failed, succeeded
+from tests.pipeline.scoring.support import N_DOCUMENTS, N_TOKENS, failed, succeeded
 from tests.pipeline.support import Outcome, call
 
 if TYPE_CHECKING:

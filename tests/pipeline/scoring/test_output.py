@@ -14,7 +14,7 @@ from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.scoring.table import print_evaluation
 from pipeline.scoring.words import counts_of
 from tests.evaluation.registry import names_of
-from tests.pipeline.evaluate_support import failed, succeeded
+from tests.pipeline.scoring.support import failed, succeeded
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:

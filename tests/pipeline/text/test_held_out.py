@@ -10,7 +10,7 @@ import pytest
 from corpora import Corpus, article_of, mapped_split, part_of
 from pipeline.settings import TrainSettings
 from pipeline.text.held_out import held_out_of
-from tests.pipeline.evaluate_support import succeeded
+from tests.pipeline.scoring.support import succeeded
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:

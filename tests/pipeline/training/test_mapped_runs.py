@@ -12,7 +12,7 @@ from corpora import mapped_split
 from models import load_model
 from pipeline.cache.results import ResultCache
 from pipeline.runs.run_directory import RunDirectory
-from tests.pipeline.evaluate_support import succeeded
+from tests.pipeline.scoring.support import succeeded
 from tests.pipeline.support import TINY, call
 
 if TYPE_CHECKING:

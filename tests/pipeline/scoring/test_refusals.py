@@ -12,7 +12,7 @@ import joblib
 import pytest
 
 from models import LDATopics, SavedModel, load_model, save_model
-from tests.pipeline.evaluate_support import ALPHA, failed
+from tests.pipeline.scoring.support import ALPHA, failed
 from tests.pipeline.support import call, files_of
 
 if TYPE_CHECKING:

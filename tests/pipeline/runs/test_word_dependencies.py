@@ -311,7 +311,7 @@ def test_layout_is_the_same_in_every_process() -> None:
     outputs = {
         subprocess.run(
             [sys.executable, "-c", program, given],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])},
             capture_output=True,
             text=True,
             check=True,
