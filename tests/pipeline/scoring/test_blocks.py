@@ -14,8 +14,8 @@ from evaluation.document_blocks import DocumentBlock
 from evaluation.partial_estimate import PartialEstimate
 from evaluation.scorer import Scorer
 from models import LDATopics
+from pipeline.scoring import blocks as block_scores
 from pipeline.scoring.blocks import PerplexitySoFar, WordBlocks, scored_here, to_score
-from pipeline.scoring.score import blocks as block_scores
 from pipeline.scoring.words import counts_of
 
 if TYPE_CHECKING:
