@@ -25,9 +25,9 @@ from evaluation.allocation.exact import MarginalCostError
 from evaluation.allocation.log_marginal import log_marginal
 from evaluation.allocation.simulate import draw
 from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
-from models.allocation.particles import run_particles
-from models.allocation.program import program_of
+from models.allocation.particles.runs import run_particles
 from models.allocation.sequence import log_of_counts
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ def compile_kernels() -> None:
 def large_nmf(n_particles: int, repeats: int) -> None:
     model = AllocationModel.nmf(500, 200, 20, a=200.0)
     observed, _ = draw(model, 10_000, np.random.default_rng(0))
-    program = program_of(model, observed)
+    plan = plan_of(model, observed)
     print(f"NMF of 500 x 200, K = 20, 10,000 tokens in {len(observed.counts):,} cells")
     for n_moves in (0, 1):
         seconds = best_seconds(
             lambda moves=n_moves: run_particles(
-                program, n_particles, np.random.default_rng(1), n_moves=moves
+                plan, n_particles, np.random.default_rng(1), n_moves=moves
             ),
             repeats,
         )
@@ -71,9 +71,9 @@ def tensor_sizes(n_particles: int, repeats: int) -> None:
     for size in (4, 8, 16, 32, 64, 128, 256):
         model = AllocationModel.cp((size,) * 3, 5, a=30.0)
         observed, _ = draw(model, 1000, np.random.default_rng(size))
-        program = program_of(model, observed)
+        plan = plan_of(model, observed)
         smc = best_seconds(
-            lambda program=program: run_particles(program, n_particles, np.random.default_rng(1)),
+            lambda plan=plan: run_particles(plan, n_particles, np.random.default_rng(1)),
             repeats,
         )
         vb = best_seconds(
@@ -84,7 +84,7 @@ def tensor_sizes(n_particles: int, repeats: int) -> None:
         )
         first = first or vb
         print(
-            f"{size:4d} {len(observed.counts):19,d} {program.row_start[-1]:6,d} {smc:7.3f}"
+            f"{size:4d} {len(observed.counts):19,d} {plan.row_start[-1]:6,d} {smc:7.3f}"
             f" {vb:7.3f} {vb / first:12.1f}",
             flush=True,
         )
@@ -93,7 +93,7 @@ def tensor_sizes(n_particles: int, repeats: int) -> None:
 def what_moves_are_worth() -> None:
     model = AllocationModel.nmf(26, 26, 5, a=1.0)
     observed, _ = draw(AllocationModel.nmf(26, 26, 5, a=50.0), 2000, np.random.default_rng(3))
-    program, constant = program_of(model, observed), log_of_counts(model, observed)
+    plan, constant = plan_of(model, observed), log_of_counts(model, observed)
     bound = log_marginal(model, observed, "vb", n_repeats=20, random_state=0)
     print("\nNMF of 26 x 26, K = 5, 2,000 tokens: 10 runs of SMC each")
     print(f"  bound of variational Bayes, best of 20 starts: {bound.log_marginal:.1f}")
@@ -103,7 +103,7 @@ def what_moves_are_worth() -> None:
         logs = np.array(
             [
                 run_particles(
-                    program, n_particles, np.random.default_rng([9, r]), n_moves=n_moves
+                    plan, n_particles, np.random.default_rng([9, r]), n_moves=n_moves
                 ).log_probability
                 for r in range(10)
             ]

@@ -4,7 +4,7 @@ from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel
-from models.allocation.posterior_sample import PosteriorSample, posterior_sample
+from models.allocation.particles.posterior_sample import PosteriorSample, posterior_sample
 from models.allocation.reachable import UnreachableCellError
 from models.early_stopping import EarlyStopping
 from models.families import Topics

@@ -9,13 +9,13 @@ import numpy as np
 
 from evaluation.allocation.frontier import Frontier, MarginalCostError
 from evaluation.allocation.marginal_estimate import MarginalEstimate
-from models.allocation.program import program_of
+from models.allocation.inference_plan import plan_of
 from models.allocation.sequence import log_orders, log_total_probability
 
 if TYPE_CHECKING:
     from models.allocation.cell_counts import CellCounts
+    from models.allocation.inference_plan import InferencePlan
     from models.allocation.model import AllocationModel
-    from models.allocation.program import Program
     from models.allocation.tables import Table
 
 __all__ = ["MAX_MEMORY", "MarginalCostError", "exact"]
@@ -45,14 +45,14 @@ def exact(
         raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
     if max_memory < 1:
         raise ValueError(f"max_memory must be positive, found {max_memory}")
-    program = program_of(model, observed)
+    plan = plan_of(model, observed)
     total = log_total_probability(model, observed.n_tokens) + log_orders(observed)
-    total += program.constant_log_probability()
-    for tables in _parts(program):
+    total += plan.constant_log_probability()
+    for tables in _parts(plan):
         if all(table.n_columns == 1 for table in tables):  # hidden values that have no choice
-            total += sum(table.log_rising(program.counts_of(table)) for table in tables)
+            total += sum(table.log_rising(plan.counts_of(table)) for table in tables)
         else:
-            total += Frontier(program, tables, max_memory).log_probability()
+            total += Frontier(plan, tables, max_memory).log_probability()
     return MarginalEstimate(
         log_marginal=total,
         standard_error=0.0,
@@ -63,16 +63,16 @@ def exact(
     )
 
 
-def _parts(program: Program) -> list[list[Table]]:
+def _parts(plan: InferencePlan) -> list[list[Table]]:
     """The tables that depend on what is hidden, split into those that share no unknown index.
 
     Given the tokens' visible indices the parts are independent: their probabilities multiply.
     """
     graph: nx.Graph[int | str] = nx.Graph()
-    for t, table in enumerate(program.dynamic):
+    for t, table in enumerate(plan.dynamic):
         graph.add_node(t)
-        graph.add_edges_from((t, name) for name in table.inner_names & program.unknown_names)
+        graph.add_edges_from((t, name) for name in table.inner_names & plan.unknown_names)
     parts = [
         sorted(n for n in part if isinstance(n, int)) for part in nx.connected_components(graph)
     ]
-    return [[program.dynamic[t] for t in part] for part in sorted(parts)]
+    return [[plan.dynamic[t] for t in part] for part in sorted(parts)]

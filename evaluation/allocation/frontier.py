@@ -30,7 +30,7 @@ from evaluation.allocation.token_order import cell_order
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from models.allocation.program import Program
+    from models.allocation.inference_plan import InferencePlan
     from models.allocation.tables import Table
 
 Floats = NDArray[np.float64]
@@ -106,13 +106,11 @@ class _Family:
 class Frontier:
     """All states of the open rows of some tables, and the probability of each."""
 
-    def __init__(self, program: Program, tables: list[Table], max_memory: int) -> None:
-        self.program, self.tables, self.max_memory = program, tables, max_memory
-        self.counts = program.observed.counts
-        self.n_tokens = program.observed.n_tokens
-        self.names = {
-            name for table in tables for name in table.inner_names
-        } & program.unknown_names
+    def __init__(self, plan: InferencePlan, tables: list[Table], max_memory: int) -> None:
+        self.plan, self.tables, self.max_memory = plan, tables, max_memory
+        self.counts = plan.observed.counts
+        self.n_tokens = plan.observed.n_tokens
+        self.names = {name for table in tables for name in table.inner_names} & plan.unknown_names
         start = np.cumsum([0, *(table.n_rows for table in tables)])
         self.rows = [_Row(t, r) for t, table in enumerate(tables) for r in range(table.n_rows)]
         self.table_of_row = np.array([row.table for row in self.rows])
@@ -143,7 +141,7 @@ class Frontier:
 
         Indices that use the same axis of a tied table are alike.
         """
-        model = self.program.model
+        model = self.plan.model
         alike: nx.Graph[str] = nx.Graph()
         for table in self.tables:
             alike.add_nodes_from(table.inner_names)
@@ -199,15 +197,15 @@ class Frontier:
 
     def _n_moves(self, cell: int) -> int:
         """How many joint values what is unknown of a token has."""
-        names = set(self.program.unknown[self.program.steps.pattern_of[cell]]) & self.names
-        return math.prod(self.program.model.cardinalities[name] for name in names)
+        names = set(self.plan.unknown[self.plan.arrays.pattern_of[cell]]) & self.names
+        return math.prod(self.plan.model.cardinalities[name] for name in names)
 
     def _moves(self, cell: int) -> Iterator[list[tuple[_Row, int]]]:
         """For each joint value of what is unknown of a token, the rows and columns it counts in."""
-        program = self.program
-        pattern = program.steps.pattern_of[cell]
-        unknown = [name for name in program.unknown[pattern] if name in self.names]
-        sizes = (range(program.model.cardinalities[name]) for name in unknown)
+        plan = self.plan
+        pattern = plan.arrays.pattern_of[cell]
+        unknown = [name for name in plan.unknown[pattern] if name in self.names]
+        sizes = (range(plan.model.cardinalities[name]) for name in unknown)
         for values in product(*sizes):
             value_of = dict(zip(unknown, values, strict=True))
             move = []

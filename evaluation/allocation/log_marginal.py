@@ -9,8 +9,8 @@ from evaluation.allocation.exact import MAX_MEMORY, exact
 from evaluation.allocation.particles import by_particles
 from evaluation.allocation.variational import variational
 from models.allocation.cell_counts import CellCounts
-from models.allocation.particles import check_particle_settings, check_whole
-from models.allocation.program import program_of
+from models.allocation.inference_plan import plan_of
+from models.allocation.particles.runs import check_particle_settings, check_whole
 from models.allocation.reachable import check_reachable
 from models.seed import seed_from
 
@@ -90,7 +90,7 @@ def log_marginal(
     check_particle_settings(n_particles, n_moves, resampling, order)
     check_whole("n_repeats", n_repeats, 1)
     observed = CellCounts.of(X, model)
-    check_reachable(program_of(model, observed))
+    check_reachable(plan_of(model, observed))
     if method == "exact":
         return exact(model, observed, max_memory=max_memory)
     seed = seed_from(random_state)

@@ -8,9 +8,9 @@ import numpy as np
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 from models.allocation.cliques import TableMemoryError
-from models.allocation.particle_state import check_memory
-from models.allocation.particles import MAX_MEMORY, RESAMPLE_BELOW, run_particles, times_of
-from models.allocation.program import program_of
+from models.allocation.inference_plan import plan_of
+from models.allocation.particles.runs import MAX_MEMORY, RESAMPLE_BELOW, run_particles, times_of
+from models.allocation.particles.state import check_memory
 from models.allocation.sequence import log_of_counts
 from models.parallel import effective_n_jobs, for_blocks
 
@@ -47,9 +47,9 @@ def by_particles(
     TableMemoryError
         If the particles take more than `max_memory` bytes.
     """
-    program = program_of(model, observed)
+    plan = plan_of(model, observed)
     n_threads = min(effective_n_jobs(n_jobs), n_repeats)
-    check_memory(program, n_particles, n_threads, max_memory, keep_history=n_moves > 0)
+    check_memory(plan, n_particles, n_threads, max_memory, keep_history=n_moves > 0)
     times = times_of(observed.n_tokens)
     if 16 * n_repeats * len(times) > max_memory:
         raise TableMemoryError(f"n_repeats = {n_repeats:,} is more than there is memory for")
@@ -60,7 +60,7 @@ def by_particles(
     def work(start: int, stop: int) -> None:
         for repeat in range(start, stop):
             run = run_particles(
-                program,
+                plan,
                 n_particles,
                 np.random.default_rng([seed, repeat]),
                 resample_below=RESAMPLE_BELOW[method],

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evaluation.allocation.marginal_estimate import MarginalEstimate
-from models.allocation.mean_field import MAX_MEMORY, N_EPOCHS, MeanField, best_of_starts
+from models.allocation.mean_field.coordinate_ascent import (
+    MAX_MEMORY,
+    N_EPOCHS,
+    MeanField,
+    best_of_starts,
+)
 
 if TYPE_CHECKING:
     from models.allocation.cell_counts import CellCounts

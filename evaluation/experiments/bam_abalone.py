@@ -22,7 +22,7 @@ from evaluation.experiments.bam_rank_scores import RankCell, RankCurves, estimat
 from evaluation.experiments.bam_scores import Effort
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel
-from models.allocation.posterior_sample import posterior_sample
+from models.allocation.particles.posterior_sample import posterior_sample
 from models.allocation.sequence import rate_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evaluation.allocation.particles import by_particles
 from evaluation.allocation.simulate import draw
 from evaluation.experiments.bam_scores import cell_seed
-from models.allocation.mean_field import MeanField, best_of_starts
+from models.allocation.mean_field.coordinate_ascent import MeanField, best_of_starts
 from models.allocation.model import AllocationModel
 
 if TYPE_CHECKING:

@@ -10,22 +10,26 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import plan_of
 from models.allocation.lda_bridge import lda_topics
-from models.allocation.mean_field import MEAN_FIELD_METHODS, MeanField, best_of_starts
-from models.allocation.mean_field_cells import (
+from models.allocation.mean_field.cell_probability import (
     checked_cells,
     dense_probability,
     probability_of_cells,
 )
-from models.allocation.mean_field_families import (
+from models.allocation.mean_field.coordinate_ascent import (
+    MEAN_FIELD_METHODS,
+    MeanField,
+    best_of_starts,
+)
+from models.allocation.mean_field.family_counts import (
     check_tables,
     counts_of_allocation,
     counts_of_epoch,
     tables_of_counts,
 )
-from models.allocation.particles import check_particle_settings, check_whole
-from models.allocation.posterior_sample import PosteriorSample, posterior_sample
-from models.allocation.program import program_of
+from models.allocation.particles.posterior_sample import PosteriorSample, posterior_sample
+from models.allocation.particles.runs import check_particle_settings, check_whole
 from models.allocation.reachable import check_reachable
 from models.allocation.sequence import rate_of
 from models.parallel import effective_n_jobs
@@ -48,12 +52,12 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     ----------
     model : AllocationModel
     method : {"vb", "em", "dual-em", "icm", "smc"}
-        "vb": means of q(θ), of variational Bayes; "em": θ*, most probable given the counts; "icm":
-        θ* of the most probable θ and allocation together; "dual-em": means of θ given the most
-        probable allocation (Cemgil et al. 2019, table 1; see `models.allocation.mean_field` for
-        the basis in which a mode is meant); "smc": means of θ given the most probable allocation
-        that a particle ended with. They are not averaged over particles, in which the same hidden
-        value may stand for different things.
+        "vb": means of q(θ) of variational Bayes. "em": the mode θ* given the counts. "icm": θ* of
+        the joint mode of θ and the allocation. "dual-em": means of θ given the most probable
+        allocation (Cemgil et al. 2019, table 1; for the basis of modes see
+        `models.allocation.mean_field.coordinate_ascent`). "smc": means of θ given the most probable
+        allocation of a particle. Particles are not averaged: the same hidden value may stand for
+        different things in two of them.
     n_starts : int
         Climbs from tables drawn at random, of which the best is kept; not for "smc".
     n_epochs : int
@@ -127,7 +131,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         observed = CellCounts.of(X, self.model)
         check_tables(self.model)
         self.seed_ = seed_from(self.random_state)
-        check_reachable(program_of(self.model, observed))
+        check_reachable(plan_of(self.model, observed))
         if self.method == "smc":
             self._fit_by_particles(observed)
         else:

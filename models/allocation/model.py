@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from models.allocation.ready_made import ReadyMade
+from models.allocation.standard_graphs import StandardGraphs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class AllocationModel(ReadyMade):
+class AllocationModel(StandardGraphs):
     """A directed acyclic graph over named indices, some of them visible, with its prior.
 
         λ ~ Gamma(a, rate b),   θ_n(:, pa) ~ Dirichlet(α_n(:, pa)),   S ~ Poisson(λ ∏_n θ_n)

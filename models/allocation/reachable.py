@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.allocation.hidden_sum import weigh
-from models.allocation.particle_state import new_particles
+from models.allocation.particles.hidden_sum import weigh
+from models.allocation.particles.state import new_particles
 
 if TYPE_CHECKING:
-    from models.allocation.program import Program
+    from models.allocation.inference_plan import InferencePlan
 
 
 class UnreachableCellError(ValueError):
     """A cell with tokens has probability 0 under the model: its prior holds zeros."""
 
 
-def check_reachable(program: Program) -> None:
+def check_reachable(plan: InferencePlan) -> None:
     """Refuse counts that are impossible: a cell all of whose hidden values have a pseudo-count 0.
 
     With a flat prior, or one without zeros, there is none.
@@ -27,25 +27,25 @@ def check_reachable(program: Program) -> None:
     UnreachableCellError
         For the first such cell.
     """
-    prior = program.model.prior
+    prior = plan.model.prior
     if prior is None or all(array.all() for array in prior.values()):
         return
-    possible = np.ones(len(program.observed.cells), dtype=bool)
-    for table in program.constant:
+    possible = np.ones(len(plan.observed.cells), dtype=bool)
+    for table in plan.constant:
         if table.power > 0:
             alpha = np.broadcast_to(table.alpha, (table.n_rows, 1))[:, 0]
             possible &= (alpha[table.row_of] > 0).all(axis=0)
-    if program.n_factors:
-        particle = new_particles(program, 1)
-        slot = np.arange(program.n_factors)
+    if plan.n_factors:
+        particle = new_particles(plan, 1)
+        slot = np.arange(plan.n_factors)
         for cell in range(len(possible)):
-            weigh(program.steps, particle, cell, slot)
+            weigh(plan.arrays, particle, cell, slot)
             possible[cell] &= particle.increment[0] > 0
     if not possible.all():
-        cell = program.observed.cells[np.flatnonzero(~possible)[0]].tolist()
+        cell = plan.observed.cells[np.flatnonzero(~possible)[0]].tolist()
         named = ", ".join(
             f"{name} = {value}"
-            for name, value in zip(program.model.visible, cell, strict=True)
+            for name, value in zip(plan.model.visible, cell, strict=True)
             if value >= 0
         )
         raise UnreachableCellError(

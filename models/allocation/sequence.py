@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from models.allocation.cell_counts import MISSING, CellCounts
-from models.allocation.program import program_of
+from models.allocation.inference_plan import plan_of
 from models.allocation.rising_factorial import log_rising_factorials
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def log_of_counts(model: AllocationModel, observed: CellCounts) -> float:
     return (
         log_total_probability(model, observed.n_tokens)
         + log_orders(observed)
-        + program_of(model, observed).constant_log_probability()
+        + plan_of(model, observed).constant_log_probability()
     )
 
 

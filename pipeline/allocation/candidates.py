@@ -14,10 +14,10 @@ import numpy as np
 
 from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.exact import MarginalCostError
-from models.allocation.allocation_modes import MOST_JOINT_VALUES
 from models.allocation.cliques import TableMemoryError
-from models.allocation.particle_state import check_memory
-from models.allocation.program import program_of
+from models.allocation.inference_plan import plan_of
+from models.allocation.mean_field.modes import MOST_JOINT_VALUES
+from models.allocation.particles.state import check_memory
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 
@@ -171,14 +171,14 @@ def check_candidates(
     _check_tokens(table, n_runs if sampled else 0, keeps=settings.factors == "smc", most=most)
     for each in candidates:
         with refused_by_name(each, " (--max-memory, --particles)"):
-            program = program_of(each.model, table.counts)
+            plan = plan_of(each.model, table.counts)
             if sampled:
                 keeps = settings.moves > 0
-                check_memory(program, settings.particles, n_runs, most, keep_history=keeps)
+                check_memory(plan, settings.particles, n_runs, most, keep_history=keeps)
             if settings.factors == "smc":
-                check_memory(program, settings.particles, 1, most, keep_history=True)
+                check_memory(plan, settings.particles, 1, most, keep_history=True)
         if settings.factors in BY_MODES:
-            _check_joint_values(each, program.unknown)
+            _check_joint_values(each, plan.unknown)
         if settings.factors != "none" and (needed := n_table_bytes(each.model)) > most:
             raise UsageError(
                 f"{each.name}: its tables as factors take {needed / 2**30:,.1f} GiB, more than "

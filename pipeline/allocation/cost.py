@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from models.allocation.program import program_of
+from models.allocation.inference_plan import plan_of
 from models.parallel import effective_n_jobs
 from pipeline.allocation.candidates import BY_PARTICLES
 
@@ -49,7 +49,7 @@ def warn_of_long_work(
 def expected_seconds(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> float:
     """Of one score, within a factor of three or so; 0 of exact ones, which are refused instead."""
     n_threads = min(effective_n_jobs(settings.threads), settings.repeats)
-    n_products = program_of(candidate.model, table.counts).scratch_size
+    n_products = plan_of(candidate.model, table.counts).scratch_size
     if settings.method in BY_PARTICLES:
         steps = table.counts.n_tokens * (1.0 + settings.moves) * settings.particles
         return steps * settings.repeats * (A_STEP + A_PRODUCT * n_products) / n_threads

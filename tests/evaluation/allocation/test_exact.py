@@ -12,8 +12,8 @@ from evaluation.allocation import frontier
 from evaluation.allocation.exact import MAX_MEMORY, MarginalCostError, exact
 from evaluation.allocation.frontier import Frontier
 from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
-from models.allocation.program import program_of
 from tests.oracles import allocation as oracle
 from tests.oracles.gamma_poisson_likelihood import partitions_of
 from tests.shared_data import shared_file
@@ -353,8 +353,8 @@ def test_memory_must_be_a_number_of_bytes(max_memory, error):
 
 
 def frontier_of(model, observed):
-    program = program_of(model, observed)
-    return Frontier(program, list(program.dynamic), MAX_MEMORY)
+    plan = plan_of(model, observed)
+    return Frontier(plan, list(plan.dynamic), MAX_MEMORY)
 
 
 @pytest.mark.parametrize(

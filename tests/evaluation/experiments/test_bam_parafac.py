@@ -16,7 +16,7 @@ from evaluation.experiments.bam_parafac import RankCurves, RankSettings, drawn_t
 from evaluation.experiments.bam_parafac_cost import Cost, CostSettings, cost_curves, measured
 from evaluation.experiments.bam_scores import WITH_MOVES, Effort
 from models.allocation.cell_counts import CellCounts
-from models.allocation.mean_field import MeanField
+from models.allocation.mean_field.coordinate_ascent import MeanField
 from models.allocation.model import AllocationModel
 from models.allocation.sequence import log_total_probability
 
@@ -255,8 +255,8 @@ def test_work_follows_cells_that_are_not_empty() -> None:
     for size in (16, 256):
         X, _ = draw(SMALL_COSTS.model(size), 20, np.random.default_rng(0))
         field = MeanField.of(SMALL_COSTS.model(size), X, "vb")
-        held.append(field.program.n_state)
-        assert field.program.n_state <= SMALL_COSTS.rank * (1 + 3 * 20)
+        held.append(field.plan.n_state)
+        assert field.plan.n_state <= SMALL_COSTS.rank * (1 + 3 * 20)
     assert held[1] < 2 * held[0]
 
 

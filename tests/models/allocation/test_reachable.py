@@ -7,7 +7,7 @@ import pytest
 
 from evaluation import log_marginal
 from models import AllocationFactors, AllocationModel, CellCounts, UnreachableCellError
-from models.allocation.posterior_sample import posterior_sample
+from models.allocation.particles.posterior_sample import posterior_sample
 
 
 def model_of(document: list[float], word_of_topic: list[list[float]]) -> AllocationModel:

@@ -14,8 +14,8 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from models.allocation.cell_counts import CellCounts
+from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
-from models.allocation.program import program_of
 from models.allocation.sequence import (
     log_allocation,
     log_of_counts,
@@ -149,17 +149,17 @@ def test_an_edge_that_is_not_covered_makes_another_model():
 
 def log_sequences(model, observed):
     """Log of the sum over all hidden values of ordered tokens, of the dynamic tables' product."""
-    program = program_of(model, observed)
+    plan = plan_of(model, observed)
     tokens = np.repeat(np.arange(len(observed.counts)), observed.counts)
     choices = []
     for c in tokens:
-        unknown = program.unknown[program.steps.pattern_of[c]]
+        unknown = plan.unknown[plan.arrays.pattern_of[c]]
         ranges = [range(model.cardinalities[name]) for name in unknown]
         choices.append([dict(zip(unknown, values, strict=True)) for values in product(*ranges)])
     logs = []
     for chosen in product(*choices):
         value = 0.0
-        for table in program.dynamic:
+        for table in plan.dynamic:
             counts = np.zeros((table.n_rows, table.n_columns), dtype=int)
             for c, of in zip(tokens, chosen, strict=True):
                 for u, use in enumerate(table.marginal.uses):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-class ReadyMade:
+class StandardGraphs:
     """Constructors of `AllocationModel`, which has this as its base (Cemgil et al. 2019, fig. 7).
 
     All take `a`, `b` as `AllocationModel` does, and all but `lda` have its flat, consistent prior.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
-from models.allocation.mean_field import MeanField, expected_counts
-from models.allocation.mean_field_start import entries_of, log_factors_of
+from models.allocation.mean_field.coordinate_ascent import MeanField, expected_counts
+from models.allocation.mean_field.start import entries_of, log_factors_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,9 +65,9 @@ def probability_of_cells(
         part = distinct[start : start + CELLS_AT_ONCE]
         each = CellCounts(part, np.ones(len(part), dtype=np.int64), model.shape)
         field = MeanField.of(flat, each, "vb")
-        log_factor = log_factors_of(field.program, tables)
+        log_factor = log_factors_of(field.plan, tables)
         _, log_sums, _ = expected_counts(
-            field, field.reading, log_factor, field.program.n_state, n_threads
+            field, field.reading, log_factor, field.plan.n_state, n_threads
         )
         log_probability[start : start + CELLS_AT_ONCE] = log_sums + _of_constants(
             field, tables, part
@@ -78,11 +78,11 @@ def probability_of_cells(
 
 def _of_constants(field: MeanField, tables: Mapping[str, Floats], cells: Ints) -> Floats:
     """Logs of the tables of which everything is known."""
-    model = field.program.model
+    model = field.plan.model
     log_probability = np.zeros(len(cells))
     for name in model.indices:
         group = next(group for group in model.table_groups() if name in group)
-        if entries_of(field.program, group) is None:
+        if entries_of(field.plan, group) is None:
             at = tuple(cells[:, model.visible.index(each)] for each in model.family(name))
             with np.errstate(divide="ignore"):
                 log_probability += np.log(tables[name][at])

@@ -1,4 +1,4 @@
-"""A program laid down for the kernels of mean field, and what never changes in objectives."""
+"""A plan laid down for the kernels of mean field, and what never changes in objectives."""
 
 from __future__ import annotations
 
@@ -8,62 +8,62 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from models.allocation.mean_field_kernel import Cliques, Reading
-from models.allocation.mean_field_logs import Rows
-from models.allocation.program import program_of
+from models.allocation.inference_plan import plan_of
+from models.allocation.mean_field.belief_propagation import Cliques, Reading
+from models.allocation.mean_field.table_logs import Rows
 from models.allocation.sequence import log_orders, log_total_probability
 
 if TYPE_CHECKING:
     from models.allocation.cell_counts import CellCounts
+    from models.allocation.inference_plan import InferencePlan
     from models.allocation.model import AllocationModel
-    from models.allocation.program import Program
     from models.allocation.tables import Table
 
 Ints = NDArray[np.int64]
 
 
-def rows_of(program: Program) -> Rows:
+def rows_of(plan: InferencePlan) -> Rows:
     """The rows of the dynamic tables."""
-    tables = program.dynamic
+    tables = plan.dynamic
 
     def of_rows(values: list[int]) -> Ints:
         n_rows = [table.n_rows for table in tables]
         return np.repeat(np.array(values, dtype=np.int64), np.array(n_rows, dtype=np.int64))
 
     n_columns = of_rows([table.n_columns for table in tables])
-    steps = program.steps
+    arrays = plan.arrays
     return Rows(
         row_at=np.concatenate([[0], np.cumsum(n_columns)])[:-1].astype(np.int64),
         n_columns=n_columns,
         power=of_rows([table.power for table in tables]),
-        alpha=steps.alpha,
-        alpha_at=steps.alpha_at,
-        alpha_step=steps.alpha_step,
-        log_gamma_alpha=gammaln(steps.alpha),
+        alpha=arrays.alpha,
+        alpha_at=arrays.alpha_at,
+        alpha_step=arrays.alpha_step,
+        log_gamma_alpha=gammaln(arrays.alpha),
     )
 
 
-def cliques_of(program: Program) -> Cliques:
-    """The cliques of the program's steps."""
-    steps = program.steps
-    return Cliques(**{name: getattr(steps, name) for name in Cliques._fields})
+def cliques_of(plan: InferencePlan) -> Cliques:
+    """The cliques of the plan's arrays."""
+    arrays = plan.arrays
+    return Cliques(**{name: getattr(arrays, name) for name in Cliques._fields})
 
 
-def reading_of(program: Program, rows: Rows) -> Reading:
-    """Which numbers of the tables the steps read."""
-    steps = program.steps
-    address = rows.row_at[steps.row_of] + steps.offset_of if program.n_factors else steps.row_of
-    sizes = np.repeat(steps.n_separator * steps.n_rest, np.diff(steps.factor_start))
+def reading_of(plan: InferencePlan, rows: Rows) -> Reading:
+    """Which numbers of the tables the arrays read."""
+    arrays = plan.arrays
+    address = rows.row_at[arrays.row_of] + arrays.offset_of if plan.n_factors else arrays.row_of
+    sizes = np.repeat(arrays.n_separator * arrays.n_rest, np.diff(arrays.factor_start))
     is_straight = [
-        np.array_equal(steps.maps[at : at + size], np.arange(size))
-        for at, size in zip(steps.map_at, sizes, strict=True)
+        np.array_equal(arrays.maps[at : at + size], np.arange(size))
+        for at, size in zip(arrays.map_at, sizes, strict=True)
     ]
     return Reading(
-        factor_start=steps.factor_start,
-        factor=steps.factor,
-        map_at=steps.map_at,
+        factor_start=arrays.factor_start,
+        factor=arrays.factor,
+        map_at=arrays.map_at,
         is_straight=np.array(is_straight, dtype=np.bool_),
-        maps=steps.maps,
+        maps=arrays.maps,
         address=address,
     )
 
@@ -74,12 +74,12 @@ def log_of_counts_and_modes(model: AllocationModel, observed: CellCounts) -> flo
     log p(θ*) = Σ α log θ* - log B(α), as Σ over tables of power · Σ (α log(α + S) - log Γ(α)), of
     which Σ α (log(α + S) - log α) over cells that occur is left to the dynamic tables.
     """
-    program = program_of(model, observed)
+    plan = plan_of(model, observed)
     total = log_total_probability(model, observed.n_tokens) + log_orders(observed)
-    for table in (*program.dynamic, *program.constant):
+    for table in (*plan.dynamic, *plan.constant):
         total += table.power * _of_no_counts(table)
-    for table in program.constant:
-        counts = program.counts_of(table).astype(np.float64)
+    for table in plan.constant:
+        counts = plan.counts_of(table).astype(np.float64)
         alpha = np.broadcast_to(table.alpha, counts.shape)
         held = counts > 0
         alpha, counts = alpha[held], counts[held]

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from models.allocation.ancestry import add_event, ancestors
-from models.allocation.hidden_sum import weigh
-from models.allocation.resampling import assign_slots, draw_children
+from models.allocation.particles.genealogy import add_event, ancestors
+from models.allocation.particles.hidden_sum import weigh
+from models.allocation.particles.resampling import assign_slots, draw_children
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from models.allocation.particle_state import Particles, Record
-    from models.allocation.program import Steps
+    from models.allocation.inference_plan import PlanArrays
+    from models.allocation.particles.state import Particles, Record
 
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
@@ -28,7 +28,7 @@ Ints32 = NDArray[np.int32]
 
 @kernel
 def take_tokens(
-    steps: Steps,
+    plan: PlanArrays,
     particles: Particles,
     record: Record,
     order: Ints32,
@@ -45,8 +45,8 @@ def take_tokens(
     `particles` and `record` in place. Stops after a token that is impossible for all particles: its
     increment is minus infinity.
     """
-    slot = np.zeros(len(steps.table_of), dtype=np.int64)
-    n_table_rows = len(steps.alpha_at)
+    slot = np.zeros(len(plan.table_of), dtype=np.int64)
+    n_table_rows = len(plan.alpha_at)
     keep_history = len(particles.stamp) > n_table_rows
     n_events = particles.tree.shape[0] // 2
     for token in range(particles.clock[0], particles.clock[0] + n_tokens):
@@ -57,20 +57,20 @@ def take_tokens(
             visited = token if is_taken_in else int(rng.integers(0, token + 1))
             cell = int(order[visited])
             history = n_table_rows + visited if keep_history else -1
-            _gather_rows(steps, particles, cell, slot)
+            _gather_rows(plan, particles, cell, slot)
             if not is_taken_in:
-                _take_out(steps, particles, cell, history, slot)
-            weigh(steps, particles, cell, slot)
+                _take_out(plan, particles, cell, history, slot)
+            weigh(plan, particles, cell, slot)
             if is_taken_in:
                 particles.clock[0] = token + 1
                 if not _settle(particles, record, token, resample_below, scheme, rng):
                     return
-            _write_rows(steps, particles, cell, slot)
-            _draw(steps, particles, cell, history, rng)
+            _write_rows(plan, particles, cell, slot)
+            _draw(plan, particles, cell, history, rng)
 
 
 @kernel
-def _take_out(steps: Steps, particles: Particles, cell: int, history: int, slot: Ints) -> None:
+def _take_out(plan: PlanArrays, particles: Particles, cell: int, history: int, slot: Ints) -> None:
     """Leave an earlier token out of what was gathered, for its hidden values to be drawn anew.
 
     Drawn given those of all others, which is a Gibbs step, they leave the posterior that the
@@ -80,16 +80,16 @@ def _take_out(steps: Steps, particles: Particles, cell: int, history: int, slot:
     drawn = particles.gathered[len(slot)]
     _gather(particles, history, drawn)
     n_cliques = particles.row_columns[history]
-    pattern = steps.pattern_of[cell]
-    first = steps.clique_start[pattern]
-    for q in range(first, steps.clique_start[pattern + 1]):
-        for e in range(steps.factor_start[q], steps.factor_start[q + 1]):
-            f = steps.factor[e]
+    pattern = plan.pattern_of[cell]
+    first = plan.clique_start[pattern]
+    for q in range(first, plan.clique_start[pattern + 1]):
+        for e in range(plan.factor_start[q], plan.factor_start[q + 1]):
+            f = plan.factor[e]
             gathered = particles.gathered[slot[f]]
             for p in range(len(particles.weights)):
                 combination = drawn[p * n_cliques + q - first]
-                h = steps.offset_of[cell, f] + steps.maps[steps.map_at[e] + combination]
-                gathered[p * steps.n_columns[f] + h] -= 1
+                h = plan.offset_of[cell, f] + plan.maps[plan.map_at[e] + combination]
+                gathered[p * plan.n_columns[f] + h] -= 1
     for p in range(len(particles.weights)):
         particles.ancestor[p] = p
 
@@ -132,13 +132,13 @@ def _settle(
 
 
 @kernel
-def _gather_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> None:
+def _gather_rows(plan: PlanArrays, particles: Particles, cell: int, slot: Ints) -> None:
     """Bring together the rows of a token's factors; uses of one row share a `slot`."""
     for f in range(len(slot)):
-        row = steps.row_of[cell, f]
+        row = plan.row_of[cell, f]
         slot[f] = f
-        for g in range(steps.first_use[f], f):
-            if steps.row_of[cell, g] == row and slot[f] == f:
+        for g in range(plan.first_use[f], f):
+            if plan.row_of[cell, g] == row and slot[f] == f:
                 slot[f] = slot[g]
         if slot[f] == f:
             _gather(particles, row, particles.gathered[f])
@@ -223,11 +223,11 @@ def _n_distinct(founder: Ints32, seen: Ints32) -> int:
 
 
 @kernel
-def _write_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> None:
+def _write_rows(plan: PlanArrays, particles: Particles, cell: int, slot: Ints) -> None:
     """The token's rows, as they are after the resampling; what it counts is still to come."""
     for f in range(len(slot)):
         if slot[f] == f:
-            row = steps.row_of[cell, f]
+            row = plan.row_of[cell, f]
             n_columns, at = particles.row_columns[row], particles.row_at[row]
             counts = particles.counts[at : at + len(particles.weights) * n_columns]
             copy_rows(particles.gathered[f], particles.ancestor, n_columns, counts)
@@ -236,14 +236,14 @@ def _write_rows(steps: Steps, particles: Particles, cell: int, slot: Ints) -> No
 
 @kernel
 def _draw(
-    steps: Steps, particles: Particles, cell: int, history: int, rng: np.random.Generator
+    plan: PlanArrays, particles: Particles, cell: int, history: int, rng: np.random.Generator
 ) -> None:
     """Draw each particle's hidden values, parents of the junction tree first, and count them.
 
     What cliques drew goes into the row `history`, if it is not negative.
     """
-    pattern = steps.pattern_of[cell]
-    first, stop = steps.clique_start[pattern], steps.clique_start[pattern + 1]
+    pattern = plan.pattern_of[cell]
+    first, stop = plan.clique_start[pattern], plan.clique_start[pattern + 1]
     combination = np.zeros(stop - first, dtype=np.int64)
     n_particles = len(particles.weights)
     products = particles.products
@@ -251,11 +251,11 @@ def _draw(
         parent_p = particles.ancestor[p]
         for q in range(stop - 1, first - 1, -1):
             s = 0
-            if steps.parent[q] >= 0:
-                s = steps.maps[steps.parent_map_at[q] + combination[steps.parent[q] - first]]
-            n_rest, n_separator = steps.n_rest[q], steps.n_separator[q]
-            at = steps.product_at[q] * n_particles + (parent_p * n_separator + s) * n_rest
-            message_at = steps.message_at[q] * n_particles + parent_p * n_separator + s
+            if plan.parent[q] >= 0:
+                s = plan.maps[plan.parent_map_at[q] + combination[plan.parent[q] - first]]
+            n_rest, n_separator = plan.n_rest[q], plan.n_separator[q]
+            at = plan.product_at[q] * n_particles + (parent_p * n_separator + s) * n_rest
+            message_at = plan.message_at[q] * n_particles + parent_p * n_separator + s
             left = rng.random() * products[message_at]
             r = 0
             left -= products[at]
@@ -265,11 +265,11 @@ def _draw(
             while products[at + r] <= 0.0:
                 r -= 1  # rounding must not draw what is impossible
             combination[q - first] = s * n_rest + r
-            for e in range(steps.factor_start[q], steps.factor_start[q + 1]):
-                f = steps.factor[e]
-                row = steps.row_of[cell, f]
-                h = steps.offset_of[cell, f] + steps.maps[steps.map_at[e] + s * n_rest + r]
-                particles.counts[particles.row_at[row] + p * steps.n_columns[f] + h] += 1
+            for e in range(plan.factor_start[q], plan.factor_start[q + 1]):
+                f = plan.factor[e]
+                row = plan.row_of[cell, f]
+                h = plan.offset_of[cell, f] + plan.maps[plan.map_at[e] + s * n_rest + r]
+                particles.counts[particles.row_at[row] + p * plan.n_columns[f] + h] += 1
         if history >= 0:
             at = particles.row_at[history] + p * particles.row_columns[history]
             for q in range(stop - first):

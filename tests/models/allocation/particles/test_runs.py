@@ -13,11 +13,11 @@ from evaluation.allocation.exact import exact
 from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
+from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
-from models.allocation.particle_state import check_memory, n_events_of
-from models.allocation.particles import run_particles
-from models.allocation.posterior_sample import posterior_sample
-from models.allocation.program import program_of
+from models.allocation.particles.posterior_sample import posterior_sample
+from models.allocation.particles.runs import run_particles
+from models.allocation.particles.state import check_memory, n_events_of
 from models.allocation.sequence import log_allocation, log_of_counts
 
 X1 = np.array([[2, 1, 1, 0], [0, 0, 1, 2], [0, 0, 1, 1]])
@@ -77,10 +77,10 @@ def test_estimates_are_unbiased(name: str, n_moves: int, resample_below: float) 
     model = MODELS[name]
     observed = drawn(model, 6, seed=1)
     truth = exact(model, observed).log_marginal
-    program, constant = program_of(model, observed), log_of_counts(model, observed)
+    plan, constant = plan_of(model, observed), log_of_counts(model, observed)
     runs = [
         run_particles(
-            program,
+            plan,
             4,
             np.random.default_rng([7, r]),
             resample_below=resample_below,
@@ -225,9 +225,9 @@ def test_rows_brought_up_to_date_many_times() -> None:
     """With more resamplings than the tree of ancestors holds: counts still add up."""
     model = AllocationModel.nmf(3, 3, 2, a=0.4)
     observed = CellCounts.of(np.array([[60, 5, 3], [40, 100, 2], [7, 30, 80]]), model)
-    program = program_of(model, observed)
-    run = run_particles(program, 20, np.random.default_rng(3), keep_history=True, n_moves=1)
-    assert n_events_of(program, keep_history=True) < observed.n_tokens
+    plan = plan_of(model, observed)
+    run = run_particles(plan, 20, np.random.default_rng(3), keep_history=True, n_moves=1)
+    assert n_events_of(plan, keep_history=True) < observed.n_tokens
     sample = posterior_sample(model, observed, n_particles=20, n_kept=5, seed=3)
     for each in sample.allocations:
         assert each.dense().sum(axis=0).tolist() == observed.dense().tolist()
@@ -328,7 +328,7 @@ def test_memory_is_refused_before_it_is_taken() -> None:
     model = AllocationModel.nmf(300, 300, 50)
     observed = CellCounts.of(np.eye(300, dtype=int), model)
     with pytest.raises(TableMemoryError, match=r"max_memory.*fewer particles"):
-        check_memory(program_of(model, observed), 10**6, 1, 2**30)
+        check_memory(plan_of(model, observed), 10**6, 1, 2**30)
     with pytest.raises(TableMemoryError):
         by_particles(model, observed, "smc", n_particles=10**6, n_repeats=1, max_memory=2**30)
     many = CellCounts([[0, 0]], [10**12], (2, 2))

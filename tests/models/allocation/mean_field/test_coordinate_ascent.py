@@ -13,22 +13,22 @@ from scipy.special import gammaln, psi, xlogy
 from evaluation.allocation.exact import exact
 from evaluation.allocation.log_marginal import log_marginal
 from models.allocation import allocation_modes, mean_field
-from models.allocation.allocation_modes import multinomial_mode
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
-from models.allocation.mean_field import (
+from models.allocation.inference_plan import plan_of
+from models.allocation.mean_field.belief_propagation import exp_of_differences
+from models.allocation.mean_field.coordinate_ascent import (
     MEAN_FIELD_METHODS,
     Epoch,
     MeanField,
     best_of_starts,
     expected_counts,
 )
-from models.allocation.mean_field_families import counts_of_epoch, tables_of_counts
-from models.allocation.mean_field_kernel import exp_of_differences
-from models.allocation.mean_field_logs import log_gamma_and_digamma
-from models.allocation.mean_field_start import log_factors_of, random_log_factors
+from models.allocation.mean_field.family_counts import counts_of_epoch, tables_of_counts
+from models.allocation.mean_field.modes import multinomial_mode
+from models.allocation.mean_field.start import log_factors_of, random_log_factors
+from models.allocation.mean_field.table_logs import log_gamma_and_digamma
 from models.allocation.model import AllocationModel
-from models.allocation.program import program_of
 from models.allocation.sequence import log_allocation, log_orders, log_total_probability
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def test_sums_and_expected_counts_are_those_of_enumeration(name: str) -> None:
     model, observed = case(name)
     tables = random_tables(model, np.random.default_rng(1))
     field = MeanField.of(model, observed, "vb")
-    log_factor = log_factors_of(field.program, tables)
+    log_factor = log_factors_of(field.plan, tables)
     allocated = field.allocate(log_factor)
     weights = joint(model, observed, tables)
     counted = counts_of_epoch(field, Epoch(0.0, allocated, log_factor))
@@ -413,8 +413,8 @@ def test_the_tables_that_are_drawn_sum_to_one(name: str) -> None:
     cells = np.array(list(product(*(range(model.cardinalities[n]) for n in model.visible))))
     observed = CellCounts(cells, np.ones(len(cells), np.int64), model.shape)
     field = MeanField.of(model, observed, "vb")
-    log_factor = random_log_factors(field.program, np.random.default_rng(0))
-    _, log_sums, _ = expected_counts(field, field.reading, log_factor, field.program.n_state)
+    log_factor = random_log_factors(field.plan, np.random.default_rng(0))
+    _, log_sums, _ = expected_counts(field, field.reading, log_factor, field.plan.n_state)
     known = [n for n in model.indices if set(model.family(n)) <= set(model.visible)]
     # tables that depend on nothing hidden are not drawn: each of their rows counts once
     n_rows = np.prod([float(model.cardinalities[n]) for n in known])
@@ -428,9 +428,9 @@ def test_entries_are_drawn_as_from_whole_rows() -> None:
     """
     model = AllocationModel({"k": (), "i": ("k",)}, {"k": 2, "i": 50}, ("i",), a=60.0)
     observed = CellCounts(np.array([[3], [7]]), np.array([2, 1]), model.shape)
-    program = program_of(model, observed)
+    plan = plan_of(model, observed)
     rng, n_draws = np.random.default_rng(3), 1000
-    drawn = np.array([np.exp(random_log_factors(program, rng)) for _ in range(n_draws)])
+    drawn = np.array([np.exp(random_log_factors(plan, rng)) for _ in range(n_draws)])
     assert drawn.shape[1] == 4
     of_k, of_i = 60.0 / 2 + 0.1, 60.0 / 100 + 0.1
     square_k = of_k * (of_k + 1) / (2 * of_k * (2 * of_k + 1))

@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from models.allocation.cell_counts import CellCounts
-from models.allocation.particle_kernel import bring_up_to_date
-from models.allocation.particle_state import check_memory
-from models.allocation.particles import (
+from models.allocation.inference_plan import plan_of
+from models.allocation.particles.runs import (
     MAX_MEMORY,
     RESAMPLE_BELOW,
     check_particle_settings,
     check_whole,
     run_particles,
 )
-from models.allocation.program import program_of
+from models.allocation.particles.state import check_memory
+from models.allocation.particles.token_kernel import bring_up_to_date
 from models.allocation.reachable import check_reachable
 from models.allocation.rising_factorial import log_rising_factorials
 from models.allocation.sequence import log_of_counts
 
 if TYPE_CHECKING:
+    from models.allocation.inference_plan import InferencePlan
     from models.allocation.model import AllocationModel
-    from models.allocation.particles import ParticleRun
-    from models.allocation.program import Program
+    from models.allocation.particles.runs import ParticleRun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -113,12 +113,12 @@ def posterior_sample(
     check_particle_settings(n_particles, n_moves, resampling)
     if n_kept is not None:
         check_whole("n_kept", n_kept, 1)
-    program = program_of(model, observed)
-    check_reachable(program)
-    check_memory(program, n_particles, 1, max_memory, keep_history=True)
+    plan = plan_of(model, observed)
+    check_reachable(plan)
+    check_memory(plan, n_particles, 1, max_memory, keep_history=True)
     rng = np.random.default_rng([seed, n_particles])
     run = run_particles(
-        program,
+        plan,
         n_particles,
         rng,
         resample_below=RESAMPLE_BELOW["smc-adaptive"],
@@ -131,13 +131,13 @@ def posterior_sample(
     if n_kept is not None:
         slots = np.sort(rng.choice(n_particles, size=n_kept, p=weights))
         weights = np.full(n_kept, 1.0 / n_kept)
-    inner, hidden = _hidden_values(program, run, slots)
+    inner, hidden = _hidden_values(plan, run, slots)
     constant = log_of_counts(model, observed)
     return PosteriorSample(
         model=model,
         observed=observed,
         weights=weights,
-        log_allocation=constant + _log_sequences(program, run)[slots] + _log_splits(run, hidden),
+        log_allocation=constant + _log_sequences(plan, run)[slots] + _log_splits(run, hidden),
         log_marginal=constant + run.log_probability,
         cell_of_token=run.order.astype(np.int64),
         hidden=hidden,
@@ -145,12 +145,12 @@ def posterior_sample(
     )
 
 
-def _log_sequences(program: Program, run: ParticleRun) -> Floats:
+def _log_sequences(plan: InferencePlan, run: ParticleRun) -> Floats:
     """Log-probability of each particle's tokens with what they drew, of the dynamic tables."""
     n_particles = len(run.particles.weights)
     total = np.zeros(n_particles)
     at = 0
-    for table in program.dynamic:
+    for table in plan.dynamic:
         length = n_particles * table.n_rows * table.n_columns
         counts = run.particles.counts[at : at + length].astype(np.int64)
         shape = (table.n_rows, n_particles, table.n_columns)
@@ -173,26 +173,28 @@ def _log_splits(run: ParticleRun, hidden: Ints) -> Floats:
     return logs
 
 
-def _hidden_values(program: Program, run: ParticleRun, slots: Ints) -> tuple[tuple[str, ...], Ints]:
+def _hidden_values(
+    plan: InferencePlan, run: ParticleRun, slots: Ints
+) -> tuple[tuple[str, ...], Ints]:
     """The hidden values of each token, of some of the particles."""
-    inner = tuple(name for name in program.model.indices if name in program.unknown_names)
-    visible = program.model.visible
+    inner = tuple(name for name in plan.model.indices if name in plan.unknown_names)
+    visible = plan.model.visible
     n_tokens, n_particles = len(run.order), len(run.particles.weights)
-    drawn = np.zeros((n_tokens, n_particles, program.most_cliques), dtype=np.int32)
-    if program.n_factors:
+    drawn = np.zeros((n_tokens, n_particles, plan.most_cliques), dtype=np.int32)
+    if plan.n_factors:
         bring_up_to_date(run.particles)
-        drawn = run.particles.counts[n_particles * program.n_state :].reshape(drawn.shape)
+        drawn = run.particles.counts[n_particles * plan.n_state :].reshape(drawn.shape)
     hidden = np.zeros((len(slots), n_tokens, len(inner)), dtype=np.int64)
-    pattern_of = program.steps.pattern_of[run.order]
-    for pattern, unknown in enumerate(program.unknown):
+    pattern_of = plan.arrays.pattern_of[run.order]
+    for pattern, unknown in enumerate(plan.unknown):
         tokens = np.flatnonzero(pattern_of == pattern)
-        n_cliques = int(np.diff(program.steps.clique_start)[pattern])
+        n_cliques = int(np.diff(plan.arrays.clique_start)[pattern])
         chosen = drawn[np.ix_(tokens, slots)][:, :, :n_cliques].astype(np.int64)
-        values = program.unknown_values(pattern, chosen.transpose(1, 0, 2))
+        values = plan.unknown_values(pattern, chosen.transpose(1, 0, 2))
         for position, name in enumerate(inner):
             if name in unknown:
                 hidden[:, tokens, position] = values[:, :, unknown.index(name)]
             else:
                 cells = run.order[tokens]
-                hidden[:, tokens, position] = program.observed.cells[cells, visible.index(name)]
+                hidden[:, tokens, position] = plan.observed.cells[cells, visible.index(name)]
     return inner, hidden

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import models
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
+from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
-from models.allocation.program import program_of
 from tests.models.allocation.test_tables import (
     graphs,
     joint_counts,
@@ -27,40 +27,40 @@ from tests.models.allocation.test_tables import (
 
 
 class Interpreter:
-    """Walks along a program with the counts of some tokens, in plain Python."""
+    """Walks along a plan with the counts of some tokens, in plain Python."""
 
-    def __init__(self, program, tokens, cell_of_token):
-        self.program, self.steps = program, program.steps
-        of_table = zip(program.row_start, program.dynamic, strict=False)
+    def __init__(self, plan, tokens, cell_of_token):
+        self.plan, self.arrays = plan, plan.arrays
+        of_table = zip(plan.row_start, plan.dynamic, strict=False)
         self.counts = {
             int(start) + row: np.zeros(table.n_columns, dtype=int)
             for start, table in of_table
             for row in range(table.n_rows)
         }
-        self.constants = [np.zeros(table.n_rows, dtype=int) for table in program.constant]
-        indices = program.model.indices
+        self.constants = [np.zeros(table.n_rows, dtype=int) for table in plan.constant]
+        indices = plan.model.indices
         for token, c in zip(tokens, cell_of_token, strict=True):
             of = dict(zip(indices, token, strict=True))
-            unknown = program.unknown[self.steps.pattern_of[c]]
+            unknown = plan.unknown[self.arrays.pattern_of[c]]
             for f, (table, use) in enumerate(self._uses()):
                 pairs = zip(table.inner_axes, table.strides, strict=True)
-                column = self.steps.offset_of[c, f] + sum(
+                column = self.arrays.offset_of[c, f] + sum(
                     stride * of[use[axis]] for axis, stride in pairs if use[axis] in unknown
                 )
-                self.counts[self.steps.row_of[c, f]][column] += 1
-            for table, count in zip(program.constant, self.constants, strict=True):
+                self.counts[self.arrays.row_of[c, f]][column] += 1
+            for table, count in zip(plan.constant, self.constants, strict=True):
                 np.add.at(count, table.row_of[:, c], 1)
 
     def _uses(self):
-        return [(table, use) for table in self.program.dynamic for use in table.marginal.uses]
+        return [(table, use) for table in self.plan.dynamic for use in table.marginal.uses]
 
     def cliques(self, c):
-        p = self.steps.pattern_of[c]
-        return range(self.steps.clique_start[p], self.steps.clique_start[p + 1])
+        p = self.arrays.pattern_of[c]
+        return range(self.arrays.clique_start[p], self.arrays.clique_start[p + 1])
 
     def factors(self, c, q):
         """The product of a clique's factors, for each of its combinations."""
-        s = self.steps
+        s = self.arrays
         n = s.n_separator[q] * s.n_rest[q]
         products = np.ones(n)
         columns_of = {}
@@ -80,12 +80,12 @@ class Interpreter:
         return products
 
     def parent_map(self, q, n):
-        at = self.steps.parent_map_at[q]
-        return self.steps.maps[at : at + n]
+        at = self.arrays.parent_map_at[q]
+        return self.arrays.maps[at : at + n]
 
     def total(self, c):
         """The sum over all unknown values, by messages from children to parents."""
-        s = self.steps
+        s = self.arrays
         total = 1.0
         inbox = {q: [] for q in self.cliques(c)}
         for q in self.cliques(c):
@@ -103,7 +103,7 @@ class Interpreter:
 
     def choices(self, c):
         """Each way to choose combinations of the cliques, parents first, and its product."""
-        s = self.steps
+        s = self.arrays
         cliques = list(self.cliques(c))
         found = [({}, 1.0)]
         for q in reversed(cliques):
@@ -125,7 +125,7 @@ class Interpreter:
     def constant(self, c):
         """What the tables that nothing unknown has part in contribute to one token more."""
         value = 1.0
-        for table, count in zip(self.program.constant, self.constants, strict=True):
+        for table, count in zip(self.plan.constant, self.constants, strict=True):
             seen = {}
             for row in table.row_of[:, c]:
                 alpha = table.alpha[row if len(table.alpha) > 1 else 0, 0]
@@ -157,8 +157,8 @@ def values_of_cell(model, cell):
 
 def check(model, n_tokens, seed, share_missing):
     tokens, observed, cell_of_token = data(model, n_tokens, seed, share_missing)
-    program = program_of(model, observed)
-    run = Interpreter(program, tokens.tolist(), cell_of_token)
+    plan = plan_of(model, observed)
+    run = Interpreter(plan, tokens.tolist(), cell_of_token)
     S = joint_counts(model, tokens)
     for c, cell in enumerate(observed.cells.tolist()):
         values = values_of_cell(model, cell)
@@ -166,34 +166,34 @@ def check(model, n_tokens, seed, share_missing):
         constant = run.constant(c)
         assert run.total(c) * constant == pytest.approx(sum(expected.values()), rel=1e-10)
         # a choice in each clique is a value of each index, once, with the product for its weight
-        pattern = int(run.steps.pattern_of[c])
-        unknown = program.unknown[pattern]
+        pattern = int(run.arrays.pattern_of[c])
+        unknown = plan.unknown[pattern]
         chosen, weights = zip(*run.choices(c), strict=True)
-        decoded = program.unknown_values(pattern, np.array(chosen))
+        decoded = plan.unknown_values(pattern, np.array(chosen))
         at = [model.indices.index(name) for name in unknown]
         found = dict(zip(map(tuple, decoded.tolist()), weights, strict=True))
         assert len(found) == len(chosen) == prod(model.cardinalities[name] for name in unknown)
         for value in values:
             weight = found[tuple(value[n] for n in at)]
             assert weight * constant == pytest.approx(expected[value], rel=1e-10)
-    check_layout(program)
-    return program
+    check_layout(plan)
+    return plan
 
 
-def check_layout(program):
+def check_layout(plan):
     """Products and messages of a pattern have places of their own in the scratch."""
-    s = program.steps
-    assert program.n_factors == sum(len(table.marginal.uses) for table in program.dynamic)
-    assert program.n_state == sum(table.n_rows * table.n_columns for table in program.dynamic)
+    s = plan.arrays
+    assert plan.n_factors == sum(len(table.marginal.uses) for table in plan.dynamic)
+    assert plan.n_state == sum(table.n_rows * table.n_columns for table in plan.dynamic)
     for start, end in zip(s.clique_start[:-1], s.clique_start[1:], strict=True):
-        used = np.zeros(program.scratch_size, dtype=int)
+        used = np.zeros(plan.scratch_size, dtype=int)
         for q in range(start, end):
             used[s.product_at[q] : s.product_at[q] + s.n_separator[q] * s.n_rest[q]] += 1
             used[s.message_at[q] : s.message_at[q] + s.n_separator[q]] += 1
         assert used.max(initial=0) <= 1
         # each factor is in one clique of the pattern
         factors = s.factor[s.factor_start[start] : s.factor_start[end]]
-        assert sorted(factors.tolist()) == list(range(program.n_factors))
+        assert sorted(factors.tolist()) == list(range(plan.n_factors))
 
 
 @settings(max_examples=25, deadline=None)
@@ -244,42 +244,42 @@ LOOP = AllocationModel(
 
 
 def test_a_ring_of_hidden_indices_is_cut_into_triangles():
-    program = check(LOOP, 6, 0, 0.0)
-    assert len(program.cliques) == 3
-    assert {len(clique) for clique in program.cliques} == {3}
+    plan = check(LOOP, 6, 0, 0.0)
+    assert len(plan.cliques) == 3
+    assert {len(clique) for clique in plan.cliques} == {3}
 
 
 def test_cliques_of_a_chain_are_pairs_however_long_it_is():
     model = AllocationModel.hidden_markov(60, 10, 3)
-    program = program_of(model, CellCounts(np.zeros((1, 60)), [1], model.shape))
-    assert all(len(clique) == 2 for clique in program.cliques)
-    assert len(program.cliques) == 59
-    assert sorted(program.steps.parent.tolist()).count(-1) == 1
+    plan = plan_of(model, CellCounts(np.zeros((1, 60)), [1], model.shape))
+    assert all(len(clique) == 2 for clique in plan.cliques)
+    assert len(plan.cliques) == 59
+    assert sorted(plan.arrays.parent.tolist()).count(-1) == 1
 
 
 def test_what_must_be_summed_over_together_is_refused_when_it_is_too_much():
     model = AllocationModel.hidden_markov(9, 10, 3, tied=True)
     observed = CellCounts(np.zeros((1, 9)), [1], model.shape)
     with pytest.raises(TableMemoryError, match=r"h1, h2.* 1e\+09 combinations of values"):
-        program_of(model, observed)
+        plan_of(model, observed)
 
 
 def test_no_tokens():
     model = AllocationModel.nmf(3, 4, 2)
-    program = program_of(model, CellCounts.of(np.zeros((3, 4)), model))
-    assert program.n_state == 0
-    assert program.constant_log_probability() == 0.0
+    plan = plan_of(model, CellCounts.of(np.zeros((3, 4)), model))
+    assert plan.n_state == 0
+    assert plan.constant_log_probability() == 0.0
     lda = AllocationModel.lda(3, 4, 2, 0.1, 0.2)
-    assert program_of(lda, CellCounts.of(np.zeros((3, 4)), lda)).constant_log_probability() == 0.0
+    assert plan_of(lda, CellCounts.of(np.zeros((3, 4)), lda)).constant_log_probability() == 0.0
 
 
 def test_the_interpreter_notices_a_wrong_program():
     model = AllocationModel.cp((2, 3, 2), 3)
     tokens, observed, cell_of_token = data(model, 8, 1, 0.0)
-    program = program_of(model, observed)
-    run = Interpreter(program, tokens.tolist(), cell_of_token)
+    plan = plan_of(model, observed)
+    run = Interpreter(plan, tokens.tolist(), cell_of_token)
     value = run.total(0)
-    program.steps.power[:] = 1
+    plan.arrays.power[:] = 1
     assert run.total(0) != pytest.approx(value, rel=1e-3)
 
 
@@ -288,7 +288,7 @@ import hashlib
 import numpy as np
 from models.allocation.cell_counts import CellCounts
 from models.allocation.model import AllocationModel as Model
-from models.allocation.program import program_of
+from models.allocation.inference_plan import plan_of
 
 digest = hashlib.sha256()
 ring = {"a": (), "b": ("a",), "c": ("a",), "d": ("b",), "e": ("c",), "x": ("d", "e")}
@@ -301,9 +301,9 @@ for model in (
 ):
     rng = np.random.default_rng(0)
     cells = rng.integers(-1, model.shape, size=(20, len(model.shape)))
-    program = program_of(model, CellCounts(cells, np.ones(20), model.shape))
-    digest.update(repr((program.unknown, program.cliques, program.scratch_size)).encode())
-    for array in (*program.steps, program.row_start):
+    plan = plan_of(model, CellCounts(cells, np.ones(20), model.shape))
+    digest.update(repr((plan.unknown, plan.cliques, plan.scratch_size)).encode())
+    for array in (*plan.arrays, plan.row_start):
         digest.update(array.tobytes())
 print(digest.hexdigest())
 """

@@ -1,4 +1,4 @@
-"""Conditional probability tables as numbers on the program's tables, and where mean field starts.
+"""Conditional probability tables as numbers on the plan's tables, and where mean field starts.
 
 After cancellation an index's own table may be gone, but then a larger one has taken it in: the log
 of its probabilities is added to the numbers of any table whose axes hold its own.
@@ -16,8 +16,8 @@ from models.allocation.tables import mixed_radix
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from models.allocation.inference_plan import InferencePlan
     from models.allocation.model import AllocationModel
-    from models.allocation.program import Program
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,24 +26,24 @@ START_NOISE = 0.1
 """Added to all pseudo-counts where tables are drawn to start from (Cemgil et al. 2019)."""
 
 
-def unknown_indices(program: Program) -> set[str]:
+def unknown_indices(plan: InferencePlan) -> set[str]:
     """Indices that are hidden, or missing of some token."""
-    return {name for names in program.unknown for name in names}
+    return {name for names in plan.unknown for name in names}
 
 
-def entries_of(program: Program, group: tuple[str, ...]) -> tuple[slice, Ints] | None:
+def entries_of(plan: InferencePlan, group: tuple[str, ...]) -> tuple[slice, Ints] | None:
     """Where the table that a group of indices shares is read: which numbers, and its entry there.
 
-    Returns the part of the program's state that holds a table with all axes of the group's, and for
+    Returns the part of the plan's state that holds a table with all axes of the group's, and for
     each number there the position in the group's own table, flat. None if nothing on the group's
     axes is ever unknown.
     """
-    model = program.model
+    model = plan.model
     families = tuple(model.family(name) for name in group)
-    if not unknown_indices(program) & {name for family in families for name in family}:
+    if not unknown_indices(plan) & {name for family in families for name in family}:
         return None
     start = 0
-    for table in program.dynamic:
+    for table in plan.dynamic:
         uses = table.marginal.uses
         stop = start + table.n_rows * table.n_columns
         if uses == families or (len(uses) == len(group) == 1 and set(families[0]) <= set(uses[0])):
@@ -65,27 +65,27 @@ def entries_of(program: Program, group: tuple[str, ...]) -> tuple[slice, Ints] |
     return slice(start, stop), position.ravel()
 
 
-def log_factors_of(program: Program, tables: Mapping[str, Floats]) -> Floats:
-    """The logs of given conditional probability tables, one of each group, on the program's."""
-    log_factor = np.zeros(program.n_state)
-    for group in program.model.table_groups():
-        where = entries_of(program, group)
+def log_factors_of(plan: InferencePlan, tables: Mapping[str, Floats]) -> Floats:
+    """The logs of given conditional probability tables, one of each group, on the plan's."""
+    log_factor = np.zeros(plan.n_state)
+    for group in plan.model.table_groups():
+        where = entries_of(plan, group)
         if where is not None:
             with np.errstate(divide="ignore"):
                 log_factor[where[0]] += np.log(tables[group[0]].ravel()[where[1]])
     return log_factor
 
 
-def random_log_factors(program: Program, rng: np.random.Generator) -> Floats:
+def random_log_factors(plan: InferencePlan, rng: np.random.Generator) -> Floats:
     """As `log_factors_of` tables that are drawn from Dirichlet(α + 0.1), row by row.
 
     Only entries that occur are drawn; the rest of a row is one more variate, as a sum of Gamma
     variates is Gamma.
     """
-    model = program.model
-    log_factor = np.zeros(program.n_state)
+    model = plan.model
+    log_factor = np.zeros(plan.n_state)
     for group in model.table_groups():
-        where = entries_of(program, group)
+        where = entries_of(plan, group)
         if where is not None:
             occurring, number = np.unique(where[1], return_inverse=True)
             log_factor[where[0]] += _log_dirichlet(model, group[0], occurring, rng)[number.ravel()]

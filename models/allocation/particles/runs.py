@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.allocation.particle_kernel import take_tokens
-from models.allocation.particle_state import Particles, Record, new_particles
-from models.allocation.resampling import SCHEMES
+from models.allocation.particles.resampling import SCHEMES
+from models.allocation.particles.state import Particles, Record, new_particles
+from models.allocation.particles.token_kernel import take_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from models.allocation.program import Program
+    from models.allocation.inference_plan import InferencePlan
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ class ParticleRun:
 
 
 def run_particles(
-    program: Program,
+    plan: InferencePlan,
     n_particles: int,
     rng: np.random.Generator,
     *,
@@ -78,12 +78,12 @@ def run_particles(
         Whether to keep what each particle drew, for samples of allocations; to move takes it, too.
     on_progress : function of the tokens taken in since its last call
     """
-    cells = np.arange(len(program.observed.counts), dtype=np.int32)
-    cell_of_token = np.repeat(cells, program.observed.counts)
+    cells = np.arange(len(plan.observed.counts), dtype=np.int32)
+    cell_of_token = np.repeat(cells, plan.observed.counts)
     if order == "random":
         cell_of_token = rng.permutation(cell_of_token)
     n_tokens = len(cell_of_token)
-    particles = new_particles(program, n_particles, keep_history=keep_history or n_moves > 0)
+    particles = new_particles(plan, n_particles, keep_history=keep_history or n_moves > 0)
     record = Record(
         log_increment=np.zeros(n_tokens),
         effective_sample_size=np.zeros(n_tokens),
@@ -91,11 +91,11 @@ def run_particles(
         count_ancestors=np.zeros(n_tokens, dtype=np.bool_),
     )
     record.count_ancestors[times_of(n_tokens) - 1] = True
-    if program.n_factors:
+    if plan.n_factors:
         for start in range(0, n_tokens, TOKENS_A_CALL):
             n = min(TOKENS_A_CALL, n_tokens - start)
             take_tokens(
-                program.steps,
+                plan.arrays,
                 particles,
                 record,
                 cell_of_token,

@@ -21,7 +21,7 @@ from models.allocation.tables import mixed_radix
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from models.allocation.program import Program
+    from models.allocation.inference_plan import InferencePlan
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ LEAST_SHARE = 1.0 - 1e-12
 class JointValues:
     """Which numbers each joint value of the unknown indices of a cell stands for."""
 
-    program: Program
+    plan: InferencePlan
     sizes: tuple[tuple[int, ...], ...]
     """For each pattern, of its unknown indices."""
     columns_at: Ints
@@ -50,7 +50,7 @@ class JointValues:
     """(n_cells + 1,), room for the values that a cell's tokens can have."""
 
     @classmethod
-    def of(cls, program: Program) -> JointValues:
+    def of(cls, plan: InferencePlan) -> JointValues:
         """List them.
 
         Raises
@@ -59,8 +59,8 @@ class JointValues:
             If there are more than `MOST_JOINT_VALUES`.
         """
         sizes, columns = [], []
-        for names in program.unknown:
-            of = {name: program.model.cardinalities[name] for name in names}
+        for names in plan.unknown:
+            of = {name: plan.model.cardinalities[name] for name in names}
             strides, n_values = mixed_radix(list(of.values()))
             if n_values > MOST_JOINT_VALUES:
                 raise TableMemoryError(
@@ -74,7 +74,7 @@ class JointValues:
                 name: values // stride % of[name]
                 for name, stride in zip(names, strides, strict=True)
             }
-            for table in program.dynamic:
+            for table in plan.dynamic:
                 for use in table.marginal.uses:
                     column = np.zeros(n_values, dtype=np.int64)
                     for axis, stride in zip(table.inner_axes, table.strides, strict=True):
@@ -82,11 +82,11 @@ class JointValues:
                             column += stride * of_name[use[axis]]
                     columns.append(column)
         n_values_of = np.array([int(np.prod(each, dtype=np.int64)) for each in sizes])
-        room = np.minimum(program.observed.counts, n_values_of[program.steps.pattern_of])
+        room = np.minimum(plan.observed.counts, n_values_of[plan.arrays.pattern_of])
         return cls(
-            program=program,
+            plan=plan,
             sizes=tuple(sizes),
-            columns_at=np.cumsum([0, *(program.n_factors * n_values_of)])[:-1],
+            columns_at=np.cumsum([0, *(plan.n_factors * n_values_of)])[:-1],
             columns=np.concatenate([*columns, np.zeros(0, np.int64)]).astype(np.int32),
             n_values=n_values_of,
             chosen_at=np.concatenate([[0], np.cumsum(room)]).astype(np.int64),
@@ -94,14 +94,14 @@ class JointValues:
 
     def allocation(self, chosen: Ints, numbers: Ints) -> CellCounts:
         """The tokens of all cells with all their indices, as `modes` wrote them."""
-        model = self.program.model
+        model = self.plan.model
         cell_of = np.repeat(np.arange(len(self.chosen_at) - 1), np.diff(self.chosen_at))
         cells = np.zeros((len(chosen), len(model.indices)), dtype=np.int64)
         for axis, name in enumerate(model.indices):
             if name in model.visible:
-                cells[:, axis] = self.program.observed.cells[cell_of, model.visible.index(name)]
-        pattern_of = self.program.steps.pattern_of[cell_of]
-        for pattern, names in enumerate(self.program.unknown):
+                cells[:, axis] = self.plan.observed.cells[cell_of, model.visible.index(name)]
+        pattern_of = self.plan.arrays.pattern_of[cell_of]
+        for pattern, names in enumerate(self.plan.unknown):
             of_pattern = pattern_of == pattern
             if names:
                 values = np.unravel_index(chosen[of_pattern], self.sizes[pattern])

@@ -29,8 +29,8 @@ Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
 
-class Steps(NamedTuple):
-    """The program as arrays. A factor is one use of a table that depends on hidden indices.
+class PlanArrays(NamedTuple):
+    """The plan as arrays. A factor is one use of a table that depends on hidden indices.
 
     Cliques of a pattern stand one after the other, children before their parents.
     """
@@ -82,7 +82,7 @@ class Steps(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class InferencePlan:
     """What is to be done for each token of some data under a model."""
 
     model: AllocationModel
@@ -93,7 +93,7 @@ class Program:
     """Those that do not."""
     row_start: Ints
     """(n_dynamic + 1,), the rows of each dynamic table among all."""
-    steps: Steps
+    arrays: PlanArrays
     unknown: tuple[tuple[str, ...], ...]
     """(n_patterns,), indices that are summed over in each pattern."""
     cliques: tuple[tuple[str, ...], ...]
@@ -104,7 +104,7 @@ class Program:
     @property
     def n_factors(self) -> int:
         """Uses of dynamic tables."""
-        return len(self.steps.table_of)
+        return len(self.arrays.table_of)
 
     @property
     def unknown_names(self) -> set[str]:
@@ -114,7 +114,7 @@ class Program:
     @property
     def most_cliques(self) -> int:
         """Of any pattern."""
-        return int(np.diff(self.steps.clique_start).max())
+        return int(np.diff(self.arrays.clique_start).max())
 
     @property
     def n_state(self) -> int:
@@ -139,7 +139,7 @@ class Program:
         agree on what they share.
         """
         values = np.zeros((*chosen.shape[:-1], len(self.unknown[pattern])), dtype=np.int64)
-        first = int(self.steps.clique_start[pattern])
+        first = int(self.arrays.clique_start[pattern])
         for n in range(chosen.shape[-1]):
             names = self.cliques[first + n]
             if names:
@@ -150,7 +150,7 @@ class Program:
         return values
 
 
-def program_of(model: AllocationModel, observed: CellCounts) -> Program:
+def plan_of(model: AllocationModel, observed: CellCounts) -> InferencePlan:
     """Lay down what is to be done for each token."""
     tables = tables_of(model, observed)
     dynamic = tuple(table for table in tables if not table.is_constant)
@@ -170,13 +170,13 @@ def program_of(model: AllocationModel, observed: CellCounts) -> Program:
     for names in unknown:
         layout.add_pattern(names)
     row_start = np.cumsum([0, *(table.n_rows for table in dynamic)])
-    return Program(
+    return InferencePlan(
         model=model,
         observed=observed,
         dynamic=dynamic,
         constant=tuple(table for table in tables if table.is_constant),
         row_start=row_start,
-        steps=layout.steps(observed, pattern_of.ravel(), row_start),
+        arrays=layout.arrays(observed, pattern_of.ravel(), row_start),
         unknown=tuple(unknown),
         cliques=tuple(layout.cliques),
         scratch_size=layout.scratch_size,
@@ -261,7 +261,7 @@ class _Layout:
         self.maps_length += len(codes)
         return self.maps_length - len(codes)
 
-    def steps(self, observed: CellCounts, pattern_of: Ints, row_start: Ints) -> Steps:
+    def arrays(self, observed: CellCounts, pattern_of: Ints, row_start: Ints) -> PlanArrays:
         tables = [self.dynamic[t] for t, _ in self.uses]
         n_cells = len(observed.cells)
         row_of = np.zeros((n_cells, len(self.uses)), dtype=np.int64)
@@ -272,7 +272,7 @@ class _Layout:
         alpha, alpha_at, alpha_step = _flat_alpha(self.dynamic)
         whole = {name: np.array(values, dtype=np.int64) for name, values in self.columns.items()}
         maps = np.concatenate(self.maps) if self.maps else np.zeros(0, dtype=np.int64)
-        return Steps(
+        return PlanArrays(
             clique_start=np.array(self.clique_start),
             **whole,
             factor_start=np.array(self.factor_start),
@@ -312,12 +312,12 @@ def _codes(
 
 
 def _flat_alpha(dynamic: tuple[Table, ...]) -> tuple[Floats, Ints, Ints]:
-    parts, starts, steps = [np.zeros(0)], [np.zeros(0, dtype=np.int64)], [np.zeros(0, np.int64)]
+    parts, starts, strides = [np.zeros(0)], [np.zeros(0, dtype=np.int64)], [np.zeros(0, np.int64)]
     at = 0
     for table in dynamic:
         one = table.alpha.size == 1
         starts.append(at + (0 if one else table.n_columns) * np.arange(table.n_rows))
-        steps.append(np.full(table.n_rows, 0 if one else 1))
+        strides.append(np.full(table.n_rows, 0 if one else 1))
         parts.append(table.alpha.ravel())
         at += table.alpha.size
-    return np.concatenate(parts), np.concatenate(starts), np.concatenate(steps)
+    return np.concatenate(parts), np.concatenate(starts), np.concatenate(strides)

@@ -25,7 +25,7 @@ _LARGEST_EXPONENT = 700.0  # exp(-700) ≈ 1e-304 is still a normal number; belo
 
 
 class Cliques(NamedTuple):
-    """How messages go (see `models.allocation.program.Steps`)."""
+    """How messages go (see `models.allocation.inference_plan.PlanArrays`)."""
 
     clique_start: Ints
     n_separator: Ints

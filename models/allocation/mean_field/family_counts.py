@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.allocation.cliques import TableMemoryError
-from models.allocation.mean_field import MeanField, expected_counts
-from models.allocation.mean_field_kernel import Reading
+from models.allocation.mean_field.belief_propagation import Reading
+from models.allocation.mean_field.coordinate_ascent import MeanField, expected_counts
 from models.allocation.tables import mixed_radix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from models.allocation.cell_counts import CellCounts
-    from models.allocation.mean_field import Epoch
+    from models.allocation.inference_plan import InferencePlan
+    from models.allocation.mean_field.coordinate_ascent import Epoch
     from models.allocation.model import AllocationModel
-    from models.allocation.program import Program
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,11 +55,11 @@ def check_tables(model: AllocationModel) -> None:
 
 def counts_of_epoch(field: MeanField, epoch: Epoch, n_threads: int = 1) -> dict[str, Floats]:
     """For each index S or E S over its family, of the shape of its table."""
-    model = field.program.model
+    model = field.plan.model
     if epoch.allocated.chosen is not None:
         return counts_of_allocation(model, field.mode_of(epoch.allocated))
     at, n_entries = _table_starts(model)
-    reading = _reading_of_families(field.program, at)
+    reading = _reading_of_families(field.plan, at)
     counts, _, _ = expected_counts(field, reading, epoch.log_factor, n_entries, n_threads)
     return {
         name: counts[start:][: int(np.prod(model.table_shape(name)))].reshape(
@@ -109,9 +109,9 @@ def _table_starts(model: AllocationModel) -> tuple[dict[str, int], int]:
     return at, n_entries
 
 
-def _reading_of_families(program: Program, at: Mapping[str, int]) -> Reading:
+def _reading_of_families(plan: InferencePlan, at: Mapping[str, int]) -> Reading:
     """Each family's counts are read off a clique that holds what is unknown of it."""
-    model, observed = program.model, program.observed
+    model, observed = plan.model, plan.observed
     families = {name: model.family(name) for name in model.indices}
     stride = {
         name: dict(zip(family, mixed_radix(model.table_shape(name))[0], strict=True))
@@ -129,9 +129,9 @@ def _reading_of_families(program: Program, at: Mapping[str, int]) -> Reading:
     map_at: list[int] = []
     maps = [np.zeros(0, dtype=np.int64)]
     length = 0
-    for pattern, unknown in enumerate(program.unknown):
-        first, last = program.steps.clique_start[pattern : pattern + 2]
-        cliques = program.cliques[first:last]
+    for pattern, unknown in enumerate(plan.unknown):
+        first, last = plan.arrays.clique_start[pattern : pattern + 2]
+        cliques = plan.cliques[first:last]
         homes = {
             name: next(
                 n for n, clique in enumerate(cliques) if set(family) & {*unknown} <= {*clique}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models.allocation.ancestry import n_nodes
 from models.allocation.cliques import TableMemoryError
+from models.allocation.particles.genealogy import n_nodes
 
 if TYPE_CHECKING:
-    from models.allocation.program import Program
+    from models.allocation.inference_plan import InferencePlan
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,7 +45,7 @@ class Particles(NamedTuple):
     increment: Floats
     """(P,), what a token multiplies them by."""
     tree: Ints32
-    """(nodes, P), see `models.allocation.ancestry`."""
+    """(nodes, P), see `models.allocation.particles.genealogy`."""
     founder: Ints32
     """(P,), the particle at the start that each descends from."""
     clock: Ints
@@ -81,31 +81,36 @@ class Record(NamedTuple):
     """(T,), where to count them."""
 
 
-def n_events_of(program: Program, *, keep_history: bool) -> int:
+def n_events_of(plan: InferencePlan, *, keep_history: bool) -> int:
     """Resamplings that the tree of ancestors holds: a power of two.
 
     To bring all rows up to date costs as much as a token for each row or so; with twice as many
     resamplings as rows between two such times it is lost among them.
     """
-    n_tokens = max(program.observed.n_tokens, 1)
-    n_rows = int(program.row_start[-1]) + (n_tokens // 16 if keep_history else 0)
+    n_tokens = max(plan.observed.n_tokens, 1)
+    n_rows = int(plan.row_start[-1]) + (n_tokens // 16 if keep_history else 0)
     wanted = min(max(LEAST_EVENTS, 2 * n_rows), n_tokens)
     return 1 << (wanted - 1).bit_length()
 
 
-def n_bytes(program: Program, n_particles: int, *, keep_history: bool = False) -> int:
+def n_bytes(plan: InferencePlan, n_particles: int, *, keep_history: bool = False) -> int:
     """Memory that the particles of one run take."""
-    widest = max([program.most_cliques, *(table.n_columns for table in program.dynamic)])
-    events = n_events_of(program, keep_history=keep_history)
-    numbers = 4 * (program.n_state + n_nodes(events) + widest * (program.n_factors + 1) + 4)
-    numbers += 8 * (2 * program.scratch_size + 3)
+    widest = max([plan.most_cliques, *(table.n_columns for table in plan.dynamic)])
+    events = n_events_of(plan, keep_history=keep_history)
+    numbers = 4 * (plan.n_state + n_nodes(events) + widest * (plan.n_factors + 1) + 4)
+    numbers += 8 * (2 * plan.scratch_size + 3)
     if keep_history:
-        numbers += 4 * program.observed.n_tokens * program.most_cliques
-    return n_particles * numbers + BYTES_A_TOKEN * program.observed.n_tokens
+        numbers += 4 * plan.observed.n_tokens * plan.most_cliques
+    return n_particles * numbers + BYTES_A_TOKEN * plan.observed.n_tokens
 
 
 def check_memory(
-    program: Program, n_particles: int, n_runs: int, max_memory: int, *, keep_history: bool = False
+    plan: InferencePlan,
+    n_particles: int,
+    n_runs: int,
+    max_memory: int,
+    *,
+    keep_history: bool = False,
 ) -> None:
     """Refuse what does not fit, before anything is allocated.
 
@@ -114,10 +119,10 @@ def check_memory(
     TableMemoryError
         If `n_runs` at the same time take more than `max_memory` bytes.
     """
-    needed = n_runs * n_bytes(program, n_particles, keep_history=keep_history)
+    needed = n_runs * n_bytes(plan, n_particles, keep_history=keep_history)
     if needed > max_memory:
         raise TableMemoryError(
-            f"{n_particles:,} particles with {program.n_state:,} counts each need "
+            f"{n_particles:,} particles with {plan.n_state:,} counts each need "
             f"{needed / 2**20:,.0f} MiB"
             + (f" in {n_runs} threads" if n_runs > 1 else "")
             + f", more than max_memory, {max_memory / 2**20:,.0f} MiB: take fewer particles or "
@@ -125,16 +130,18 @@ def check_memory(
         )
 
 
-def new_particles(program: Program, n_particles: int, *, keep_history: bool = False) -> Particles:
+def new_particles(
+    plan: InferencePlan, n_particles: int, *, keep_history: bool = False
+) -> Particles:
     """Particles that have taken in nothing; with a row for each token if history is kept."""
     columns = np.concatenate(
-        [np.full(table.n_rows, table.n_columns) for table in program.dynamic]
-        + [np.full(program.observed.n_tokens if keep_history else 0, program.most_cliques)]
+        [np.full(table.n_rows, table.n_columns) for table in plan.dynamic]
+        + [np.full(plan.observed.n_tokens if keep_history else 0, plan.most_cliques)]
     ).astype(np.int64)
     row_at = n_particles * np.concatenate([[0], np.cumsum(columns)]).astype(np.int64)
-    n_combinations = program.steps.n_separator * program.steps.n_rest
-    events = n_events_of(program, keep_history=keep_history)
-    widest = max([program.most_cliques, *(table.n_columns for table in program.dynamic)])
+    n_combinations = plan.arrays.n_separator * plan.arrays.n_rest
+    events = n_events_of(plan, keep_history=keep_history)
+    widest = max([plan.most_cliques, *(table.n_columns for table in plan.dynamic)])
     return Particles(
         counts=np.zeros(row_at[-1], dtype=np.int32),
         row_at=row_at[:-1],
@@ -145,8 +152,8 @@ def new_particles(program: Program, n_particles: int, *, keep_history: bool = Fa
         tree=np.zeros((n_nodes(events), n_particles), dtype=np.int32),
         founder=np.arange(n_particles, dtype=np.int32),
         clock=np.zeros(2, dtype=np.int64),
-        products=np.zeros(n_particles * program.scratch_size),
-        gathered=np.zeros((program.n_factors + 1, n_particles * widest), dtype=np.int32),
+        products=np.zeros(n_particles * plan.scratch_size),
+        gathered=np.zeros((plan.n_factors + 1, n_particles * widest), dtype=np.int32),
         ancestor=np.arange(n_particles, dtype=np.int32),
         found=np.zeros(n_particles, dtype=np.int32),
         children=np.zeros(n_particles, dtype=np.int32),

@@ -29,18 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from models.allocation.allocation_modes import JointValues, modes
 from models.allocation.cliques import TableMemoryError
-from models.allocation.mean_field_kernel import expect
-from models.allocation.mean_field_layout import (
+from models.allocation.inference_plan import plan_of
+from models.allocation.mean_field.belief_propagation import expect
+from models.allocation.mean_field.layout import (
     cliques_of,
     log_of_counts_and_modes,
     reading_of,
     rows_of,
 )
-from models.allocation.mean_field_logs import mean_logs, mode_logs
-from models.allocation.mean_field_start import random_log_factors
-from models.allocation.program import program_of
+from models.allocation.mean_field.modes import JointValues, modes
+from models.allocation.mean_field.start import random_log_factors
+from models.allocation.mean_field.table_logs import mean_logs, mode_logs
 from models.allocation.sequence import log_of_counts
 from models.parallel import effective_n_jobs, for_blocks
 
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from models.allocation.cell_counts import CellCounts
-    from models.allocation.mean_field_kernel import Cliques, Reading
-    from models.allocation.mean_field_logs import Rows
+    from models.allocation.inference_plan import InferencePlan
+    from models.allocation.mean_field.belief_propagation import Cliques, Reading
+    from models.allocation.mean_field.table_logs import Rows
     from models.allocation.model import AllocationModel
-    from models.allocation.program import Program
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -81,7 +81,7 @@ class Allocated:
     """Tokens allocated to hidden values, given the tables."""
 
     counts: Floats
-    """(n_state,), S or E S: rows times columns of the program's dynamic tables, flat."""
+    """(n_state,), S or E S: rows times columns of the plan's dynamic tables, flat."""
     log_ways: float
     """Σ over cells of the entropy of their tokens' allocations or, of modes, log x! / ∏ s!."""
     log_sum: float
@@ -89,7 +89,7 @@ class Allocated:
     is_possible: bool
     """Whether each cell has a hidden value of positive probability."""
     chosen: tuple[Ints, Ints] | None = None
-    """Of modes, what `models.allocation.allocation_modes.modes` wrote of each cell."""
+    """Of modes, what `models.allocation.mean_field.modes.modes` wrote of each cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class Optimum:
 class MeanField:
     """Data laid down for one of the methods."""
 
-    program: Program
+    plan: InferencePlan
     method: str
     rows: Rows
     cliques: Cliques
@@ -138,33 +138,33 @@ class MeanField:
         TableMemoryError
             If hidden indices have too many values to sum over or, for modes, to list.
         """
-        program = program_of(model, observed)
-        rows = rows_of(program)
+        plan = plan_of(model, observed)
+        rows = rows_of(plan)
         has_modes = method in {"dual-em", "icm"}
         of_data = log_of_counts if method in {"vb", "dual-em"} else log_of_counts_and_modes
         return cls(
-            program=program,
+            plan=plan,
             method=method,
             rows=rows,
-            cliques=cliques_of(program),
-            reading=reading_of(program, rows),
-            joint=JointValues.of(program) if has_modes else None,
+            cliques=cliques_of(plan),
+            reading=reading_of(plan, rows),
+            joint=JointValues.of(plan) if has_modes else None,
             constant=of_data(model, observed),
         )
 
     @property
     def block_size(self) -> int:
         """Cells of a block, by the data alone, so that threads change no bit."""
-        n_cells = len(self.program.observed.counts)
-        most = max(1, min(MOST_BLOCKS, BLOCK_MEMORY // (8 * max(self.program.n_state, 1))))
+        n_cells = len(self.plan.observed.counts)
+        most = max(1, min(MOST_BLOCKS, BLOCK_MEMORY // (8 * max(self.plan.n_state, 1))))
         return max(LEAST_BLOCK, -(-n_cells // most))
 
     @property
     def n_bytes(self) -> int:
-        """Memory that one climb takes besides the program."""
-        n_cells = len(self.program.observed.counts)
+        """Memory that one climb takes besides the plan."""
+        n_cells = len(self.plan.observed.counts)
         n_blocks = max(1, -(-n_cells // self.block_size))
-        needed = (n_blocks + 6) * self.program.n_state + n_cells
+        needed = (n_blocks + 6) * self.plan.n_state + n_cells
         if self.joint is not None:
             needed += 2 * int(self.joint.chosen_at[-1]) + 4 * int(self.joint.n_values.max())
         return 8 * needed
@@ -174,9 +174,9 @@ class MeanField:
         if self.joint is not None:
             return self._allocate_modes(log_factor, self.joint, n_threads)
         expected, log_sums, entropy = expected_counts(
-            self, self.reading, log_factor, self.program.n_state, n_threads
+            self, self.reading, log_factor, self.plan.n_state, n_threads
         )
-        log_sum = float((self.program.observed.counts * log_sums).sum())
+        log_sum = float((self.plan.observed.counts * log_sums).sum())
         return Allocated(expected, entropy, log_sum, bool(np.isfinite(log_sums).all()))
 
     def mode_of(self, allocated: Allocated) -> CellCounts:
@@ -195,7 +195,7 @@ class MeanField:
 
     def epochs(self, rng: np.random.Generator, n_threads: int = 1) -> Iterator[Epoch]:
         """Climb from tables drawn at random, without end."""
-        return self.epochs_from(random_log_factors(self.program, rng), n_threads)
+        return self.epochs_from(random_log_factors(self.plan, rng), n_threads)
 
     def epochs_from(self, log_factor: Floats, n_threads: int = 1) -> Iterator[Epoch]:
         """Climb from tables whose logs (n_state,) are given, without end."""
@@ -230,9 +230,9 @@ class MeanField:
         return _until(self.epochs_from(following, n_threads), list(path), n_epochs, tolerance)
 
     def _allocate_modes(self, log_factor: Floats, joint: JointValues, n_threads: int) -> Allocated:
-        counts, n_cells = self.program.observed.counts, len(self.program.observed.counts)
+        counts, n_cells = self.plan.observed.counts, len(self.plan.observed.counts)
         chosen, numbers = np.zeros((2, joint.chosen_at[-1]), dtype=np.int64)
-        parts = np.zeros((_n_blocks(n_cells, self.block_size), self.program.n_state))
+        parts = np.zeros((_n_blocks(n_cells, self.block_size), self.plan.n_state))
         possible = np.ones(len(parts), dtype=np.bool_)
 
         def work(start: int, stop: int) -> None:
@@ -268,11 +268,11 @@ def expected_counts(
     field: MeanField, count_in: Reading, log_factor: Floats, n_state: int, n_threads: int = 1
 ) -> tuple[Floats, Floats, float]:
     """Expected counts (n_state,) where `count_in` says, log-sums (n_cells,) and the entropy."""
-    counts, size = field.program.observed.counts, field.block_size
+    counts, size = field.plan.observed.counts, field.block_size
     n_blocks = _n_blocks(len(counts), size)
     parts, entropies = np.zeros((n_blocks, n_state)), np.zeros(n_blocks)
     log_sums = np.zeros(len(counts))
-    at_a_time = max(1, min(size, SCRATCH // max(field.program.scratch_size, 1)))
+    at_a_time = max(1, min(size, SCRATCH // max(field.plan.scratch_size, 1)))
 
     def work(start: int, stop: int) -> None:
         entropies[start // size] = expect(
@@ -283,7 +283,7 @@ def expected_counts(
             counts,
             start,
             stop,
-            np.zeros((2, at_a_time, field.program.scratch_size)),
+            np.zeros((2, at_a_time, field.plan.scratch_size)),
             log_sums,
             parts[start // size],
         )
@@ -320,7 +320,7 @@ def best_of_starts(
     at_once = 1 if within > 1 else min(n_threads, n_starts)
     if at_once * field.n_bytes > max_memory:
         raise TableMemoryError(
-            f"{field.program.n_state:,} expected counts need "
+            f"{field.plan.n_state:,} expected counts need "
             f"{at_once * field.n_bytes / 2**20:,.0f} MiB"
             + (f" in {at_once} threads" if at_once > 1 else "")
             + f", more than {max_memory / 2**20:,.0f} MiB: take fewer threads, a lower rank, or "

@@ -1,0 +1,1 @@
+"""Mean field: variational Bayes, EM, dual-EM and ICM by coordinate ascent."""

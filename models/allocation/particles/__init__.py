@@ -1,0 +1,1 @@
+"""Sequential Monte Carlo over the tokens of an allocation model."""
