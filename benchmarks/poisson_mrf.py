@@ -37,7 +37,7 @@ from models.poisson_mrf.condensation import condensed_floor
 from models.poisson_mrf.node_regressions import NodeRegressions, fit_nodes
 from models.poisson_mrf.partition_table import partition_table
 from models.poisson_mrf.topic_matrices import single_topic_scores
-from models.poisson_mrf.topics import PoissonMRFMixture
+from models.poisson_mrf.topics import LPMRFClusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,7 @@ def run_single(threads: int) -> dict[str, float]:
         field, longest, "envelope", mean_length=mean_length, seed=0, n_jobs=threads
     )
     lap("partition")
-    model = PoissonMRFMixture.of_fields([field], table[None], np.ones(1))
+    model = LPMRFClusters.of_fields([field], table[None], np.ones(1))
     for name, counts in (("test", test), ("train", train)):
         found[name] = float(np.exp(-single_topic_scores(model, counts).sum() / counts.sum()))
     lap("scores")

@@ -13,8 +13,7 @@ from evaluation.exact_cost import ExactCostError
 from evaluation.log_likelihood import log_likelihood
 from evaluation.paired_difference import PairedDifference, paired_difference
 from evaluation.poisson_mrf.exact_partition import PartitionCostError
-from evaluation.poisson_mrf.log_partition import log_partition
-from evaluation.poisson_mrf.partition_estimate import PartitionEstimate
+from evaluation.poisson_mrf.log_partition import PartitionEstimate, log_partition
 from evaluation.prediction import prediction
 from evaluation.relevance import relevance, relevant_words, topics_of_words
 from evaluation.running_text import RunningText

@@ -30,7 +30,7 @@ def log_likelihood(
 
     Parameters
     ----------
-    model : LDATopics, GammaPoissonTopics, PoissonMRFTopicModel or PoissonMRFMixture
+    model : LDATopics, GammaPoissonTopics, LPMRFTopics or LPMRFClusters
         Or an estimator with a fitted `topics_`.
     counts : sparse or dense (D, V)
         How often each word occurs in each document; whole numbers, none negative.

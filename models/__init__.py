@@ -1,5 +1,8 @@
 """Topic models: what is learned and how it is fitted; one folder a family."""
 
+import warnings
+from typing import Any
+
 from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
@@ -23,9 +26,9 @@ from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.field_state import PoissonMRFState
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.node_regressions import NodeRegressions, fit_nodes, fit_path
-from models.poisson_mrf.topic_matrices import TopicMatrices, best_split
+from models.poisson_mrf.topic_matrices import TopicMatrices, map_assignment
 from models.poisson_mrf.topic_model import LPMRFTopicModel
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from models.saved import ModelFormatError, SavedModel, load_model, save_model
 from models.seed import seed_from
 
@@ -46,27 +49,42 @@ __all__ = [
     "GibbsLDAStep",
     "KLNMFState",
     "LDATopics",
+    "LPMRFClusters",
     "LPMRFMixture",
     "LPMRFTopicModel",
+    "LPMRFTopics",
     "ModelFormatError",
     "NodeRegressions",
     "OnlineLDA",
     "OnlineLDAState",
     "OnlineLDAStep",
-    "PoissonMRFMixture",
     "PoissonMRFState",
-    "PoissonMRFTopicModel",
     "PosteriorSample",
     "SavedModel",
     "TableMemoryError",
     "TopicMatrices",
     "Topics",
     "UnreachableCellError",
-    "best_split",
     "fit_nodes",
     "fit_path",
     "load_model",
+    "map_assignment",
     "posterior_sample",
     "save_model",
     "seed_from",
 ]
+
+_FORMER_NAMES: dict[str, Any] = {
+    "PoissonMRFMixture": LPMRFClusters,
+    "PoissonMRFTopicModel": LPMRFTopics,
+    "best_split": map_assignment,
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return an object by its former public name, with a warning."""
+    if name not in _FORMER_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = _FORMER_NAMES[name]
+    warnings.warn(f"models.{name} is now {found.__name__}", DeprecationWarning, stacklevel=2)
+    return found

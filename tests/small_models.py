@@ -16,8 +16,8 @@ from evaluation import methods
 from models import (
     GammaPoissonTopics,
     LDATopics,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
+    LPMRFClusters,
+    LPMRFTopics,
     families,
 )
 from models.gibbs.sweep import SAMPLERS
@@ -109,7 +109,7 @@ BLOCKS = {
     "models.lda.e_step.DOCUMENT_BLOCK": 4,
     "models.lda.e_step.WORD_BLOCK": 4,
     "models.lda.m_step.WORD_BLOCK": 4,
-    "models.poisson_mrf.grown_partition.CHAINS_AT_ONCE": 2,
+    "models.poisson_mrf.smc_partition.CHAINS_AT_ONCE": 2,
     "models.poisson_mrf.node_regressions.NODE_BLOCK": 2,
     "models.poisson_mrf.topic_matrices.DOCUMENT_BLOCK": 4,
     "models.poisson_mrf.topic_model.DOCUMENT_BLOCK": 4,
@@ -166,8 +166,8 @@ def fields_of(kind):
 MODEL_OF = {
     LDATopics: LDATopics,
     GammaPoissonTopics: gamma_poisson_of,
-    PoissonMRFMixture: fields_of(PoissonMRFMixture),
-    PoissonMRFTopicModel: fields_of(PoissonMRFTopicModel),
+    LPMRFClusters: fields_of(LPMRFClusters),
+    LPMRFTopics: fields_of(LPMRFTopics),
     UnigramMixture: lambda topic_word, prior: UnigramMixture(topic_word, prior / np.sum(prior)),
 }
 """Functions of weights (K, V) whose rows sum to 1 and a positive prior (K,) to topics."""

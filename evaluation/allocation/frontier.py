@@ -134,7 +134,7 @@ class Frontier:
         self.log_weight = np.zeros(1)
         """(n_states,), log-probability of the tokens so far and the state, less `log_scale`."""
         self.log_scale: list[float] = []
-        self.most_states = 1
+        self.max_states = 1
 
     def _set_families(self) -> None:
         """Which indices have values that can be renamed only together, and which tables they have.
@@ -324,7 +324,7 @@ class Frontier:
             summed = np.add.reduceat(np.exp(ordered_weight), first)
             self._keep(order[first])
             self.log_weight = largest + np.log(summed)
-        self.most_states = max(self.most_states, len(self.log_weight))
+        self.max_states = max(self.max_states, len(self.log_weight))
 
     def _keys(self) -> list[Words]:
         """What tells states apart, in as few integers as hold it; the last column is left out."""

@@ -111,7 +111,7 @@ def log_marginal(
         seed=seed,
         n_jobs=n_jobs,
     )
-    if estimate.is_unsure:
+    if estimate.is_unreliable:
         logger.warning(
             "the logs of %d runs are %.1f nats apart (standard deviation): the estimate is most "
             "likely too low, by more than its standard error says; take more moves",

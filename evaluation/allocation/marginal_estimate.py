@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
@@ -39,9 +40,9 @@ class MarginalEstimate:
 
     log_marginal: float
     standard_error: float
-    """Monte Carlo standard error of `log_marginal`; 0 if nothing is sampled, NaN of one repeat.
+    """Monte Carlo standard error of `log_marginal`; 0 without sampling, NaN for one repeat.
 
-    It cannot exceed 1, which it comes to if one repeat outweighs all others: see `is_unsure`."""
+    It is at most 1: the value when one repeat outweighs all others (`is_unreliable`)."""
     method: str
     direction: MarginalDirection
     """"unbiased" is of the probability, whose mean over runs is right: its log is too low by about
@@ -63,15 +64,20 @@ class MarginalEstimate:
         return float(self.repeats.std(ddof=1)) if np.isfinite(self.repeats).all() else float("inf")
 
     @property
-    def is_unsure(self) -> bool:
-        """Whether the standard error says little: the estimate is most likely too low, by more.
+    def is_unreliable(self) -> bool:
+        """Whether the estimate is most likely too low, by more than its standard error.
 
-        A mean of few probabilities of which one is far larger than the rest tells that there may be
-        larger ones yet.
+        One repeat outweighs the others then, and further repeats may be larger still.
         """
         return self.direction == "unbiased" and (
             not np.isfinite(self.log_marginal) or bool(self.standard_error > LARGEST_ERROR)
         )
+
+    @property
+    def is_unsure(self) -> bool:
+        """Return `is_unreliable`: the former name."""
+        warnings.warn("is_unsure is now is_unreliable", DeprecationWarning, stacklevel=2)
+        return self.is_unreliable
 
     def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
         """Every field as an array, by its name after `prefix`; for `from_arrays`."""

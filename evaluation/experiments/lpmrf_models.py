@@ -33,20 +33,20 @@ from scipy.special import gammaln
 from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf.annealed import annealed
-from evaluation.poisson_mrf.best_split import best_split
+from evaluation.poisson_mrf.map_assignment import map_assignment
 from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
 from models import GibbsLDA
-from models.poisson_mrf.condensation import held
+from models.poisson_mrf.condensation import damp_condensing_interactions
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.partition_table import partition_table
 from models.poisson_mrf.topic_model import LPMRFTopicModel, without_interactions
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Floats = NDArray[np.float64]
-Model = PoissonMRFMixture | PoissonMRFTopicModel
+Model = LPMRFClusters | LPMRFTopics
 
 MULTINOMIAL, FIELDS, FEW = "multinomial", "fields", "few"
 """What models are made of: multinomials, Poisson MRFs, and these annealed at few temperatures."""
@@ -191,16 +191,19 @@ def score(
     if cell.base == FEW:
         models = [tabled("envelope", effort.few_temperatures, r) for r in range(effort.n_repeats)]
     else:
-        whole = tabled("grown", effort.likelihood_temperatures)
+        whole = tabled("smc", effort.likelihood_temperatures)
         is_published = cell.kind != "gibbs"
         models = [tabled("envelope", effort.n_temperatures) if is_published else whole]
         summed = likelihood(whole, test, effort, seed, n_jobs)
     return Score(
         np.array(
-            [best_split(each, DocumentBlock(test), n_jobs=n_jobs).perplexity for each in models]
+            [map_assignment(each, DocumentBlock(test), n_jobs=n_jobs).perplexity for each in models]
         ),
         np.array(
-            [best_split(each, DocumentBlock(train), n_jobs=n_jobs).perplexity for each in models]
+            [
+                map_assignment(each, DocumentBlock(train), n_jobs=n_jobs).perplexity
+                for each in models
+            ]
         ),
         2 * len(model.edge_weight),
         penalty,
@@ -230,7 +233,7 @@ def fitted(
         "penalty": chosen[0],
         "length_scale": chosen[1],
         "smoothing": BETA,
-        "partition": "grown" if cell.kind == "gibbs" else "envelope",
+        "partition": "smc" if cell.kind == "gibbs" else "envelope",
         "n_samples": effort.n_samples,
         "n_temperatures": effort.round_temperatures,
     }
@@ -276,11 +279,15 @@ def with_table(
 ) -> Model:
     """The model with partition functions annealed anew, by so many samples and temperatures.
 
-    With "grown" ones the fields are held first, as in training by Gibbs sampling. Seeds are used as
-    in training, so that its own table comes out again under its settings.
+    With "smc", interactions on which documents condense are damped first, as in training by Gibbs
+    sampling. Seeds are used as in training, so that its own table comes out again under its
+    settings.
     """
     longest = model.log_partition.shape[1] - 1
-    fields = [held(each, longest) if kind == "grown" else each for each in model.fields]
+    fields = [
+        damp_condensing_interactions(each, longest) if kind == "smc" else each
+        for each in model.fields
+    ]
     table = np.zeros_like(model.log_partition)
     for k, each in enumerate(fields):
         table[k] = partition_table(
@@ -323,7 +330,7 @@ def likelihood(
     model: Model, documents: sparse.csr_array, effort: Effort, seed: int, n_jobs: int | None = None
 ) -> LikelihoodEstimate:
     """Of tokens in order, summed over clusters, or over topics of tokens by annealing."""
-    if isinstance(model, PoissonMRFMixture):
+    if isinstance(model, LPMRFClusters):
         return mixture_exact(model, DocumentBlock(documents))
     return annealed(
         model,

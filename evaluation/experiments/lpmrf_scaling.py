@@ -22,8 +22,8 @@ from models.poisson_mrf.field_estimator import filled
 from models.poisson_mrf.field_fitting import FieldSettings, fit_fields
 from models.poisson_mrf.node_regressions import fit_nodes, fit_path, largest_penalty
 from models.poisson_mrf.partition_table import N_ENVELOPE
-from models.poisson_mrf.topic_matrices import best_split
-from models.poisson_mrf.topics import PoissonMRFTopicModel
+from models.poisson_mrf.topic_matrices import map_assignment
+from models.poisson_mrf.topics import LPMRFTopics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -180,16 +180,16 @@ def time_matrices(
     fields = fit_fields(
         parts,
         int(documents.sum(axis=1).max()),
-        FieldSettings(penalty, 1.5, 1e-4, "grown", n_samples=20, n_temperatures=20),
+        FieldSettings(penalty, 1.5, 1e-4, "smc", n_samples=20, n_temperatures=20),
         seed=settings.seed,
         n_jobs=n_jobs,
     )
     prior = np.ones(n_topics)
-    model = PoissonMRFTopicModel.of_fields(fields.fields, fields.log_partition, prior)
+    model = LPMRFTopics.of_fields(fields.fields, fields.log_partition, prior)
     timings = []
     for n_docs in settings.matrix_documents:
         ours = documents[:n_docs]
-        seconds = quickest(lambda ours=ours: best_split(model, ours, n_jobs=n_jobs))  # type: ignore[misc]
+        seconds = quickest(lambda ours=ours: map_assignment(model, ours, n_jobs=n_jobs))  # type: ignore[misc]
         nonzeros = sum(field.interactions.nnz for field in model.fields)
         timings.append(Timing("matrices", n_docs, n_words, n_topics, nonzeros, seconds))
     return timings

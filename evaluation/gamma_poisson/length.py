@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from models import GammaPoissonTopics
 
-MOST_TOKENS = 300_000
+MAX_TOKENS = 300_000
 ROUNDING = 1e-14
 LARGEST = 1e250
 """Above it numbers are scaled down."""
@@ -40,7 +40,7 @@ def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray
     ------
     ValueError
         If a number is negative, or a document so long that it would take minutes: above
-        `MOST_TOKENS`, unless all topics have one Q and the law is a negative binomial.
+        `MAX_TOKENS`, unless all topics have one Q and the law is a negative binomial.
     """
     lengths = np.asarray(n_tokens, dtype=np.int64)
     if not lengths.size:
@@ -53,10 +53,10 @@ def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray
         total = topics.shape.sum()
         log_p = gammaln(total + lengths) - gammaln(total) - gammaln(lengths + 1.0)
         return np.asarray(topics.tilted.log_empty + log_p + lengths * np.log(largest))
-    if lengths.max() > MOST_TOKENS:
+    if lengths.max() > MAX_TOKENS:
         raise ValueError(
             f"a document has {lengths.max():,} tokens: how probable that length is takes time in "
-            f"proportion to its square, and the limit is {MOST_TOKENS:,}; cut the document, or "
+            f"proportion to its square, and the limit is {MAX_TOKENS:,}; cut the document, or "
             'score it by the convention "bag-and-length", which needs no length law'
         )
     table = _table_of(topics, success, int(lengths.max()))
@@ -75,7 +75,7 @@ def _table_of(
     known = _tables.get(topics)
     if known is None or len(known) <= longest:
         # Twice as far as before, so that ever longer documents do not take a table each.
-        furthest = longest if known is None else min(2 * len(known), MOST_TOKENS)
+        furthest = longest if known is None else min(2 * len(known), MAX_TOKENS)
         known = log_sum_of_negative_binomials(
             topics.shape, success / success.max(), max(longest, furthest)
         )

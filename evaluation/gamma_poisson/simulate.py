@@ -30,7 +30,7 @@ def simulated_documents(
     """
     expected = topics.topic_word.sum(axis=1)  # Φ
     mean = float((topics.shape / topics.rate) @ expected)
-    if not mean < MOST_TOKENS:
+    if not mean < MAX_TOKENS:
         raise ValueError(f"documents of this model have {mean:.3g} tokens: too many to simulate")
     scores = rng.gamma(topics.shape, 1.0 / topics.rate, (n_docs, topics.n_topics))
     n_dk = rng.poisson(scores * expected)
@@ -43,4 +43,4 @@ def simulated_documents(
     return counts_of_tokens(n_dk.sum(axis=1), word_of, topic_of, topics.n_words)
 
 
-MOST_TOKENS = 1e6
+MAX_TOKENS = 1e6

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
-    from models.poisson_mrf.topics import PoissonMRFTopicModel
+    from models.poisson_mrf.topics import LPMRFTopics
 
     Floats = NDArray[np.float64]
 
 
 def annealed(
-    topics: PoissonMRFTopicModel,
+    topics: LPMRFTopics,
     documents: DocumentBlock,
     *,
     n_samples: int | None = None,

@@ -29,7 +29,7 @@ from models.parallel import effective_n_jobs
 
 if TYPE_CHECKING:
     from evaluation.document_blocks import DocumentBlock
-    from models.poisson_mrf.topics import PoissonMRFTopicModel
+    from models.poisson_mrf.topics import LPMRFTopics
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,7 +39,7 @@ SECONDS_A_TERM = 10e-9
 
 
 def exact(
-    topics: PoissonMRFTopicModel,
+    topics: LPMRFTopics,
     documents: DocumentBlock,
     *,
     n_samples: int | None = None,
@@ -88,7 +88,7 @@ def exact(
 
 
 def check_affordable(
-    topics: PoissonMRFTopicModel, documents: DocumentBlock, max_memory: int, n_jobs: int | None
+    topics: LPMRFTopics, documents: DocumentBlock, max_memory: int, n_jobs: int | None
 ) -> sparse.csr_array:
     """Raise the ExactCostError that `exact` would; else (V, V), where any topic has an edge."""
     if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
@@ -100,7 +100,7 @@ def check_affordable(
     return edges
 
 
-def _any_edge(topics: PoissonMRFTopicModel) -> sparse.csr_array:
+def _any_edge(topics: LPMRFTopics) -> sparse.csr_array:
     """(V, V), where any topic has an edge."""
     rows, columns = topics.edge_words.T
     both = (np.concatenate([rows, columns]), np.concatenate([columns, rows]))
@@ -116,7 +116,7 @@ def _is_tied(edges: sparse.csr_array, words: NDArray[np.int32]) -> NDArray[np.bo
 
 
 def _check_affordable(
-    topics: PoissonMRFTopicModel, documents: DocumentBlock, edges: sparse.csr_array, memory: int
+    topics: LPMRFTopics, documents: DocumentBlock, edges: sparse.csr_array, memory: int
 ) -> None:
     K, counts = topics.n_topics, documents.counts
     n_bytes, seconds = np.zeros(counts.shape[0]), np.zeros(counts.shape[0])
@@ -198,7 +198,7 @@ def _shares_of_all(log_topic: Floats) -> Shares:
 
 
 def _log_probability(
-    topics: PoissonMRFTopicModel,
+    topics: LPMRFTopics,
     log_partition: Floats,
     words: NDArray[np.int32],
     n: Ints,

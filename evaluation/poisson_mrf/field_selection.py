@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
-from evaluation.poisson_mrf.best_split import best_split
+from evaluation.poisson_mrf.map_assignment import map_assignment
 from models.counts import checked_counts
 from models.poisson_mrf.field_fitting import FieldSettings
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.node_regressions import fit_path
 from models.poisson_mrf.partition_table import partition_table
 from models.poisson_mrf.topic_model import LPMRFTopicModel, parts_of_split
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -214,7 +214,7 @@ class _Trial:
     parts: Sequence[sparse.csr_array]
     """The documents of each topic that have a token of it."""
     validation: sparse.csr_array
-    kind: type[PoissonMRFMixture] | type[PoissonMRFTopicModel]
+    kind: type[LPMRFClusters] | type[LPMRFTopics]
     seed: int
     n_jobs: int | None
 
@@ -238,7 +238,7 @@ class _Trial:
                 )
             )
         model = self.kind.of_fields(fields, np.stack(tables), np.ones(len(fields)))
-        return best_split(model, DocumentBlock(self.validation), n_jobs=self.n_jobs).perplexity
+        return map_assignment(model, DocumentBlock(self.validation), n_jobs=self.n_jobs).perplexity
 
 
 def _documents(counts: Any, name: str) -> sparse.csr_array:
@@ -260,18 +260,18 @@ def _checked_grid(name: str, values: Sequence[float]) -> tuple[float, ...]:
 
 def _parts_of(
     documents: sparse.csr_array, shares: NDArray[Any] | None
-) -> tuple[list[sparse.csr_array], type[PoissonMRFMixture] | type[PoissonMRFTopicModel]]:
+) -> tuple[list[sparse.csr_array], type[LPMRFClusters] | type[LPMRFTopics]]:
     """The tokens of each topic, and which model they are of."""
     if shares is None:
         shares = np.zeros(documents.shape[0], dtype=np.int64)
     if shares.dtype.kind not in "iu" or (shares < 0).any():
         raise ValueError("shares must be whole numbers, none negative")
-    kind: type[PoissonMRFMixture] | type[PoissonMRFTopicModel]
+    kind: type[LPMRFClusters] | type[LPMRFTopics]
     if shares.shape == documents.shape[:1]:
-        kind = PoissonMRFMixture
+        kind = LPMRFClusters
         parts = [sparse.csr_array(documents[shares == k]) for k in range(int(shares.max()) + 1)]
     elif shares.ndim == 2 and np.array_equal(shares.sum(axis=1), documents.data):
-        kind = PoissonMRFTopicModel
+        kind = LPMRFTopics
         parts = parts_of_split(documents, shares)
     else:
         raise ValueError(

@@ -3,25 +3,60 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from scipy.special import gammaln, logsumexp
 
+from evaluation.estimate import UNSURE_BELOW
 from evaluation.monte_carlo.log_mean import log_mean_of
 from evaluation.poisson_mrf.exact_partition import MAX_STATES, exact_log_partition
 from evaluation.poisson_mrf.partition_bound import upper_bound
-from evaluation.poisson_mrf.partition_estimate import PartitionEstimate
 from models.allocation.particles.runs import check_whole
 from models.poisson_mrf.annealed_partition import annealed_log_weights
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.seed import seed_from
 
-if TYPE_CHECKING:
-    from evaluation.poisson_mrf.partition_estimate import PartitionDirection
-
 logger = logging.getLogger(__name__)
 
 PARTITION_METHODS = ("exact", "ais", "upper-bound")
+PartitionDirection = Literal["exact", "unbiased", "upper bound"]
+
+
+@dataclass(frozen=True)
+class PartitionEstimate:
+    """A_L of a fixed-length Poisson MRF, in nats."""
+
+    log_partition: float
+    """A_L of the model as given: a constant c added to θ adds L c. It contains -log L!."""
+    standard_error: float
+    """Monte Carlo standard error of `log_partition`, to first order; 0 for methods without
+    sampling, NaN for a single sample."""
+    method: str
+    direction: PartitionDirection
+    """"unbiased" holds for exp A_L: its logarithm is too low by about half the squared standard
+    error."""
+    length: int
+    """L."""
+    effective_sample_size: float = float("nan")
+    """(Σw)² / Σw² of the importance weights; NaN without samples."""
+    n_samples: int = 0
+    """Monte Carlo samples."""
+
+    @property
+    def has_low_ess(self) -> bool:
+        """Whether the effective sample size is below `UNSURE_BELOW`.
+
+        `log_partition` is then most likely too low, by more than its standard error.
+        """
+        return self.effective_sample_size < UNSURE_BELOW <= self.n_samples  # never for NaN
+
+    @property
+    def is_unsure(self) -> bool:
+        """Return `has_low_ess`: the former name."""
+        warnings.warn("is_unsure is now has_low_ess", DeprecationWarning, stacklevel=2)
+        return self.has_low_ess
 
 
 def log_partition(
@@ -123,7 +158,7 @@ def _annealed(
         size,
         n_samples,
     )
-    if estimate.is_unsure:
+    if estimate.has_low_ess:
         logger.warning(
             "the weights of %d samples of %d tokens are worth %.1f: the estimate is most likely "
             "too low, by more than its standard error says; take more temperatures",

@@ -17,11 +17,11 @@ from evaluation.estimate import LikelihoodEstimate
 
 if TYPE_CHECKING:
     from evaluation.document_blocks import DocumentBlock
-    from models.poisson_mrf.topics import PoissonMRFMixture
+    from models.poisson_mrf.topics import LPMRFClusters
 
 
 def mixture_exact(
-    topics: PoissonMRFMixture,
+    topics: LPMRFClusters,
     documents: DocumentBlock,
     *,
     n_samples: int | None = None,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from evaluation.family import Method, Scoring, Validation
 from evaluation.poisson_mrf.annealed import annealed
-from evaluation.poisson_mrf.best_split import best_split
 from evaluation.poisson_mrf.exact_likelihood import check_affordable, exact
+from evaluation.poisson_mrf.map_assignment import map_assignment
 from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 if TYPE_CHECKING:
     from evaluation.family import Refusable
@@ -53,7 +53,7 @@ ANNEALED = Method(
 )
 BEST_SPLIT = Method(
     "best-split",
-    best_split,
+    map_assignment,
     "Not a perplexity, as it is no probability: each document at its one best division among "
     "topics, as published with Poisson MRFs. It may lie on either side of the truth, and is here "
     "for comparison with the literature.",
@@ -71,7 +71,7 @@ MIXTURE_EXACT = Method(
 
 SCORINGS = (
     Scoring(
-        topics=PoissonMRFTopicModel,
+        topics=LPMRFTopics,
         methods=(EXACT, ANNEALED, BEST_SPLIT),
         default="annealed-importance-sampling",
         shown=("annealed-importance-sampling", "best-split"),
@@ -81,12 +81,12 @@ SCORINGS = (
         caveat=CAVEAT,
         advice={
             FixedLengthPoissonMRF: "which has no partition functions of its own: make a mixture of "
-            "one, PoissonMRFMixture.of_fields([mrf], table, [1.0]), with the table of "
+            "one, LPMRFClusters.of_fields([mrf], table, [1.0]), with the table of "
             "models.poisson_mrf.partition_table"
         },
     ),
     Scoring(
-        topics=PoissonMRFMixture,
+        topics=LPMRFClusters,
         methods=(MIXTURE_EXACT, BEST_SPLIT),
         default="exact",
         shown=("exact", "best-split"),

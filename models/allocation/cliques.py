@@ -8,7 +8,7 @@ import networkx as nx
 
 from models.allocation.tables import mixed_radix
 
-MOST_VALUES = 2**22
+MAX_VALUES = 2**22
 """Combinations of values that a clique of hidden indices may have."""
 
 Clique = tuple[tuple[str, ...], tuple[str, ...], int]
@@ -25,15 +25,15 @@ def check_cliques(cliques: list[Clique], sizes: dict[str, int]) -> None:
     Raises
     ------
     TableMemoryError
-        If one has more than `MOST_VALUES` combinations of values.
+        If one has more than `MAX_VALUES` combinations of values.
     """
     for separator, rest, _ in cliques:
         names = separator + rest
         _, n_values = mixed_radix([sizes[name] for name in names])
-        if n_values > MOST_VALUES:
+        if n_values > MAX_VALUES:
             raise TableMemoryError(
                 f"the hidden indices {', '.join(names)} must be summed over together, and have "
-                f"{n_values:.3g} combinations of values, more than {MOST_VALUES:,}: give them "
+                f"{n_values:.3g} combinations of values, more than {MAX_VALUES:,}: give them "
                 "fewer values, or the graph fewer edges or ties"
             )
 

@@ -112,7 +112,7 @@ class InferencePlan:
         return {name for names in self.unknown for name in names}
 
     @property
-    def most_cliques(self) -> int:
+    def max_cliques(self) -> int:
         """Of any pattern."""
         return int(np.diff(self.arrays.clique_start).max())
 

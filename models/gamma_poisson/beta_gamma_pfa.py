@@ -19,7 +19,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from models.dirichlet_prior import prior_vector
-from models.gamma_poisson.beta_gamma_state import LEAST, BetaGammaPFAState, mean_gamma_poisson
+from models.gamma_poisson.beta_gamma_state import (
+    MIN_PROBABILITY,
+    BetaGammaPFAState,
+    mean_gamma_poisson,
+)
 from models.gamma_poisson.count_priors import CountPriors, sample_probability, sample_shape
 from models.gibbs.collapsed_gibbs import CollapsedGibbs
 
@@ -182,7 +186,9 @@ class BetaGammaPFA(CollapsedGibbs):
                     above, n_docs, state.alpha, state.probability, priors, rng
                 )
             state.probability = np.clip(
-                sample_probability(n_k, n_docs, state.alpha, priors, rng), LEAST, 1.0 - LEAST
+                sample_probability(n_k, n_docs, state.alpha, priors, rng),
+                MIN_PROBABILITY,
+                1.0 - MIN_PROBABILITY,
             )
 
     def _add_sample(self, weight: float) -> None:

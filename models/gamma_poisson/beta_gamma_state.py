@@ -12,7 +12,7 @@ from models.gibbs.state import GibbsLDAState
 
 Floats = NDArray[np.float64]
 
-LEAST = 1e-12
+MIN_PROBABILITY = 1e-12
 """Probabilities keep this distance from 0 and 1, which a Beta variate can come to by rounding."""
 
 
@@ -59,4 +59,6 @@ def mean_gamma_poisson(
         shape = state.shape_sum / state.weight_sum
         probability = state.mean_count_sum / (state.mean_count_sum + state.shape_sum)
     topic_word = weight / weight.sum(axis=1, keepdims=True)
-    return GammaPoissonTopics(topic_word, shape, np.clip(probability, LEAST, 1.0 - LEAST))
+    return GammaPoissonTopics(
+        topic_word, shape, np.clip(probability, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
+    )

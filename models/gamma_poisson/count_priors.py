@@ -37,7 +37,7 @@ class CountPriors(NamedTuple):
     """g and h."""
 
 
-LEAST_SHAPE = 1e-8
+MIN_SHAPE = 1e-8
 
 
 def sample_probability(
@@ -74,4 +74,4 @@ def sample_shape(
     n_tables = np.bincount(topic, tables, len(lengths))
     g, h = priors.shape_prior
     rate = h - n_docs * np.log1p(-np.minimum(probability, 1.0 - 1e-12))
-    return np.maximum(rng.standard_gamma(g + n_tables) / rate, LEAST_SHAPE)
+    return np.maximum(rng.standard_gamma(g + n_tables) / rate, MIN_SHAPE)

@@ -32,7 +32,7 @@ Ints = NDArray[np.int32] | NDArray[np.int64]
 ENTRIES_A_BLOCK = 8192
 """Entries a task, at least, and of one row more: frequent words have as many as documents."""
 
-LEAST = 1e-100
+MIN_FACTOR = 1e-100
 """Entries below it become 0, as they would in the end: numbers that are nearly no numbers any more
 make arithmetic slow."""
 
@@ -130,7 +130,7 @@ def update_rows(
                 updated = (offset[k] + row[k] * total[k]) * inverse[k]
                 if relaxation != 1.0 and row[k] > 0.0:
                     updated = row[k] * (updated / row[k]) ** relaxation
-                row[k] = updated if updated >= LEAST else 0.0
+                row[k] = updated if updated >= MIN_FACTOR else 0.0
 
 
 def log_mixtures(rows: Rows, other: Floats, factor: Floats, n_threads: int) -> float:

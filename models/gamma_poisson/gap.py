@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from models.gamma_poisson.factor_estimator import Counts, FactorEstimator
 from models.gamma_poisson.factor_state import GaPState
 from models.gamma_poisson.factor_updates import log_mixtures, update_factor
-from models.gamma_poisson.gamma_fit import LEAST_RATE, MOST_RATE
+from models.gamma_poisson.gamma_fit import MAX_RATE, MIN_RATE
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.parallel import effective_n_jobs
 
 Floats = NDArray[np.float64]
 
-LEAST_START = 1e-10
+MIN_START = 1e-10
 """Least score to start from."""
 
 
@@ -118,11 +118,9 @@ class GaP(FactorEstimator):
                     f'rate must be "length", "common", "topic", a number or one for each topic, '
                     f"found {self.rate!r}"
                 )
-        elif (
-            not ((rate := self._of_topics("rate")) >= LEAST_RATE).all() or (rate > MOST_RATE).any()
-        ):
+        elif not ((rate := self._of_topics("rate")) >= MIN_RATE).all() or (rate > MAX_RATE).any():
             raise ValueError(
-                f"rate must be from {LEAST_RATE:g} to {MOST_RATE:g}, "
+                f"rate must be from {MIN_RATE:g} to {MAX_RATE:g}, "
                 f"found {rate.min():g} to {rate.max():g}"
             )
 
@@ -159,7 +157,7 @@ class GaP(FactorEstimator):
                 "without any"
             )
         # A score starts above 0, as its prior has it, or the objective would be that of no model.
-        doc_topic = np.maximum(doc_topic * total, LEAST_START)
+        doc_topic = np.maximum(doc_topic * total, MIN_START)
         state = GaPState(
             doc_topic=doc_topic,
             word_topic=word_topic / total,
@@ -187,7 +185,7 @@ class GaP(FactorEstimator):
             length = data.rows.counts.sum() / len(doc_topic)
             mean = np.full_like(mean, mean.sum() if self.rate == "common" else length)
         with np.errstate(divide="ignore"):
-            rate: Floats = np.clip(shape / mean, LEAST_RATE, MOST_RATE)
+            rate: Floats = np.clip(shape / mean, MIN_RATE, MAX_RATE)
         return rate
 
     def _constant_of(self, data: Floats) -> float:

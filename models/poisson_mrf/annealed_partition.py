@@ -36,7 +36,7 @@ LARGEST_ROOT = 0.25
 """Up to here eleven terms of the series of exp are exact to double precision."""
 STRONGEST = 10.0
 """A token that comes multiplies weights by up to exp(2 Φ), of 16 digits in all."""
-MOST_SQUARINGS = 6
+MAX_SQUARINGS = 6
 """Each doubles the relative rounding error."""
 
 
@@ -130,7 +130,7 @@ def set_weights(field: Field, product: Floats, scale: float, weights: Weights) -
         product[s] *= scale
         largest = max(largest, abs(product[s]))
     n_squarings = 0
-    while largest > LARGEST_ROOT and n_squarings < MOST_SQUARINGS:
+    while largest > LARGEST_ROOT and n_squarings < MAX_SQUARINGS:
         largest *= 0.5
         n_squarings += 1
     if largest > LARGEST_ROOT:

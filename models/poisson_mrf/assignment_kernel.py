@@ -37,13 +37,13 @@ from models.poisson_mrf.document_edges import DocumentEdges, edges_within
 
 if TYPE_CHECKING:
     from models.poisson_mrf.edges import Neighbours
-    from models.poisson_mrf.topics import PoissonMRFTopicModel
+    from models.poisson_mrf.topics import LPMRFTopics
 
 Floats = NDArray[np.float64]
 
 STEEP = 16.0
 """Above this an exponent is not for a polynomial."""
-LEAST, MOST = 1e-200, 1e200
+MIN_PRODUCT, MAX_PRODUCT = 1e-200, 1e200
 """Outside of these a sum of products is computed anew from logarithms."""
 LARGE = 1e100
 """A product that has grown to this is put into a sum of logarithms."""
@@ -102,7 +102,7 @@ class State(NamedTuple):
     """(K,), room for a token's probabilities."""
 
 
-def field_arrays(topics: PoissonMRFTopicModel, longest: int) -> FieldArrays:
+def field_arrays(topics: LPMRFTopics, longest: int) -> FieldArrays:
     """The arrays of a model for documents of up to `longest` tokens."""
     lengths = np.arange(longest + 2, dtype=np.float64)
     weight = 1.0 / (1.0 + (lengths / topics.half_length[:, None]) ** 2)
@@ -209,7 +209,7 @@ def sweep(  # noqa: C901, PLR0912, PLR0915
                 product[k] = share[u, k] * factor[k] * _exponential(product[k])
             for k in range(n_topics):
                 total += product[k]
-        if not LEAST < total < MOST:
+        if not MIN_PRODUCT < total < MAX_PRODUCT:
             total = _products_by_logarithms(document, state, u, t)
         rest, k = rng.random() * total, 0
         while k < n_topics - 1 and rest >= product[k]:

@@ -32,8 +32,8 @@ MARGIN = 5.0
 CRITICAL = (0.5, 0.7, 1.0, 1.4, 2.0)
 """Lengths that are looked at, in half lengths: a document of words in given shares condenses first
 where ω(L) L is largest, which is at 1."""
-MOST_PASSES = 50
-MOST_WORDS = 10.0
+MAX_PASSES = 50
+MAX_WORDS = 10.0
 """Of a condensed document, as it is looked for."""
 
 
@@ -46,7 +46,7 @@ def condensed_floor(mrf: FixedLengthPoissonMRF, lengths: Ints) -> Floats:
     return found
 
 
-def held(mrf: FixedLengthPoissonMRF, longest: int) -> FixedLengthPoissonMRF:
+def damp_condensing_interactions(mrf: FixedLengthPoissonMRF, longest: int) -> FixedLengthPoissonMRF:
     """The field with interactions made weaker where documents would condense on their words.
 
     For lengths up to `longest`, those among the words of a condensed document are multiplied by
@@ -59,7 +59,7 @@ def held(mrf: FixedLengthPoissonMRF, longest: int) -> FixedLengthPoissonMRF:
     start, word, weight, node = _rows_of(mrf)
     lengths = critical_lengths(mrf.half_length, longest)
     pairs = max(0.0, mean_interaction(mrf))
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         condensed = []
         for length in lengths:
             omega = float(mrf.weight(length))
@@ -193,7 +193,7 @@ def _best_partner(
             value = 2.0 * omega * weight[e] * half * (length - half) + half * node[word[e]]
             if value > best:
                 best, found = value, word[e]
-    if 2.0 * omega * length * strongest + np.log(MOST_WORDS) < -node[s]:
+    if 2.0 * omega * length * strongest + np.log(MAX_WORDS) < -node[s]:
         return -1
     return found
 

@@ -8,7 +8,7 @@ from models.family import Family, TrainerSpec, ValidationInterval
 from models.poisson_mrf.field_state import PoissonMRFState
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topic_model import LPMRFTopicModel
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 GIBBS = TrainerSpec(
     name="poisson-mrf-gibbs",
@@ -39,6 +39,6 @@ MIXTURE = replace(
 )
 FAMILY = Family(
     name="poisson-mrf",
-    topics={"poisson-mrf-mixture": PoissonMRFMixture, "poisson-mrf": PoissonMRFTopicModel},
+    topics={"poisson-mrf-mixture": LPMRFClusters, "poisson-mrf": LPMRFTopics},
     trainers=(GIBBS, MOVES, MIXTURE),
 )

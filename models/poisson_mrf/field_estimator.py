@@ -18,11 +18,11 @@ from models.counts import whole_numbers
 from models.estimator import TopicEstimator
 from models.family import Schedule
 from models.parallel import effective_n_jobs
-from models.poisson_mrf.field_fitting import FieldSettings, FittedFields, fit_fields
+from models.poisson_mrf.field_fitting import FieldSettings, FittedMRFs, fit_fields
 from models.poisson_mrf.field_state import PoissonMRFState, PoissonMRFStep
-from models.poisson_mrf.partition_table import PARTITIONS
+from models.poisson_mrf.partition_table import checked_partition
 from models.poisson_mrf.topic_matrices import single_topic_scores
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from models.seed import seed_from
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 KMEANS_STARTS = 10
-MOST_ROUNDS = 100
+MAX_ROUNDS = 100
 """In a stage, by default."""
-MOST_TOKENS = np.iinfo(np.int32).max
+MAX_TOKENS = np.iinfo(np.int32).max
 REFILL = 10
 """Documents that a cluster without any is given."""
 
 
-class FieldEstimator(TopicEstimator):
+class LPMRFTrainer(TopicEstimator):
     """Base of estimators that share documents out among topics and fit a field to each share."""
 
     penalty: float
@@ -53,7 +53,7 @@ class FieldEstimator(TopicEstimator):
     random_state: Any
     state_: PoissonMRFState
 
-    _kind: ClassVar[type[PoissonMRFMixture] | type[PoissonMRFTopicModel]]
+    _kind: ClassVar[type[LPMRFClusters] | type[LPMRFTopics]]
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics from counts `X` (D, V), CSR or dense.
@@ -107,7 +107,7 @@ class FieldEstimator(TopicEstimator):
     def schedule(self) -> Schedule:
         """How long training takes with these settings if nothing ends it before."""
         n_stages = len(self._stages())
-        return Schedule(n_stages * self._most_rounds, "round", n_stages)
+        return Schedule(n_stages * self._max_rounds, "round", n_stages)
 
     @property
     def is_ready(self) -> bool:
@@ -118,9 +118,9 @@ class FieldEstimator(TopicEstimator):
         return state.stage == "done" or is_past_first_round
 
     @property
-    def _most_rounds(self) -> int:
+    def _max_rounds(self) -> int:
         """Rounds in a stage, at most."""
-        return MOST_ROUNDS if self.n_iter is None else self.n_iter
+        return MAX_ROUNDS if self.n_iter is None else self.n_iter
 
     @property
     def n_iter_(self) -> int:
@@ -129,7 +129,7 @@ class FieldEstimator(TopicEstimator):
         return self.state_.n_rounds
 
     @property
-    def topics_(self) -> PoissonMRFMixture | PoissonMRFTopicModel:
+    def topics_(self) -> LPMRFClusters | LPMRFTopics:
         """What was learned; made anew at each call."""
         check_is_fitted(self, "state_")
         if not self.state_.topic_word.size:
@@ -153,8 +153,7 @@ class FieldEstimator(TopicEstimator):
                 raise ValueError(f"{name} must be positive, found {value}")
         if not math.isfinite(self.smoothing):
             raise ValueError(f"smoothing must be finite, found {self.smoothing}")
-        if self.partition not in PARTITIONS:
-            raise ValueError(f"partition must be one of {PARTITIONS}, found {self.partition!r}")
+        checked_partition(self.partition)
         effective_n_jobs(self.n_jobs)
 
     def _begin(self, X: Any, state: Any) -> sparse.csr_array:
@@ -221,13 +220,13 @@ class FieldEstimator(TopicEstimator):
 
     def _fit_fields(
         self, parts: Sequence[sparse.csr_array], longest: int, *, interacting: bool
-    ) -> FittedFields:
+    ) -> FittedMRFs:
         """Fields of the parts, of single words or as the penalty has them."""
         settings = FieldSettings(
             self.penalty if interacting else math.inf,
             self.length_scale,
             self.smoothing,
-            self.partition,
+            checked_partition(self.partition),
             self.n_samples,
             self.n_temperatures,
         )
@@ -259,7 +258,7 @@ class FieldEstimator(TopicEstimator):
         parts = [sparse.csr_array(counts[labels == k]) for k in range(self.n_topics)]
         fitted = self._fit_fields(parts, longest, interacting=state.stage == "fields")
         sizes = np.bincount(labels, minlength=self.n_topics).astype(np.float64)
-        model = PoissonMRFMixture.of_fields(fitted.fields, fitted.log_partition, sizes)
+        model = LPMRFClusters.of_fields(fitted.fields, fitted.log_partition, sizes)
         scores = single_topic_scores(model, counts)
         objective = float(scores.max(axis=1).sum())
         found = filled(scores.argmax(axis=1), scores)
@@ -272,7 +271,7 @@ class FieldEstimator(TopicEstimator):
             state.keep_model(model)
             state.objective = objective
         is_small = gain <= self.tolerance * abs(objective)
-        if is_small or np.array_equal(found, labels) or state.stage_rounds >= self._most_rounds:
+        if is_small or np.array_equal(found, labels) or state.stage_rounds >= self._max_rounds:
             self._next_stage()
         else:
             state.assignment = found
@@ -314,9 +313,9 @@ def filled_documents(counts: sparse.csr_array) -> sparse.csr_array:
     Fractions are rounded by `whole_numbers`, each document by itself.
     """
     n_tokens = counts.sum(axis=1, dtype=np.float64)
-    if n_tokens.max(initial=0.0) > MOST_TOKENS:
+    if n_tokens.max(initial=0.0) > MAX_TOKENS:
         raise ValueError(
-            f"a document must not have more than {MOST_TOKENS} tokens, found {n_tokens.max():g}"
+            f"a document must not have more than {MAX_TOKENS} tokens, found {n_tokens.max():g}"
         )
     kind = np.int32 if counts.nnz <= np.iinfo(np.int32).max else np.int64  # as k-means wants them
     indices, indptr = counts.indices.astype(kind), counts.indptr.astype(kind)

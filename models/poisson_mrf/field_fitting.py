@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.parallel import effective_n_jobs, for_blocks
-from models.poisson_mrf.condensation import held
+from models.poisson_mrf.condensation import damp_condensing_interactions
 from models.poisson_mrf.node_regressions import fit_nodes
 from models.poisson_mrf.partition_table import partition_table
 
@@ -37,7 +37,7 @@ class FieldSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedFields:
+class FittedMRFs:
     """K fields."""
 
     regressions: tuple[NodeRegressions, ...]
@@ -54,11 +54,11 @@ def fit_fields(
     before: Sequence[NodeRegressions] | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-) -> FittedFields:
+) -> FittedMRFs:
     """A field for each of K matrices of counts (D, V), from its rows that hold a token.
 
-    Fields with a "grown" table are `held`, so that none condenses on a few words; an "envelope" is
-    that of the fields as they are fitted.
+    With an "smc" table, interactions are damped (`damp_condensing_interactions`) so that no field
+    condenses on a few words. An "envelope" is that of the fields as fitted.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def fit_fields(
 
     def tabulate(start: int, stop: int) -> None:
         for k in range(start, stop):
-            if settings.partition == "grown":
-                fields[k] = held(fields[k], longest)
+            if settings.partition == "smc":
+                fields[k] = damp_condensing_interactions(fields[k], longest)
             table[k] = partition_table(
                 fields[k],
                 longest,
@@ -105,4 +105,4 @@ def fit_fields(
             )
 
     for_blocks(tabulate, n_topics, 1, n_threads if n_topics >= n_threads else 1)
-    return FittedFields(tuple(regressions), tuple(fields), table)
+    return FittedMRFs(tuple(regressions), tuple(fields), table)

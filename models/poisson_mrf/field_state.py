@@ -12,12 +12,12 @@ from scipy import sparse
 from models.poisson_mrf.node_regressions import NodeRegressions
 
 if TYPE_CHECKING:
-    from models.poisson_mrf.field_fitting import FittedFields
-    from models.poisson_mrf.topics import PoissonMRFTopics
+    from models.poisson_mrf.field_fitting import FittedMRFs
+    from models.poisson_mrf.topics import LPMRFModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Kind = TypeVar("Kind", bound="PoissonMRFTopics")
+Kind = TypeVar("Kind", bound="LPMRFModel")
 
 Stage = Literal["mixture", "lda", "multinomial", "fields", "done"]
 """What training is at: clusters of documents, topics of tokens, splits at their best, all without
@@ -78,12 +78,12 @@ class PoissonMRFState:
         """The model that the arrays are of."""
         return kind(*(getattr(self, name) for name in MODEL_ARRAYS))
 
-    def keep_model(self, model: PoissonMRFTopics) -> None:
+    def keep_model(self, model: LPMRFModel) -> None:
         """Take over the arrays of a model."""
         for name in MODEL_ARRAYS:
             setattr(self, name, getattr(model, name))
 
-    def keep_regressions(self, fitted: FittedFields) -> None:
+    def keep_regressions(self, fitted: FittedMRFs) -> None:
         """Take over the regressions of fields."""
         rows = [each.coefficients for each in fitted.regressions]
         self.intercept = np.stack([each.intercept for each in fitted.regressions])

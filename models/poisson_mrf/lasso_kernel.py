@@ -98,7 +98,7 @@ def working_set(s: int, scratch: Scratch, penalty: float, slack: float) -> Ints:
 
 
 @kernel
-def look_outside(
+def screen_inactive_words(
     table: Table,
     s: int,
     words: Ints,
@@ -193,7 +193,7 @@ def fit_node(table: Table, s: int, setting: Setting, scratch: Scratch) -> tuple[
             scratch.coefficient[words[k]] = coefficient[k]
             scratch.slope[words[k]] = slope[k]
             scratch.seen[words[k]] = travelled
-        outside = look_outside(table, s, words, scratch, travelled, penalty)
+        outside = screen_inactive_words(table, s, words, scratch, travelled, penalty)
         worst = max(inside, outside)
         if worst <= tolerance or (not settled and inside >= outside):
             break

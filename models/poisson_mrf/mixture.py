@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from models.poisson_mrf.field_estimator import FieldEstimator, kmeans_labels
+from models.poisson_mrf.field_estimator import LPMRFTrainer, kmeans_labels
 from models.poisson_mrf.field_state import PoissonMRFState
-from models.poisson_mrf.topics import PoissonMRFMixture
+from models.poisson_mrf.topics import LPMRFClusters
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 STAGES = ("mixture", "fields")
 
 
-class LPMRFMixture(FieldEstimator):
+class LPMRFMixture(LPMRFTrainer):
     """Clusters of documents, each with a field of its own, by hard EM.
 
         p(x | L) = Σ_k π_k exp(θ^k·x + ω_k(L) x·Φ^k x - Σ_s log x_s! - A^k_L)
@@ -35,11 +35,11 @@ class LPMRFMixture(FieldEstimator):
         c: interactions of documents c times as long as the mean count half (ω). Infinite: ω = 1.
     smoothing : float
         β, added to each count that is regressed on others.
-    partition : {"grown", "envelope"}
-        How partition functions of all lengths are estimated; see `partition_table`. With "grown"
-        fields are held from condensing on a few words (`models.poisson_mrf.condensation`); with
-        "envelope", as published, they are not, and may have next to no probability left for
-        documents such as they were fitted to.
+    partition : {"smc", "envelope"}
+        Estimator of the partition functions of all lengths; see `partition_table`. With "smc"
+        interactions on which documents would condense are damped
+        (`models.poisson_mrf.condensation`). With "envelope", as published, they are not, and
+        documents like those of the training may have almost no probability.
     n_samples : int
         Chains that partition functions are estimated by.
     n_temperatures : int, optional
@@ -55,7 +55,7 @@ class LPMRFMixture(FieldEstimator):
 
     Attributes
     ----------
-    topics_ : PoissonMRFMixture
+    topics_ : LPMRFClusters
     n_iter_ : int
         Rounds made.
     state_ : PoissonMRFState
@@ -64,7 +64,7 @@ class LPMRFMixture(FieldEstimator):
         The seed in use.
     """
 
-    _kind = PoissonMRFMixture
+    _kind = LPMRFClusters
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class LPMRFMixture(FieldEstimator):
         penalty: float = 0.03,
         length_scale: float = 1.5,
         smoothing: float = 1e-4,
-        partition: str = "grown",
+        partition: str = "smc",
         n_samples: int = 50,
         n_temperatures: int | None = None,
         n_iter: int | None = None,

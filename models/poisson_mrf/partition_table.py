@@ -6,6 +6,7 @@ Tables hold A_L + log L! for θ with logsumexp θ = 0: 0 at all lengths where Φ
 from __future__ import annotations
 
 import logging
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from models.poisson_mrf.annealed_partition import log_weights_at
-from models.poisson_mrf.grown_partition import grown_log_weights
+from models.poisson_mrf.smc_partition import smc_log_weights
 
 if TYPE_CHECKING:
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
@@ -23,9 +24,9 @@ Floats = NDArray[np.float64]
 
 logger = logging.getLogger(__name__)
 
-MOST_LACK = 1.0
+MAX_SHORTFALL = 1.0
 """Nats below its bound at which an estimate is no estimate any more."""
-PARTITIONS = ("grown", "envelope")
+PARTITIONS = ("smc", "envelope")
 N_ENVELOPE = 50
 """Lengths that the envelope is over."""
 
@@ -33,7 +34,7 @@ N_ENVELOPE = 50
 def partition_table(
     mrf: FixedLengthPoissonMRF,
     longest: int,
-    kind: str = "grown",
+    kind: str = "smc",
     *,
     mean_length: float,
     n_samples: int = 100,
@@ -47,9 +48,9 @@ def partition_table(
     ----------
     mrf : FixedLengthPoissonMRF
     longest : int
-    kind : {"grown", "envelope"}
-        "grown" has an estimate for every length, by chains that grow (`grown_log_weights`), and not
-        below what Jensen's inequality has.
+    kind : {"smc", "envelope"}
+        "smc" estimates every length by sequential Monte Carlo (`smc_log_weights`), and is not below
+        the bound by Jensen's inequality.
         "envelope", the paper's, is ω(L) L² a, the a the smallest for which it is not below any of
         50 estimates at lengths from half to three times the mean; far above at many lengths.
     mean_length : float
@@ -69,8 +70,7 @@ def partition_table(
     ValueError
         If there is no such kind, or nothing to anneal with.
     """
-    if kind not in PARTITIONS:
-        raise ValueError(f"partition must be one of {PARTITIONS}, found {kind!r}")
+    kind = checked_partition(kind)
     if n_samples < 1 or (n_temperatures is not None and n_temperatures < 2):
         raise ValueError(
             "annealing takes a sample and two temperatures at least, found "
@@ -78,13 +78,13 @@ def partition_table(
         )
     if not mrf.interactions.nnz:
         return np.zeros(longest + 1)
-    if kind == "grown":
-        log_weights = grown_log_weights(mrf, longest, n_samples=n_samples, seed=seed, n_jobs=n_jobs)
+    if kind == "smc":
+        log_weights = smc_log_weights(mrf, longest, n_samples=n_samples, seed=seed, n_jobs=n_jobs)
         table = log_means(log_weights.T)
         lengths = np.arange(longest + 1.0)
         floor: Floats = mrf.weight(lengths) * lengths * (lengths - 1.0) * mean_interaction(mrf)
         lack = float((floor - table).max())
-        if lack > MOST_LACK:
+        if lack > MAX_SHORTFALL:
             logger.warning(
                 "chains estimate a partition function %.1f nats below what it is at least: they "
                 "have condensed on a few words; hold the field, or take a larger penalty",
@@ -97,7 +97,7 @@ def partition_table(
     at = np.ceil(mean_length * np.linspace(0.5, 3.0, N_ENVELOPE)).astype(np.int64)
     at = np.unique(at[at > 1]) if (at > 1).any() else np.array([2])
     if n_temperatures is None:
-        log_weights = grown_log_weights(
+        log_weights = smc_log_weights(
             mrf, int(at[-1]), n_samples=n_samples, seed=seed, n_jobs=n_jobs
         )[:, at].T
     else:
@@ -113,6 +113,22 @@ def partition_table(
     lengths = np.arange(longest + 1)
     envelope: Floats = height * mrf.weight(lengths) * lengths**2.0
     return envelope
+
+
+def checked_partition(kind: str) -> str:
+    """Return one of `PARTITIONS`; "grown" is the former name of "smc".
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+    """
+    if kind == "grown":
+        warnings.warn('partition "grown" is now "smc"', DeprecationWarning, stacklevel=3)
+        return "smc"
+    if kind not in PARTITIONS:
+        raise ValueError(f"partition must be one of {PARTITIONS}, found {kind!r}")
+    return kind
 
 
 def mean_interaction(mrf: FixedLengthPoissonMRF) -> float:

@@ -66,7 +66,7 @@ class TopicMatrices:
         return sparse.csr_array(arrays, shape=self.counts.shape)
 
 
-def best_split(
+def map_assignment(
     topics: Fields,
     counts: Any,
     start: Any = None,

@@ -16,16 +16,16 @@ from models.gibbs.tokens import tokens_of
 from models.lda.gibbs_lda import GibbsLDA
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.assignment_kernel import documents_of, field_arrays, sweep_documents
-from models.poisson_mrf.field_estimator import FieldEstimator, kmeans_labels
+from models.poisson_mrf.field_estimator import LPMRFTrainer, kmeans_labels
 from models.poisson_mrf.field_state import PoissonMRFState
-from models.poisson_mrf.topic_matrices import best_split
-from models.poisson_mrf.topics import PoissonMRFTopicModel
+from models.poisson_mrf.topic_matrices import map_assignment
+from models.poisson_mrf.topics import LPMRFTopics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from models.lda.topics import LDATopics
-    from models.poisson_mrf.field_fitting import FittedFields
+    from models.poisson_mrf.field_fitting import FittedMRFs
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ DOCUMENT_BLOCK = 64
 """Documents that a kernel is given at a time, with a stream of random numbers."""
 
 
-class LPMRFTopicModel(FieldEstimator):
+class LPMRFTopicModel(LPMRFTrainer):
     """Tokens of documents shared out among topics, each with a field of its own.
 
         π ~ Dirichlet(alpha),  m ~ Multinomial(π, L),  z^k ~ LPMRF(θ^k, Φ^k; m_k),  x = Σ_k z^k
@@ -75,7 +75,7 @@ class LPMRFTopicModel(FieldEstimator):
 
     Attributes
     ----------
-    topics_ : PoissonMRFTopicModel
+    topics_ : LPMRFTopics
         Alpha is learned, as the most likely given how tokens are shared out (Minka 2000).
     n_iter_ : int
         Rounds made.
@@ -85,7 +85,7 @@ class LPMRFTopicModel(FieldEstimator):
         The seed in use.
     """
 
-    _kind = PoissonMRFTopicModel
+    _kind = LPMRFTopics
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class LPMRFTopicModel(FieldEstimator):
         penalty: float = 0.03,
         length_scale: float = 1.5,
         smoothing: float = 1e-4,
-        partition: str = "grown",
+        partition: str = "smc",
         n_samples: int = 50,
         n_temperatures: int | None = None,
         n_iter: int | None = None,
@@ -136,7 +136,7 @@ class LPMRFTopicModel(FieldEstimator):
             return super().schedule
         n_before = math.ceil(self.lda_sweeps / self.n_sweeps)
         return Schedule(
-            self._most_rounds + n_before,
+            self._max_rounds + n_before,
             "round",
             n_before=n_before,
             before=f"{self.lda_sweeps:,} pass{'' if self.lda_sweeps == 1 else 'es'} of LDA",
@@ -144,9 +144,9 @@ class LPMRFTopicModel(FieldEstimator):
         )
 
     @property
-    def _most_rounds(self) -> int:
+    def _max_rounds(self) -> int:
         is_sampled = self.n_iter is None and self.assignments == "gibbs"
-        return GIBBS_ROUNDS if is_sampled else super()._most_rounds
+        return GIBBS_ROUNDS if is_sampled else super()._max_rounds
 
     def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
         if self.assignments == "moves":
@@ -189,10 +189,10 @@ class LPMRFTopicModel(FieldEstimator):
         interacting = state.stage == "fields"
         split = state.assignment
         if not interacting and state.stage_rounds == 0:
-            split = best_split(state.model(self._kind), counts, split, n_jobs=self.n_jobs).split
+            split = map_assignment(state.model(self._kind), counts, split, n_jobs=self.n_jobs).split
         parts = parts_of_split(counts, split)
         model = self._model_of(parts, counts, interacting=interacting)
-        found = best_split(model, counts, split, n_jobs=self.n_jobs)
+        found = map_assignment(model, counts, split, n_jobs=self.n_jobs)
         objective = float(found.objective.sum())
         gain = objective - before.objective if before.stage_rounds else np.inf
         if gain < 0:
@@ -203,7 +203,7 @@ class LPMRFTopicModel(FieldEstimator):
         state.stage_rounds += 1
         is_small = gain <= self.tolerance * abs(objective)
         is_same = np.array_equal(found.split, split)
-        if is_small or is_same or state.stage_rounds >= self._most_rounds:
+        if is_small or is_same or state.stage_rounds >= self._max_rounds:
             self._next_stage()
         else:
             state.assignment = found.split
@@ -260,20 +260,20 @@ class LPMRFTopicModel(FieldEstimator):
         for_blocks(work, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(self.n_jobs))
         state.assignment = topic_of
         state.stage_rounds += 1
-        if state.stage_rounds >= self._most_rounds:
+        if state.stage_rounds >= self._max_rounds:
             self._next_stage()
 
     def _model_of(
         self, parts: Sequence[sparse.csr_array], counts: sparse.csr_array, *, interacting: bool
-    ) -> PoissonMRFTopicModel:
+    ) -> LPMRFTopics:
         longest = int(counts.sum(axis=1).max())
-        fitted: FittedFields = self._fit_fields(parts, longest, interacting=interacting)
+        fitted: FittedMRFs = self._fit_fields(parts, longest, interacting=interacting)
         lengths = np.stack([np.asarray(part.sum(axis=1)).ravel() for part in parts], axis=1)
         first = self.state_.prior  # of LDA, or of the round before
         if self.assignments == "moves":
             first = np.full(self.n_topics, FIRST_ALPHA)
         alpha = alpha_of(lengths, first)
-        return PoissonMRFTopicModel.of_fields(fitted.fields, fitted.log_partition, alpha)
+        return LPMRFTopics.of_fields(fitted.fields, fitted.log_partition, alpha)
 
 
 def alpha_of(lengths: NDArray[np.int64], alpha: Floats) -> Floats:
@@ -283,10 +283,10 @@ def alpha_of(lengths: NDArray[np.int64], alpha: Floats) -> Floats:
     return asymmetric_prior(of_topics, lengths.sum(axis=1), alpha, PRIOR_ITERATIONS)
 
 
-def without_interactions(topics: LDATopics) -> PoissonMRFTopicModel:
+def without_interactions(topics: LDATopics) -> LPMRFTopics:
     """The same model as one of fields."""
     n_topics = topics.n_topics
-    return PoissonMRFTopicModel(
+    return LPMRFTopics(
         topics.topic_word,
         np.empty(0, dtype=np.int64),
         np.empty((0, 2), dtype=np.int64),

@@ -20,7 +20,7 @@ from models.counts import whole_numbers
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.edges import Neighbours, checked_edges
 from models.poisson_mrf.field_scores import field_scores
-from models.poisson_mrf.topic_matrices import best_split
+from models.poisson_mrf.topic_matrices import map_assignment
 from models.topics import Edges, TopicWords, checked_topic_word
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class PoissonMRFTopics(TopicWords):
+class LPMRFModel(TopicWords):
     """K fixed-length Poisson MRFs over V words, with what their likelihoods take.
 
     `topic_word` is exp θ, in rows that sum to 1; all of it is positive.
@@ -208,7 +208,7 @@ class PoissonMRFTopics(TopicWords):
         raise ValueError("a Poisson MRF is not smoothed: no word is impossible in it")
 
 
-class PoissonMRFMixture(PoissonMRFTopics):
+class LPMRFClusters(LPMRFModel):
     """A document is of one field: p(x | L) = Σ_k π_k p(x | θ^k, Φ^k, L), π ∝ `prior`.
 
     One component is the single distribution.
@@ -240,7 +240,7 @@ class PoissonMRFMixture(PoissonMRFTopics):
         return shares
 
 
-class PoissonMRFTopicModel(PoissonMRFTopics):
+class LPMRFTopics(LPMRFModel):
     """Tokens of a document are shared out among fields.
 
         x = Σ_k z^k,  m_k = Σ_s z^k_s
@@ -257,14 +257,14 @@ class PoissonMRFTopicModel(PoissonMRFTopics):
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Expected shares (D, K) given how tokens are shared out at their best; counts are rounded.
 
-        (m_k + alpha_k) / (L + Σ alpha), with m of the topic matrix that `best_split` finds.
+        (m_k + alpha_k) / (L + Σ alpha), with m of the topic matrix that `map_assignment` finds.
 
         Raises
         ------
         ValueError
             If `counts` has another number of words, or a value that is no count.
         """
-        split = best_split(self, self._rounded(counts), n_jobs=n_jobs)
+        split = map_assignment(self, self._rounded(counts), n_jobs=n_jobs)
         shares: Floats = split.lengths + self.alpha
         shares /= shares.sum(axis=1, keepdims=True)
         return shares

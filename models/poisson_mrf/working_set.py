@@ -43,7 +43,7 @@ DAMPING = 1e-6
 MAX_DAMPINGS = 12
 """How often it is tried again with ten times that."""
 
-LEAST_DECREASE = 1e-3
+MIN_DECREASE = 1e-3
 """Share of the decrease that the model promises which a step must bring (Armijo)."""
 
 RIDGE = 1e-13
@@ -51,7 +51,7 @@ RIDGE = 1e-13
 
 LOG2_E = 1.0 / math.log(2.0)
 LN2 = math.log(2.0)
-LEAST_EXPONENT = -700.0  # exp(-700) is still a normal number
+MIN_EXPONENT = -700.0  # exp(-700) is still a normal number
 
 ROUNDING = 1e-15
 """Changes of the objective, as a share of its terms, that are nothing but rounding."""
@@ -198,7 +198,7 @@ def fill_exp(x: Floats) -> None:
     """
     for i in range(len(x)):
         t = x[i]
-        t = t if t > LEAST_EXPONENT else LEAST_EXPONENT
+        t = t if t > MIN_EXPONENT else MIN_EXPONENT
         e = np.floor(t * LOG2_E + 0.5)
         r = t - e * LN2
         p = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r / 6227020800))
@@ -217,7 +217,7 @@ def exponentials(part: Selected, base: Floats, direction: Floats, step: float) -
     for i in range(len(value)):
         value[i] -= shift
     fill_exp(value)
-    other, total = np.exp(max(-shift, LEAST_EXPONENT)), 0.0
+    other, total = np.exp(max(-shift, MIN_EXPONENT)), 0.0
     for i in range(len(value)):
         total += value[i]
     return Exponentials(value, other, total + (part.n_docs - len(value)) * other, shift)
@@ -357,7 +357,7 @@ def take_step(
             penalised += abs(coefficient[k] + step * change[k]) - old
             terms += penalty * old
         difference = mean * growth - step * linear + penalty * penalised
-        if difference <= LEAST_DECREASE * step * promised or (
+        if difference <= MIN_DECREASE * step * promised or (
             difference <= ROUNDING * terms and -step * promised <= ROUNDING * terms
         ):
             for k in range(len(change)):

@@ -16,7 +16,7 @@ from corpora.content_hash import content_hash, of_array
 from evaluation.allocation.exact import MarginalCostError
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
-from models.allocation.mean_field.modes import MOST_JOINT_VALUES
+from models.allocation.mean_field.modes import MAX_JOINT_VALUES
 from models.allocation.particles.state import check_memory
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
@@ -210,10 +210,10 @@ def _check_joint_values(candidate: Candidate, unknown: Sequence[Sequence[str]]) 
     """Modes of allocations go over all joint values of what is hidden."""
     for names in unknown:
         sizes = [candidate.model.cardinalities[name] for name in names]
-        if math.prod(sizes) > MOST_JOINT_VALUES:
+        if math.prod(sizes) > MAX_JOINT_VALUES:
             raise UsageError(
                 f"{candidate.name}: {' × '.join(map(str, sizes))} joint values of "
-                f"{', '.join(names)} are more than the {MOST_JOINT_VALUES:,} that --factors "
+                f"{', '.join(names)} are more than the {MAX_JOINT_VALUES:,} that --factors "
                 f"{' and '.join(BY_MODES)} can go over: use vb or em"
             )
 

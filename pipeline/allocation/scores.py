@@ -6,9 +6,9 @@ m given the data is l_m - log Σ_n exp(l_n), and, as the estimates l are indepen
 
 The standard error s of a log is the relative one of the probability. It is never above 1, whatever
 the runs are: if one of them outweighs all others, the mean is that run's, and s comes to 1. The
-estimate is *rough* then (`MarginalEstimate.is_unsure`). It is likely to be too low, by nobody knows
-how much, since few runs find where the mass is: no model is said to be better than one with a rough
-estimate.
+estimate is *rough* then (`MarginalEstimate.is_unreliable`). It is likely to be too low, by an
+unknown amount, since few runs find where the mass is: no model is said to be better than one with a
+rough estimate.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def rows_of(
             "log_marginal": finite(marginals[m]),
             "standard_error": finite(errors[m]),
             "spread": finite(score.estimate.spread) if score.estimate.path else None,
-            "rough": score.estimate.is_unsure and bool(np.isfinite(marginals[m])),
+            "rough": score.estimate.is_unreliable and bool(np.isfinite(marginals[m])),
             "direction": score.estimate.direction,
             "log_odds": finite(odds[m]),
             "log_odds_standard_error": finite(odds_errors[m]),

@@ -29,9 +29,9 @@ from evaluation.experiments.lpmrf_dependencies import (
 )
 from models import SavedModel
 from models.parallel import effective_n_jobs
-from models.poisson_mrf.topic_matrices import best_split
+from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topic_model import LPMRFTopicModel
-from models.poisson_mrf.topics import PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFTopics
 from models.saved import ModelFormatError
 from pipeline.cache.keys import key_of
 from pipeline.commands.download import download
@@ -119,7 +119,7 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Learned:
     )
     counts = corpus.counts
     topics, seconds = _trained(trainer, corpus, cache)
-    split = best_split(topics, counts, n_jobs=settings.threads)
+    split = map_assignment(topics, counts, n_jobs=settings.threads)
     prevalence = split.lengths.sum(axis=0) / max(split.lengths.sum(), 1)
     model = SavedModel(topics, corpus.words, prevalence=prevalence)
     found = (
@@ -192,7 +192,7 @@ def _sample(threads: int) -> CountsOfWords:
 
 def _trained(
     trainer: LPMRFTopicModel, corpus: CountsOfWords, cache: ResultCache
-) -> tuple[PoissonMRFTopicModel, float]:
+) -> tuple[LPMRFTopics, float]:
     """The topics, from where the cached checkpoint is, and the seconds that they took."""
     settings = {name: value for name, value in trainer.get_params().items() if name != "n_jobs"}
     key = key_of(KIND, settings=settings, counts=corpus.counts)
@@ -218,7 +218,7 @@ def _trained(
     if not is_saved:
         cache.write(KIND, key, checkpoint.save)
     topics = trainer.topics_
-    assert isinstance(topics, PoissonMRFTopicModel)
+    assert isinstance(topics, LPMRFTopics)
     return topics, checkpoint.seconds
 
 

@@ -25,8 +25,8 @@ from models import (
     FixedLengthPoissonMRF,
     GammaPoissonTopics,
     LDATopics,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
+    LPMRFClusters,
+    LPMRFTopics,
 )
 from tests.evaluation.registry import KINDS_AND_METHODS, identify, method_of, names_of
 from tests.small_models import documents, model_of
@@ -83,7 +83,7 @@ def test_joined_blocks_are_the_whole(kind, method):
 @pytest.mark.slow
 @EVERY_METHOD
 def test_joined_blocks_are_the_whole_of_more_topics(kind, method):
-    n_words = 4 if method == "exact" and kind is not PoissonMRFMixture else 14
+    n_words = 4 if method == "exact" and kind is not LPMRFClusters else 14
     assert_blocks_are_the_whole(
         model_of(kind, 10, n_words), documents(40, n_words), method, (1, 2, 7, 39), n_samples=11
     )
@@ -153,7 +153,7 @@ def test_small_fields_whose_sums_come_in_any_order(seed):
     phi = np.triu(rng.normal(scale=30.0, size=(n_topics, n_words, n_words)), 1)
     phi *= rng.random(phi.shape) < 0.8
     fields = [FixedLengthPoissonMRF(np.zeros(n_words), each + each.T, 5.0) for each in phi]
-    model = PoissonMRFMixture.of_fields(fields, np.zeros((n_topics, 9)), np.ones(n_topics))
+    model = LPMRFClusters.of_fields(fields, np.zeros((n_topics, 9)), np.ones(n_topics))
     is_there = rng.random((12, n_words)) < 0.8
     counts = sparse.csr_array(is_there * rng.integers(1, 4, is_there.shape))
     whole = model.log_joint(counts)
@@ -257,7 +257,7 @@ def test_completion_of_one_document_is_that_among_several():
 # --- what exact cannot afford ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [LDATopics, GammaPoissonTopics, PoissonMRFTopicModel])
+@pytest.mark.parametrize("kind", [LDATopics, GammaPoissonTopics, LPMRFTopics])
 def test_what_exact_would_refuse_is_refused_at_once_by_its_number(kind):
     model = model_of(kind, 9, 5)
     counts = documents(11, 5).toarray()
@@ -273,4 +273,4 @@ def test_what_exact_would_refuse_is_refused_at_once_by_its_number(kind):
     assert (again.document, again.n_tokens, again.n_topics) == (1006, 1500, 9)
     if "completion" in names_of(kind):
         Scorer.of(model, "completion", max_memory=1).check_cost(block)
-    Scorer.of(model_of(PoissonMRFMixture, 9, 5), "exact", max_memory=1).check_cost(block)
+    Scorer.of(model_of(LPMRFClusters, 9, 5), "exact", max_memory=1).check_cost(block)

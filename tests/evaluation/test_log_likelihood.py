@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation import certify, log_likelihood, prediction
-from models import FixedLengthPoissonMRF, LDATopics, PoissonMRFMixture, PoissonMRFTopicModel
+from models import FixedLengthPoissonMRF, LDATopics, LPMRFClusters, LPMRFTopics
 from tests.small_models import documents, model_of
 
 
@@ -30,14 +30,14 @@ def test_few_effective_samples_are_warned_of(caplog):
 
 def test_a_single_field_has_no_table():
     mrf = FixedLengthPoissonMRF(np.zeros(6), np.zeros((6, 6)))
-    with pytest.raises(TypeError, match=r"FixedLengthPoissonMRF.*PoissonMRFMixture\.of_fields"):
+    with pytest.raises(TypeError, match=r"FixedLengthPoissonMRF.*LPMRFClusters\.of_fields"):
         log_likelihood(mrf, documents())
-    mixture = PoissonMRFMixture.of_fields([mrf], np.zeros((1, 2)), [1.0])
+    mixture = LPMRFClusters.of_fields([mrf], np.zeros((1, 2)), [1.0])
     found = log_likelihood(mixture, documents()).log_likelihood
     np.testing.assert_allclose(found, -documents().sum(axis=1) * np.log(6.0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [PoissonMRFTopicModel, PoissonMRFMixture])
+@pytest.mark.parametrize("kind", [LPMRFTopics, LPMRFClusters])
 def test_what_poisson_mrfs_have_not(kind):
     with pytest.raises(ValueError, match=r"use one of .*exact; a Poisson MRF of L tokens"):
         log_likelihood(model_of(kind), documents(), "completion")

@@ -26,7 +26,7 @@ from evaluation.experiments.lpmrf_scaling import Scaling, ScalingSettings, Timin
 from models import SavedModel
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topic_model import LPMRFTopicModel
-from models.poisson_mrf.topics import PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFTopics
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted, UsageError
 from pipeline.reproduce_settings import ReproduceSettings
@@ -169,7 +169,7 @@ def learned(words: tuple[str, ...], is_published: bool) -> Learned:
                 s, t = place[first], place[second]
                 phi[s, t] = phi[t, s] = sign * (1.0 - 0.05 * n)
         fields.append(FixedLengthPoissonMRF(node, sparse.csr_array(phi), 9.0))
-    topics = PoissonMRFTopicModel.of_fields(fields, np.zeros((3, 4)), np.ones(3))
+    topics = LPMRFTopics.of_fields(fields, np.zeros((3, 4)), np.ones(3))
     model = SavedModel(topics, words, prevalence=np.array([0.2, 0.3, 0.5]))
     corpus = CountsOfWords("made up", sparse.csr_array(np.eye(len(words), dtype=int)), words)
     rankings = {by: lpmrf_dependencies._all(model, by) for by in ("weight", "effect")}

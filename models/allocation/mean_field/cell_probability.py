@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_CELLS = 2**27
+MAX_CELLS = 2**27
 """Of a dense array of probabilities (1 GiB)."""
-MOST_AXES = 32
+MAX_AXES = 32
 """Indices of a graph whose tables are multiplied as arrays."""
 CELLS_AT_ONCE = 1 << 16
 
@@ -34,15 +34,15 @@ def dense_probability(model: AllocationModel, tables: Mapping[str, Floats]) -> F
     Raises
     ------
     TableMemoryError
-        If it would have more than `MOST_CELLS` cells, or the graph has too many indices.
+        If it would have more than `MAX_CELLS` cells, or the graph has too many indices.
     """
     n_cells = float(np.prod(model.shape, dtype=np.float64))
-    if n_cells > MOST_CELLS:
+    if n_cells > MAX_CELLS:
         raise TableMemoryError(
-            f"a tensor of shape {model.shape} has {n_cells:.3g} cells, more than {MOST_CELLS:,}: "
+            f"a tensor of shape {model.shape} has {n_cells:.3g} cells, more than {MAX_CELLS:,}: "
             "name those that are wanted in `cells`"
         )
-    if len(model.indices) > MOST_AXES:
+    if len(model.indices) > MAX_AXES:
         shape = model.shape
         cells = np.stack(np.unravel_index(np.arange(int(n_cells)), shape), axis=1)
         return probability_of_cells(model, tables, cells).reshape(shape)

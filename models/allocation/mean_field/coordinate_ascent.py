@@ -66,9 +66,9 @@ N_FINISHED = 4
 """Of many starts so many are climbed to the end."""
 MAX_MEMORY = 2 * 2**30
 """Bytes that the numbers of all starts that are climbed at the same time may take."""
-LEAST_BLOCK = 512
+MIN_BLOCK = 512
 """Cells of a block at least."""
-MOST_BLOCKS = 16
+MAX_BLOCKS = 16
 """Each holds expected counts of its own, which are added in order."""
 SCRATCH = 2**13
 """Products and messages of cliques that are held at a time, so that they stay in the cache."""
@@ -156,8 +156,8 @@ class MeanField:
     def block_size(self) -> int:
         """Cells of a block, by the data alone, so that threads change no bit."""
         n_cells = len(self.plan.observed.counts)
-        most = max(1, min(MOST_BLOCKS, BLOCK_MEMORY // (8 * max(self.plan.n_state, 1))))
-        return max(LEAST_BLOCK, -(-n_cells // most))
+        most = max(1, min(MAX_BLOCKS, BLOCK_MEMORY // (8 * max(self.plan.n_state, 1))))
+        return max(MIN_BLOCK, -(-n_cells // most))
 
     @property
     def n_bytes(self) -> int:

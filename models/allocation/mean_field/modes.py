@@ -27,9 +27,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
-MOST_JOINT_VALUES = 10**6
+MAX_JOINT_VALUES = 10**6
 """Joint values of a token's unknown indices that are listed."""
-LEAST_SHARE = 1.0 - 1e-12
+ROUNDING_MARGIN = 1.0 - 1e-12
 """Of x Φ_h, so that rounding never gives a value more than its ⌊x Φ_h⌋."""
 
 
@@ -56,16 +56,16 @@ class JointValues:
         Raises
         ------
         TableMemoryError
-            If there are more than `MOST_JOINT_VALUES`.
+            If there are more than `MAX_JOINT_VALUES`.
         """
         sizes, columns = [], []
         for names in plan.unknown:
             of = {name: plan.model.cardinalities[name] for name in names}
             strides, n_values = mixed_radix(list(of.values()))
-            if n_values > MOST_JOINT_VALUES:
+            if n_values > MAX_JOINT_VALUES:
                 raise TableMemoryError(
                     f"modes of allocations need all joint values of {', '.join(names)} listed, "
-                    f"{n_values:.3g}, more than {MOST_JOINT_VALUES:,}: use method vb or em, which "
+                    f"{n_values:.3g}, more than {MAX_JOINT_VALUES:,}: use method vb or em, which "
                     "sum over them clique by clique"
                 )
             sizes.append(tuple(of.values()))
@@ -140,7 +140,7 @@ def multinomial_mode(
     n_values = probability.shape[0]
     left = n_tokens
     for h in range(n_values):
-        tokens[h] = int(n_tokens * probability[h] * LEAST_SHARE)
+        tokens[h] = int(n_tokens * probability[h] * ROUNDING_MARGIN)
         left -= tokens[h]
         gain[h] = probability[h] / (tokens[h] + 1)
         heap[h] = h

@@ -180,7 +180,7 @@ def _hidden_values(
     inner = tuple(name for name in plan.model.indices if name in plan.unknown_names)
     visible = plan.model.visible
     n_tokens, n_particles = len(run.order), len(run.particles.weights)
-    drawn = np.zeros((n_tokens, n_particles, plan.most_cliques), dtype=np.int32)
+    drawn = np.zeros((n_tokens, n_particles, plan.max_cliques), dtype=np.int32)
     if plan.n_factors:
         bring_up_to_date(run.particles)
         drawn = run.particles.counts[n_particles * plan.n_state :].reshape(drawn.shape)

@@ -23,7 +23,7 @@ Ints32 = NDArray[np.int32]
 
 BYTES_A_TOKEN = 50
 """Of the order of the tokens and of what is written down of each, whatever the particles are."""
-LEAST_EVENTS = 128
+MIN_EVENTS = 128
 """Resamplings that the tree of ancestors holds at least before all rows are brought up to date."""
 
 
@@ -89,18 +89,18 @@ def n_events_of(plan: InferencePlan, *, keep_history: bool) -> int:
     """
     n_tokens = max(plan.observed.n_tokens, 1)
     n_rows = int(plan.row_start[-1]) + (n_tokens // 16 if keep_history else 0)
-    wanted = min(max(LEAST_EVENTS, 2 * n_rows), n_tokens)
+    wanted = min(max(MIN_EVENTS, 2 * n_rows), n_tokens)
     return 1 << (wanted - 1).bit_length()
 
 
 def n_bytes(plan: InferencePlan, n_particles: int, *, keep_history: bool = False) -> int:
     """Memory that the particles of one run take."""
-    widest = max([plan.most_cliques, *(table.n_columns for table in plan.dynamic)])
+    widest = max([plan.max_cliques, *(table.n_columns for table in plan.dynamic)])
     events = n_events_of(plan, keep_history=keep_history)
     numbers = 4 * (plan.n_state + n_nodes(events) + widest * (plan.n_factors + 1) + 4)
     numbers += 8 * (2 * plan.scratch_size + 3)
     if keep_history:
-        numbers += 4 * plan.observed.n_tokens * plan.most_cliques
+        numbers += 4 * plan.observed.n_tokens * plan.max_cliques
     return n_particles * numbers + BYTES_A_TOKEN * plan.observed.n_tokens
 
 
@@ -136,12 +136,12 @@ def new_particles(
     """Particles that have taken in nothing; with a row for each token if history is kept."""
     columns = np.concatenate(
         [np.full(table.n_rows, table.n_columns) for table in plan.dynamic]
-        + [np.full(plan.observed.n_tokens if keep_history else 0, plan.most_cliques)]
+        + [np.full(plan.observed.n_tokens if keep_history else 0, plan.max_cliques)]
     ).astype(np.int64)
     row_at = n_particles * np.concatenate([[0], np.cumsum(columns)]).astype(np.int64)
     n_combinations = plan.arrays.n_separator * plan.arrays.n_rest
     events = n_events_of(plan, keep_history=keep_history)
-    widest = max([plan.most_cliques, *(table.n_columns for table in plan.dynamic)])
+    widest = max([plan.max_cliques, *(table.n_columns for table in plan.dynamic)])
     return Particles(
         counts=np.zeros(row_at[-1], dtype=np.int32),
         row_at=row_at[:-1],

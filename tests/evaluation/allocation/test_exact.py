@@ -280,7 +280,7 @@ def test_renaming_hidden_values_saves_states_and_changes_nothing(name, seed, mon
     plain = frontier_of(model, observed)
     monkeypatch.setattr(plain, "renamed", [])
     assert plain.log_probability() == pytest.approx(expected, rel=1e-12)
-    assert frontier.most_states < plain.most_states
+    assert frontier.max_states < plain.max_states
 
 
 def test_states_that_are_not_merged_change_nothing(monkeypatch):

@@ -35,7 +35,7 @@ from evaluation.paired_difference import paired_difference
 from evaluation.poisson_mrf.exact_likelihood import exact
 from evaluation.poisson_mrf.exact_partition import exact_log_partition
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from tests.shared_data import shared_file
 
 pytestmark = pytest.mark.slow
@@ -139,7 +139,7 @@ def test_topic_models_are_scored_by_one_method() -> None:
     ):
         chosen = (math.inf, 1.5) if cell.base == MULTINOMIAL else CHOSEN
         model = fitted(cell, split.train, chosen, SMALL, 2)
-        assert isinstance(model, PoissonMRFTopicModel)
+        assert isinstance(model, LPMRFTopics)
         assert (len(model.edge_weight) > 0) == (cell.base == FIELDS)
         truth = exact(model, short)
         effort = replace(SMALL, n_chains=100, chain_temperatures=40)
@@ -162,10 +162,10 @@ def test_a_table_comes_out_again_under_its_own_settings() -> None:
     train = published_split(documents()).train
     cell = Cell("mixture", FIELDS, 2)
     model = fitted(cell, train, CHOSEN, SMALL, 2)
-    assert isinstance(model, PoissonMRFMixture)
+    assert isinstance(model, LPMRFClusters)
     again = with_table(model, "envelope", (20, 5), CHOSEN[1], 2)
     assert again.log_partition == pytest.approx(model.log_partition, rel=1e-9)
-    other = with_table(model, "grown", (20, 5), CHOSEN[1], 2)
+    other = with_table(model, "smc", (20, 5), CHOSEN[1], 2)
     assert other.log_partition != pytest.approx(model.log_partition, rel=1e-3)
     assert other.topic_word == pytest.approx(model.topic_word, rel=1e-12)
 
@@ -177,9 +177,9 @@ def test_what_a_partition_function_lacks_for_certain(interaction: float) -> None
     field = FixedLengthPoissonMRF(np.log([0.1, 0.1, 0.4, 0.4]), phi, 12.0)
     exact_table = [0.0, *(exact_log_partition(field, n) + gammaln(n + 1.0) for n in range(1, 9))]
     # The true one lacks nothing; one that knows of no interactions does where they are strong.
-    true = PoissonMRFMixture.of_fields([field], [exact_table], [1.0])
+    true = LPMRFClusters.of_fields([field], [exact_table], [1.0])
     assert missing_at_least(true, 1.5) == 0
-    blind = PoissonMRFMixture.of_fields([field], np.zeros((1, 9)), [1.0])
+    blind = LPMRFClusters.of_fields([field], np.zeros((1, 9)), [1.0])
     missing = missing_at_least(blind, 1.5)
     x = np.array([4, 4, 0, 0])
     term = field.log_weight(x[None])[0] + gammaln(9.0)

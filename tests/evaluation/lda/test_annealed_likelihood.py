@@ -12,7 +12,7 @@ from evaluation import log_likelihood
 from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.annealed_bounds import annealed_bounds
 from evaluation.lda.annealed_likelihood import annealed
-from models import GammaPoissonTopics, LDATopics, PoissonMRFTopicModel
+from models import GammaPoissonTopics, LDATopics, LPMRFTopics
 
 RNG = np.random.default_rng(0)
 MODEL = LDATopics(RNG.dirichlet(np.full(8, 0.4), 3), [0.3, 0.7, 0.2])
@@ -71,7 +71,7 @@ def test_gamma_poisson_models_are_scored_by_their_tilted_topics():
 
 def test_poisson_mrfs_without_edges_are_scored_alike():
     """By other kernels with other draws, and as many chains and temperatures."""
-    same = PoissonMRFTopicModel(
+    same = LPMRFTopics(
         MODEL.topic_word,
         np.empty(0, dtype=int),
         np.empty((0, 2), dtype=int),

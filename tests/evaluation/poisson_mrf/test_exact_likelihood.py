@@ -14,7 +14,7 @@ from evaluation.exact_cost import ExactCostError
 from evaluation.lda.exact import exact as lda_exact
 from evaluation.poisson_mrf.exact_likelihood import exact
 from models import LDATopics
-from models.poisson_mrf.topics import PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFTopics
 from tests.models.poisson_mrf.test_assignment_kernel import model_of
 from tests.oracles import poisson_mrf_topics as oracle
 
@@ -33,7 +33,7 @@ def short_documents(rng, n_words=5, most=6):
 def without_edges(topic_word, alpha):
     n_topics = len(alpha)
     edges = (np.zeros(0, int), np.zeros((0, 2), int), np.zeros(0))
-    return PoissonMRFTopicModel(
+    return LPMRFTopics(
         topic_word, *edges, np.full(n_topics, np.inf), np.zeros((n_topics, 2)), alpha
     )
 

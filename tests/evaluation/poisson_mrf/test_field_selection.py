@@ -21,9 +21,9 @@ from evaluation.poisson_mrf.field_selection import (
 )
 from models.poisson_mrf.field_fitting import fit_fields
 from models.poisson_mrf.partition_table import partition_table
-from models.poisson_mrf.topic_matrices import best_split, single_topic_scores
+from models.poisson_mrf.topic_matrices import map_assignment, single_topic_scores
 from models.poisson_mrf.topic_model import parts_of_split
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,9 +102,9 @@ def test_a_score_is_that_of_fields_fitted_with_the_pair(kind: str) -> None:
             assert found.n_interactions[i] == sum(f.n_interactions for f in fitted.fields)
             args = (fitted.fields, fitted.log_partition, np.ones(len(parts)))
             if kind == "moves":
-                scores = best_split(PoissonMRFTopicModel.of_fields(*args), validation).objective
+                scores = map_assignment(LPMRFTopics.of_fields(*args), validation).objective
             else:
-                mixture = PoissonMRFMixture.of_fields(*args)
+                mixture = LPMRFClusters.of_fields(*args)
                 scores = single_topic_scores(mixture, validation).max(axis=1)
             expected = np.exp(-scores.sum() / validation.sum())
             # The path starts elsewhere: regressions agree to their tolerance of 1e-6.

@@ -11,8 +11,7 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import binom
 
 from evaluation.poisson_mrf.exact_partition import PartitionCostError
-from evaluation.poisson_mrf.log_partition import PARTITION_METHODS, log_partition
-from evaluation.poisson_mrf.partition_estimate import PartitionEstimate
+from evaluation.poisson_mrf.log_partition import PARTITION_METHODS, PartitionEstimate, log_partition
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from tests.oracles import poisson_mrf as oracle
 
@@ -83,7 +82,7 @@ def test_annealing_says_what_it_did():
     assert found.n_samples == 70
     assert 35 < found.effective_sample_size <= 70
     assert 0 < found.standard_error < 0.2
-    assert not found.is_unsure
+    assert not found.has_low_ess
 
 
 def test_the_mean_is_of_weights_and_its_error_by_the_delta_method(monkeypatch):
@@ -150,7 +149,7 @@ def test_few_effective_samples_are_warned_of(caplog):
     strong = FixedLengthPoissonMRF([4.0, 0.0, 0.0], [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
     with caplog.at_level(logging.WARNING):
         found = log_partition(strong, 40, n_samples=50, n_temperatures=2, random_state=0)
-    assert found.is_unsure
+    assert found.has_low_ess
     assert "the weights of 50 samples of 40 tokens are worth" in caplog.text
     assert found.log_partition < log_partition(strong, 40, "exact").log_partition - 1
 
@@ -159,11 +158,11 @@ def test_one_sample_has_no_error():
     found = log_partition(MIXED, 9, n_samples=1, random_state=0)
     assert math.isnan(found.standard_error)
     assert found.effective_sample_size == 1
-    assert not found.is_unsure
+    assert not found.has_low_ess
 
 
 def test_an_estimate_without_weights_is_not_unsure():
-    assert not PartitionEstimate(1.0, 0.0, "exact", "exact", 3).is_unsure
+    assert not PartitionEstimate(1.0, 0.0, "exact", "exact", 3).has_low_ess
 
 
 def test_what_is_too_much_is_refused():

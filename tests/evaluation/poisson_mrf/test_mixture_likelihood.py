@@ -13,14 +13,14 @@ from scipy.stats import multinomial
 from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
 from models.poisson_mrf.field_scores import field_scores
-from models.poisson_mrf.topics import PoissonMRFMixture
+from models.poisson_mrf.topics import LPMRFClusters
 from tests.evaluation.poisson_mrf.test_exact_likelihood import short_documents, tokens_of
 from tests.models.poisson_mrf.test_assignment_kernel import model_of
 from tests.oracles import poisson_mrf_topics as oracle
 
 
 def mixture_of(plain):
-    return model_of(plain, PoissonMRFMixture)
+    return model_of(plain, LPMRFClusters)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -12,10 +12,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from models.allocation import mean_field_families
 from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
+from models.allocation.mean_field import family_counts
 from models.allocation.model import AllocationModel
 from models.allocation.reachable import UnreachableCellError
 from models.allocation.sequence import log_allocation
@@ -223,7 +223,7 @@ def test_data_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(ValueError, match=words):
             estimator.reconstruction(cells)
-    monkeypatch.setattr(mean_field_families, "MAX_TABLE_MEMORY", 100)
+    monkeypatch.setattr(family_counts, "MAX_TABLE_MEMORY", 100)
     with pytest.raises(TableMemoryError, match="'j'"):
         estimator.fit(X)
 

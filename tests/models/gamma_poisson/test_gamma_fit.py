@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import psi
 
-from models.gamma_poisson.gamma_fit import LEAST_MEAN, MOST_SHAPE, fit_scores, gamma_shape
+from models.gamma_poisson.gamma_fit import MAX_SHAPE, MIN_MEAN, fit_scores, gamma_shape
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.7, 1.0, 12.0, 300.0])
@@ -36,8 +36,8 @@ def test_degenerate_scores():
     scores = np.array([[0.0, 5.0, 1e-200], [0.0, 5.0, 40.0], [0.0, 5.0, 0.0]])
     shape, rate = fit_scores(scores)
     assert shape[0] == 1.0
-    assert_allclose(shape[0] / rate[0], LEAST_MEAN)  # next to nothing is expected of it
-    assert_allclose(shape[1], MOST_SHAPE)
+    assert_allclose(shape[0] / rate[0], MIN_MEAN)  # next to nothing is expected of it
+    assert_allclose(shape[1], MAX_SHAPE)
     assert_allclose(shape[1] / rate[1], 5.0)
     assert 0.05 < shape[2] < 1.0
     for extreme in (np.full((3, 2), 1e300), np.zeros((1, 2))):
@@ -50,5 +50,5 @@ def test_a_topic_that_is_faint_in_all_documents_has_the_mean_of_its_scores():
     scores = np.array([[0.09, 1e-9, 0.0, 0.11], [0.03, 3e-9, 0.0, 0.0]])
     shape, rate = fit_scores(scores, least=0.1)
     assert_allclose(shape[:3], 1.0)
-    assert_allclose(shape / rate, [0.06, LEAST_MEAN, LEAST_MEAN, 0.105])
-    assert LEAST_MEAN == 1e-6
+    assert_allclose(shape / rate, [0.06, MIN_MEAN, MIN_MEAN, 0.105])
+    assert MIN_MEAN == 1e-6

@@ -12,7 +12,7 @@ from scipy.special import xlogy
 from sklearn.decomposition import NMF
 
 from models.gamma_poisson import factor_estimator, factor_updates
-from models.gamma_poisson.gamma_fit import LEAST_MEAN, LEAST_SCORE
+from models.gamma_poisson.gamma_fit import MIN_MEAN, MIN_SCORE
 from models.gamma_poisson.kl_nmf import KLNMF
 from models.gamma_poisson.topics import GammaPoissonTopics
 from tests.models.gamma_poisson.factorisations import (
@@ -167,7 +167,7 @@ def test_topics_have_the_prior_that_fits_their_scores():
     scores = model.state_.doc_topic * model.state_.word_topic.sum(axis=0)
     assert_allclose(scores.sum(), counts.sum())
     for k in range(3):
-        shape, _, scale = stats.gamma.fit(np.maximum(scores[:, k], LEAST_SCORE), floc=0.0)
+        shape, _, scale = stats.gamma.fit(np.maximum(scores[:, k], MIN_SCORE), floc=0.0)
         assert_allclose(topics.shape[k], shape, rtol=1e-5)
         assert_allclose(topics.rate[k], 1.0 / scale, rtol=1e-5)
 
@@ -204,7 +204,7 @@ def test_a_topic_of_which_nothing_is_left():
     assert_array_equal(model.components_[1], 0.0)
     found = model.topics_
     assert_allclose(found.topic_word[1], 1 / 12)
-    assert_allclose(found.shape[1] / found.rate[1], LEAST_MEAN)
+    assert_allclose(found.shape[1] / found.rate[1], MIN_MEAN)
     topics[1] = 0.0
     other = KLNMF(3, n_iter=3, init=(start_of(random_counts(), 3)[0], topics)).fit(random_counts())
     assert_array_equal(other.state_.doc_topic[:, 1], 0.0)
@@ -212,13 +212,13 @@ def test_a_topic_of_which_nothing_is_left():
 
 
 def test_unused_topics_do_not_make_documents_longer():
-    """50 of them, of `LEAST_SCORE` tokens each, would add 5 to the 9.6 that documents have."""
+    """50 of them, of `MIN_SCORE` tokens each, would add 5 to the 9.6 that documents have."""
     scores, topics = start_of(random_counts(), 53)
     scores[:, 3:] = 0.0
     model = KLNMF(53, n_iter=30, init=(scores, topics)).fit(random_counts())
     used = KLNMF(3, n_iter=30, init=(scores[:, :3], topics[:3])).fit(random_counts())
     length, alone = ((t.shape / t.rate).sum() for t in (model.topics_, used.topics_))
-    assert_allclose(length, alone + 50 * LEAST_MEAN, rtol=1e-9)
+    assert_allclose(length, alone + 50 * MIN_MEAN, rtol=1e-9)
     assert_allclose(alone, random_counts().sum() / 60, rtol=0.02)  # faint scores are raised
 
 

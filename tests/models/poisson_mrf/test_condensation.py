@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from models.poisson_mrf.condensation import MARGIN, condensed_floor, critical_lengths, held
+from models.poisson_mrf.condensation import (
+    MARGIN,
+    condensed_floor,
+    critical_lengths,
+    damp_condensing_interactions,
+)
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from tests.oracles.poisson_mrf import bags, log_partition
 
@@ -53,7 +58,7 @@ def test_the_floor_is_below_the_partition_function(weights, node, half_length, l
 def test_a_field_that_condenses_is_held(pairs):
     mrf = field([*pairs, (0, 1, 0.05)], [6.0, 0.0, 0.0, 0.0], half_length=30.0)
     assert log_share(mrf, 14) > -2.0  # a single document, though word 0 is 400 times as frequent
-    weaker = held(mrf, 16)
+    weaker = damp_condensing_interactions(mrf, 16)
     assert all(log_share(weaker, length) < -MARGIN + 1.0 for length in (8, 12, 14))
     phi, before = weaker.interactions, mrf.interactions
     assert all(0 < phi[s, t] < before[s, t] for s, t, _ in pairs)
@@ -63,7 +68,7 @@ def test_a_field_that_condenses_is_held(pairs):
 
 def test_a_field_that_does_not_condense_stays_as_it_is():
     mrf = field([(0, 1, 0.1), (1, 2, -0.8), (2, 3, 0.2)], [0.0, -0.5, -1.0, -1.0], 8.0)
-    weaker = held(mrf, 40)
+    weaker = damp_condensing_interactions(mrf, 40)
     assert (weaker.interactions != mrf.interactions).nnz == 0
     assert (weaker.node == mrf.node).all()
     assert weaker.half_length == mrf.half_length
@@ -71,7 +76,7 @@ def test_a_field_that_does_not_condense_stays_as_it_is():
 
 def test_negative_interactions_are_never_changed():
     mrf = field([(1, 2, 3.0), (1, 3, 3.0), (2, 3, -0.2)], [5.0, 0.0, 0.0, 0.0], 10.0)
-    weaker = held(mrf, 30)
+    weaker = damp_condensing_interactions(mrf, 30)
     assert weaker.interactions[1, 2] < 3.0
     assert weaker.interactions[2, 3] == pytest.approx(-0.2, abs=0)
 
@@ -79,12 +84,12 @@ def test_negative_interactions_are_never_changed():
 @pytest.mark.parametrize("longest", [0, 1, 2, 3])
 def test_short_documents(longest):
     mrf = field([(0, 1, 1.0)], [0.0, 0.0])
-    assert held(mrf, longest).n_words == 2
+    assert damp_condensing_interactions(mrf, longest).n_words == 2
 
 
 def test_without_interactions_there_is_nothing_to_hold():
     mrf = field([], [0.0, 1.0])
-    assert held(mrf, 20).interactions.nnz == 0
+    assert damp_condensing_interactions(mrf, 20).interactions.nnz == 0
     assert condensed_floor(mrf, np.array([5]))[0] == -np.inf
 
 

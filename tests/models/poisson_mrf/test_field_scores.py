@@ -13,7 +13,7 @@ from scipy.stats import multinomial
 from models.poisson_mrf import field_scores as scores
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.field_scores import field_scores, log_arrangements
-from models.poisson_mrf.topics import PoissonMRFMixture
+from models.poisson_mrf.topics import LPMRFClusters
 from tests.oracles import poisson_mrf as oracle
 
 HALF_LENGTHS = (np.inf, 4.0, 9.0)
@@ -34,7 +34,7 @@ def model_of(seed=0, n_words=4, longest=8, scale=0.5):
                 for length in range(longest + 1)
             ]
         )
-    return PoissonMRFMixture.of_fields(fields, table, np.ones(len(fields)))
+    return LPMRFClusters.of_fields(fields, table, np.ones(len(fields)))
 
 
 def random_counts(seed=0, n_docs=9, n_words=4, longest=8):
@@ -73,7 +73,7 @@ def test_without_interactions_they_are_multinomials():
     rng = np.random.default_rng(0)
     words = rng.dirichlet(np.ones(4), 2)
     none = [FixedLengthPoissonMRF(np.log(row), sparse.csr_array((4, 4))) for row in words]
-    topics = PoissonMRFMixture.of_fields(none, np.zeros((2, 2)), np.ones(2))
+    topics = LPMRFClusters.of_fields(none, np.zeros((2, 2)), np.ones(2))
     counts = random_counts()
     found = field_scores(topics, counts) + log_arrangements(counts)[:, None]
     x = counts.toarray()
@@ -94,7 +94,7 @@ def test_documents_longer_than_the_table_are_scored_by_its_extension():
     topics = model_of(longest=4)
     counts = random_counts(longest=8)
     assert counts.sum(axis=1).max() > 4
-    longer = PoissonMRFMixture(
+    longer = LPMRFClusters(
         *(topics.topic_word, topics.edge_topic, topics.edge_words, topics.edge_weight),
         *(topics.half_length, topics.log_partition_to(8), topics.prior),
     )

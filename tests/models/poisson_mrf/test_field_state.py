@@ -12,12 +12,12 @@ from scipy import sparse
 from models.poisson_mrf.field_fitting import FieldSettings, fit_fields
 from models.poisson_mrf.field_state import MODEL_ARRAYS, PoissonMRFState
 from models.poisson_mrf.mixture import LPMRFMixture
-from models.poisson_mrf.topics import PoissonMRFMixture
+from models.poisson_mrf.topics import LPMRFClusters
 from models.saved import read_arrays, write_arrays
 from tests.models.poisson_mrf.planted import assert_same_state, carried, random_counts
 from tests.small_models import CASES
 
-SETTINGS = FieldSettings(0.05, 1.5, 1e-4, "grown", 4, 4)
+SETTINGS = FieldSettings(0.05, 1.5, 1e-4, "smc", 4, 4)
 
 
 def fitted_fields(longest=12):
@@ -29,9 +29,7 @@ def full_state():
     _, fitted = fitted_fields()
     state = PoissonMRFState(np.array([0, 2, 1, 1]), "fields", 2**40 + 1, -12.25, 3, 7, 28, 0.5)
     state.keep_regressions(fitted)
-    state.keep_model(
-        PoissonMRFMixture.of_fields(fitted.fields, fitted.log_partition, [1.0, 2.0, 1.0])
-    )
+    state.keep_model(LPMRFClusters.of_fields(fitted.fields, fitted.log_partition, [1.0, 2.0, 1.0]))
     return state
 
 
@@ -58,7 +56,7 @@ def test_there_and_back_through_a_file(make, tmp_path):
 
 def test_the_model():
     state = full_state()
-    model = state.model(PoissonMRFMixture)
+    model = state.model(LPMRFClusters)
     assert len(model.edge_topic) > 10
     for name in MODEL_ARRAYS:
         assert_array_equal(getattr(model, name), getattr(state, name))
@@ -101,7 +99,7 @@ def test_topics_without_tokens_have_words_that_are_all_alike():
 
 def test_tables_of_short_documents_can_be_gone_on_with():
     single = sparse.csr_array(np.eye(5, dtype=np.int64).repeat(20, axis=0))
-    fitted = fit_fields([single], 1, FieldSettings(1e-3, np.inf, 1e-4, "grown", 4, 4))
+    fitted = fit_fields([single], 1, FieldSettings(1e-3, np.inf, 1e-4, "smc", 4, 4))
     assert fitted.fields[0].n_interactions > 0  # words that never meet repel each other
     assert fitted.log_partition.shape == (1, 3)
     assert fitted.log_partition[0, 2] < -0.1

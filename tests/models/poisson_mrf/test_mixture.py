@@ -116,7 +116,7 @@ def test_most_rounds_and_least_gain():
 # --- what is learned ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("partition", ["grown", pytest.param("envelope", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("partition", ["smc", pytest.param("envelope", marks=pytest.mark.slow)])
 def test_planted_clusters_and_dependencies_are_found_again(partition):
     counts, label = planted_mixture(1)
     model = mixture(n_samples=20, n_temperatures=20, length_scale=np.inf, partition=partition)
@@ -197,7 +197,7 @@ def test_words_without_tokens():
 
 
 @pytest.mark.parametrize("longest", [1, 2, 3])
-@pytest.mark.parametrize("partition", ["grown", "envelope"])
+@pytest.mark.parametrize("partition", ["smc", "envelope"])
 def test_short_documents(longest, partition):
     rng = np.random.default_rng(0)
     counts = rng.multinomial(rng.integers(1, longest + 1, 60), np.full(5, 0.2))

@@ -132,7 +132,7 @@ def test_a_constant_in_theta_changes_nothing(kind):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kind": "exact"}, r"partition must be one of \('grown', 'envelope'\)"),
+        ({"kind": "exact"}, r"partition must be one of \('smc', 'envelope'\)"),
         ({"n_samples": 0}, "n_samples = 0"),
         ({"n_temperatures": 1}, "n_temperatures = 1"),
     ],
@@ -146,7 +146,7 @@ def test_a_table_is_not_below_the_bound_of_jensen(caplog):
     phi = np.array([[0.0, 0.4], [0.4, 0.0]])
     mrf = FixedLengthPoissonMRF(np.log([0.5, 0.5]), phi, 20.0)
     stuck = np.zeros((4, 31))
-    with mock.patch.object(tables, "grown_log_weights", return_value=stuck):
+    with mock.patch.object(tables, "smc_log_weights", return_value=stuck):
         table = partition_table(mrf, 30, mean_length=10.0, n_samples=4)
     lengths = np.arange(31)
     bound = mrf.weight(lengths) * lengths * (lengths - 1) * 0.2

@@ -10,8 +10,8 @@ from models.poisson_mrf import field_scores, topic_matrices
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.document_edges import edges_within
 from models.poisson_mrf.move_kernel import TopicSums, sum_topics, sweep_moves
-from models.poisson_mrf.topic_matrices import TopicMatrices, best_split, single_topic_scores
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topic_matrices import TopicMatrices, map_assignment, single_topic_scores
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from tests.oracles.topic_matrices import (
     all_matrices,
     greatest_gain,
@@ -33,16 +33,14 @@ def random_topics(rng, n_topics, n_words, longest=20, scale=0.4):
         fields.append(FixedLengthPoissonMRF(node, upper + upper.T, half_length))
     steps = rng.normal(0.1, 0.5, (n_topics, longest))
     table = np.concatenate([np.zeros((n_topics, 1)), np.cumsum(steps, axis=1)], axis=1)
-    return PoissonMRFTopicModel.of_fields(fields, table, np.ones(n_topics))
+    return LPMRFTopics.of_fields(fields, table, np.ones(n_topics))
 
 
 def multinomial_topics(topic_word):
     topic_word = np.asarray(topic_word, dtype=float)
     none = sparse.csr_array(topic_word.shape[1:] * 2)
     fields = [FixedLengthPoissonMRF(np.log(row), none) for row in topic_word]
-    return PoissonMRFTopicModel.of_fields(
-        fields, np.zeros((len(fields), 2)), np.ones(len(topic_word))
-    )
+    return LPMRFTopics.of_fields(fields, np.zeros((len(fields), 2)), np.ones(len(topic_word)))
 
 
 def random_counts(rng, n_docs, n_words, most=4):
@@ -72,7 +70,7 @@ def test_objective_is_the_probability_of_the_matrices(seed, from_start):
     n_topics = int(rng.integers(1, 5))
     topics, counts = random_topics(rng, n_topics, 6), random_counts(rng, 4, 6)
     start = random_start(rng, counts, n_topics) if from_start else None
-    found = best_split(topics, counts, start)
+    found = map_assignment(topics, counts, start)
     for d in range(counts.shape[0]):
         Z = matrix_of(found, d)
         assert_array_equal(Z.sum(axis=1), counts[[d]].toarray().ravel())
@@ -85,10 +83,10 @@ def test_no_single_move_is_better(seed):
     n_topics = int(rng.integers(2, 5))
     topics, counts = random_topics(rng, n_topics, 5), random_counts(rng, 4, 5)
     start = random_start(rng, counts, n_topics)
-    before = best_split(topics, counts, start, max_sweeps=0)
+    before = map_assignment(topics, counts, start, max_sweeps=0)
     gains = [greatest_gain(topics, matrix_of(before, d)) for d in range(4)]
     assert max(gains) > 0.1  # the random start is none such
-    for found in (best_split(topics, counts, start), best_split(topics, counts)):
+    for found in (map_assignment(topics, counts, start), map_assignment(topics, counts)):
         for d in range(4):  # 1e-9 is the tolerance, the rest rounding
             assert greatest_gain(topics, matrix_of(found, d)) < 1e-9 + 1e-11
 
@@ -97,7 +95,7 @@ def test_documents_longer_than_the_table():
     rng = np.random.default_rng(0)
     topics, counts = random_topics(rng, 3, 5, longest=4), random_counts(rng, 5, 5)
     assert counts.sum(axis=1).max() > 4
-    found = best_split(topics, counts)
+    found = map_assignment(topics, counts)
     for d in range(5):
         Z = matrix_of(found, d)
         assert_allclose(found.objective[d], log_probability(topics, Z), rtol=1e-12)
@@ -114,11 +112,11 @@ def test_the_best_of_all_matrices_is_found_from_some_start(seed):
     matrices = np.array(list(all_matrices(x, n_topics)))
     scores = np.array([log_probability(topics, Z) for Z in matrices])
     best = scores.argmax()
-    by_default = best_split(topics, x[None])
+    by_default = map_assignment(topics, x[None])
     assert by_default.objective[0] <= scores[best] + 1e-10
     # each matrix as a start, of as many documents
     counts = np.tile(x, (len(matrices), 1))
-    found = best_split(topics, counts, matrices.reshape(-1, n_topics))
+    found = map_assignment(topics, counts, matrices.reshape(-1, n_topics))
     assert (found.objective <= scores[best] + 1e-10).all()
     assert (found.objective >= scores - 1e-10).all()
     assert_array_equal(found.split.reshape(matrices.shape)[best], matrices[best])
@@ -131,12 +129,12 @@ def test_objective_never_falls(seed):
     rng = np.random.default_rng(seed)
     topics, counts = random_topics(rng, 4, 12, longest=60), random_counts(rng, 10, 12)
     start = random_start(rng, counts, 4)
-    traces = [best_split(topics, counts, start, max_sweeps=n) for n in range(12)]
+    traces = [map_assignment(topics, counts, start, max_sweeps=n) for n in range(12)]
     steps = np.diff([each.objective for each in traces], axis=0)
     assert (steps > -1e-11).all()
     assert (steps[0] > 0).all()
-    assert_array_equal(traces[-1].split, best_split(topics, counts, start).split)
-    step_by_step = best_split(topics, counts, traces[2].split, max_sweeps=3)
+    assert_array_equal(traces[-1].split, map_assignment(topics, counts, start).split)
+    step_by_step = map_assignment(topics, counts, traces[2].split, max_sweeps=3)
     assert_array_equal(step_by_step.split, traces[5].split)
 
 
@@ -174,7 +172,7 @@ def test_without_dependencies_it_is_a_product_of_multinomials():
     rng = np.random.default_rng(0)
     topics = multinomial_topics(rng.dirichlet(np.full(9, 0.3), 3) + 1e-6)
     counts = random_counts(rng, 8, 9)
-    found = best_split(topics, counts, random_start(rng, counts, 3), max_sweeps=2)
+    found = map_assignment(topics, counts, random_start(rng, counts, 3), max_sweeps=2)
     for d in range(8):
         Z = matrix_of(found, d)
         expected = (
@@ -188,7 +186,7 @@ def test_without_dependencies_it_is_a_product_of_multinomials():
 def test_words_of_one_topic_each_are_told_apart():
     topics = multinomial_topics(np.kron(np.eye(3), np.ones((1, 4))) + 1e-9)
     counts = random_counts(np.random.default_rng(0), 20, 12)
-    found = best_split(topics, counts)
+    found = map_assignment(topics, counts)
     for k in range(3):
         expected = counts.toarray()
         expected[:, np.arange(12) // 4 != k] = 0
@@ -198,14 +196,14 @@ def test_words_of_one_topic_each_are_told_apart():
 def test_tokens_of_one_word_can_be_of_two_topics():
     same = FixedLengthPoissonMRF(np.zeros(3), sparse.csr_array((3, 3)))
     table = np.tile(0.3 * np.arange(12.0) ** 2, (2, 1))  # it is best if topics are as long
-    topics = PoissonMRFTopicModel.of_fields([same, same], table, np.ones(2))
-    assert_array_equal(best_split(topics, [[6, 0, 0]]).split, [[3, 3]])
+    topics = LPMRFTopics.of_fields([same, same], table, np.ones(2))
+    assert_array_equal(map_assignment(topics, [[6, 0, 0]]).split, [[3, 3]])
 
 
 def test_one_topic():
     rng = np.random.default_rng(0)
     topics, counts = random_topics(rng, 1, 6), random_counts(rng, 5, 6)
-    found = best_split(topics, counts)
+    found = map_assignment(topics, counts)
     assert_array_equal(found.of_topic(0).toarray(), counts.toarray())
     assert_allclose(found.objective, single_topic_scores(topics, counts)[:, 0], rtol=1e-12)
 
@@ -228,7 +226,7 @@ def test_single_topic_scores_are_those_of_the_fields(seed, monkeypatch):
 def test_documents_begin_whole_in_their_best_topic():
     rng = np.random.default_rng(0)
     topics, counts = random_topics(rng, 4, 8, longest=40), random_counts(rng, 30, 8)
-    start = best_split(topics, counts, max_sweeps=0)
+    start = map_assignment(topics, counts, max_sweeps=0)
     assert ((start.lengths > 0).sum(axis=1) <= 1).all()
     assert_allclose(start.objective, single_topic_scores(topics, counts).max(axis=1), rtol=1e-11)
     assert len(set(start.lengths.argmax(axis=1))) > 1
@@ -240,8 +238,8 @@ def test_a_start_is_respected_and_left_as_it_is():
     start = random_start(rng, counts, 3)
     kept = start.copy()
     for settings in ({"max_sweeps": 0}, {"tolerance": 1e6}):
-        assert_array_equal(best_split(topics, counts, start, **settings).split, start)
-    moved = best_split(topics, counts, start)
+        assert_array_equal(map_assignment(topics, counts, start, **settings).split, start)
+    moved = map_assignment(topics, counts, start)
     assert (moved.split != start).any()
     assert_array_equal(start, kept)
 
@@ -252,10 +250,10 @@ def test_a_start_is_respected_and_left_as_it_is():
 def test_threads_and_other_documents_change_no_bit():
     rng = np.random.default_rng(0)
     topics, counts = random_topics(rng, 5, 20, longest=90), random_counts(rng, 200, 20)
-    one, three = (best_split(topics, counts, n_jobs=n_jobs) for n_jobs in (1, 3))
+    one, three = (map_assignment(topics, counts, n_jobs=n_jobs) for n_jobs in (1, 3))
     assert_array_equal(one.split, three.split)
     assert_array_equal(one.objective, three.objective)
-    some = best_split(topics, counts[150:170])
+    some = map_assignment(topics, counts[150:170])
     assert_array_equal(some.split, one.split[counts.indptr[150] : counts.indptr[170]])
     assert_array_equal(some.objective, one.objective[150:170])
 
@@ -263,11 +261,11 @@ def test_threads_and_other_documents_change_no_bit():
 def test_empty_documents():
     rng = np.random.default_rng(0)
     topics = random_topics(rng, 3, 4)
-    found = best_split(topics, [[0, 0, 0, 0], [1, 0, 2, 0], [0, 0, 0, 0]])
+    found = map_assignment(topics, [[0, 0, 0, 0], [1, 0, 2, 0], [0, 0, 0, 0]])
     assert_array_equal(found.objective[[0, 2]], 0.0)
     assert_array_equal(found.lengths.sum(axis=1), [0, 3, 0])
     for empty in (np.zeros((2, 4)), np.zeros((0, 4))):
-        found = best_split(topics, empty)
+        found = map_assignment(topics, empty)
         assert found.split.shape == (0, 3)
         assert_array_equal(found.objective, np.zeros(len(empty)))
         assert found.lengths.shape == (len(empty), 3)
@@ -290,7 +288,7 @@ def test_matrices_by_topic_and_length():
 def test_counts_of_any_form_are_the_same_documents():
     rng = np.random.default_rng(0)
     topics, counts = random_topics(rng, 3, 6), random_counts(rng, 5, 6)
-    expected = best_split(topics, counts)
+    expected = map_assignment(topics, counts)
     twice = sparse.csr_array(  # each entry in two parts, in no order
         (
             np.concatenate([counts.data - 1, np.ones_like(counts.data)]),
@@ -301,12 +299,12 @@ def test_counts_of_any_form_are_the_same_documents():
     backwards = _with_entries_backwards(counts)
     stored = backwards.indices.copy()
     for same in (counts.toarray(), counts.astype(float), counts.tocsc(), twice, backwards):
-        found = best_split(topics, same)
+        found = map_assignment(topics, same)
         assert_array_equal(found.split, expected.split)
         assert_array_equal(found.counts.toarray(), counts.toarray())
     assert_array_equal(backwards.indices, stored)
-    mixture = PoissonMRFMixture.of_fields(topics.fields, topics.log_partition, topics.prior)
-    assert_allclose(best_split(mixture, counts).objective, expected.objective, rtol=1e-12)
+    mixture = LPMRFClusters.of_fields(topics.fields, topics.log_partition, topics.prior)
+    assert_allclose(map_assignment(mixture, counts).objective, expected.objective, rtol=1e-12)
 
 
 def _with_entries_backwards(counts):
@@ -336,17 +334,17 @@ def _with_entries_backwards(counts):
 def test_a_start_that_does_not_add_up_is_refused(start, message):
     topics = random_topics(np.random.default_rng(0), 2, 3)
     counts = [[2, 0, 0], [0, 0, 3]]
-    assert best_split(topics, counts, [[1, 1], [2, 1]], max_sweeps=0).split[1, 1] == 1
+    assert map_assignment(topics, counts, [[1, 1], [2, 1]], max_sweeps=0).split[1, 1] == 1
     with pytest.raises(ValueError, match=message):
-        best_split(topics, counts, start)
+        map_assignment(topics, counts, start)
 
 
 def test_a_start_of_counts_in_another_order_is_refused():
     rng = np.random.default_rng(0)
     topics, counts = random_topics(rng, 2, 3), sparse.csr_array([[2, 0, 2]])
-    best_split(topics, counts, [[1, 1], [2, 0]])
+    map_assignment(topics, counts, [[1, 1], [2, 0]])
     with pytest.raises(ValueError, match="in order"):
-        best_split(topics, _with_entries_backwards(counts), [[1, 1], [2, 0]])
+        map_assignment(topics, _with_entries_backwards(counts), [[1, 1], [2, 0]])
 
 
 @pytest.mark.parametrize(
@@ -361,7 +359,7 @@ def test_a_start_of_counts_in_another_order_is_refused():
 )
 def test_what_is_no_count_is_refused(counts, message):
     topics = random_topics(np.random.default_rng(0), 2, 3)
-    for function in (best_split, single_topic_scores):
+    for function in (map_assignment, single_topic_scores):
         with pytest.raises(ValueError, match=message):
             function(topics, counts)
 
@@ -378,4 +376,4 @@ def test_what_is_no_count_is_refused(counts, message):
 )
 def test_settings_out_of_range_are_refused(settings, error, message):
     with pytest.raises(error, match=message):
-        best_split(random_topics(np.random.default_rng(0), 2, 3), [[1, 0, 0]], **settings)
+        map_assignment(random_topics(np.random.default_rng(0), 2, 3), [[1, 0, 0]], **settings)

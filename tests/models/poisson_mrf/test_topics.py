@@ -10,10 +10,10 @@ from scipy.special import softmax
 
 from models.families import arrays_of
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-from models.poisson_mrf.topic_matrices import best_split
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topic_matrices import map_assignment
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
-KINDS = (PoissonMRFMixture, PoissonMRFTopicModel)
+KINDS = (LPMRFClusters, LPMRFTopics)
 TABLE = [[0.0, 0.0, 0.2, 0.5], [0.0, 0.0, -0.1, -0.3]]
 
 
@@ -31,7 +31,7 @@ def arrays(**changed):
     }
 
 
-def model(kind=PoissonMRFTopicModel, **changed):
+def model(kind=LPMRFTopics, **changed):
     return kind(**arrays(**changed))
 
 
@@ -86,7 +86,7 @@ def test_there_and_back_through_fields(kind):
 
 def test_fields_without_edges():
     field = FixedLengthPoissonMRF([0.0, 1.0, 2.0], sparse.csr_array((3, 3)))
-    topics = PoissonMRFMixture.of_fields([field, field], np.zeros((2, 2)), [1.0, 1.0])
+    topics = LPMRFClusters.of_fields([field, field], np.zeros((2, 2)), [1.0, 1.0])
     assert topics.edge_words.shape == (0, 2)
     assert len(topics.neighbours.word) == 0
     assert topics.fields[1].n_interactions == 0
@@ -98,7 +98,7 @@ def test_edges_are_put_in_order_and_arrays_belong_to_the_model():
         edge_words=np.array([[2, 3], [1, 3], [0, 1]]),
         edge_weight=np.array([0.5, -0.2, 0.3]),
     )
-    topics = PoissonMRFTopicModel(**given)
+    topics = LPMRFTopics(**given)
     assert_same(topics, model())
     given["edge_weight"][0] = given["prior"][0] = given["topic_word"][0, 0] = 9.0
     assert_same(topics, model())
@@ -111,7 +111,7 @@ def test_rows_are_normalised_unless_they_are():
     weights = np.array([[1.0, 2.0, 3.0, 4.0], [0.25, 0.25, 0.4, 0.1]])
     assert_allclose(model(topic_word=weights).topic_word, arrays()["topic_word"], rtol=1e-15)
     topics = model(topic_word=np.random.default_rng(0).dirichlet(np.ones(4), 2))
-    assert_same(PoissonMRFTopicModel(**arrays_of(topics)), topics)
+    assert_same(LPMRFTopics(**arrays_of(topics)), topics)
 
 
 # --- words in another order -----------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_shares_sum_to_one(kind):
 
 
 def test_components_by_bayes_rule():
-    topics = model(PoissonMRFMixture)
+    topics = model(LPMRFClusters)
     assert_allclose(topics.component_share, [0.25, 0.75])
     counts, expected = random_counts(), np.zeros((12, 2))
     table = topics.log_partition_to(int(counts.sum(axis=1).max()))
@@ -232,7 +232,7 @@ def test_components_by_bayes_rule():
 def test_topics_by_the_best_split():
     topics, counts = model(), random_counts()
     assert_array_equal(topics.alpha, [0.5, 1.5])
-    lengths = best_split(topics, counts).lengths
+    lengths = map_assignment(topics, counts).lengths
     expected = (lengths + topics.alpha) / (counts.sum(axis=1)[:, None] + 2.0)
     assert_allclose(topics.transform(counts), expected, rtol=1e-12)
 

@@ -13,7 +13,7 @@ from models import (
     FixedLengthPoissonMRF,
     GammaPoissonTopics,
     LDATopics,
-    PoissonMRFTopicModel,
+    LPMRFTopics,
     SavedModel,
     save_model,
 )
@@ -48,11 +48,11 @@ def as_gamma_poisson(topics: LDATopics) -> GammaPoissonTopics:
     return GammaPoissonTopics(topics.topic_word, topics.alpha, np.full(n, 1 - 1 / (1 + 40.0)))
 
 
-def as_poisson_mrf(topics: LDATopics) -> PoissonMRFTopicModel:
+def as_poisson_mrf(topics: LDATopics) -> LPMRFTopics:
     """The same topics as Poisson MRFs without dependencies, whose partition functions are 1."""
     none = sparse.csr_array((topics.n_words, topics.n_words))
     fields = [FixedLengthPoissonMRF(np.log(row), none) for row in topics.topic_word]
-    return PoissonMRFTopicModel.of_fields(fields, np.zeros((topics.n_topics, 61)), topics.alpha)
+    return LPMRFTopics.of_fields(fields, np.zeros((topics.n_topics, 61)), topics.alpha)
 
 
 def made_up_corpus(n_articles: int = 120, n_sections: int = 1, seed: int = 0) -> Corpus:

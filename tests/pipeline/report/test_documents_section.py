@@ -15,8 +15,8 @@ from models import (
     FixedLengthPoissonMRF,
     GammaPoissonTopics,
     LDATopics,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
+    LPMRFClusters,
+    LPMRFTopics,
     SavedModel,
 )
 from pipeline.report import documents_section as module
@@ -356,14 +356,14 @@ def fields() -> list[FixedLengthPoissonMRF]:
 
 
 def test_all_words_of_a_mixture_are_of_the_documents_topic() -> None:
-    topics = PoissonMRFMixture.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
+    topics = LPMRFClusters.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
     topic, certainty = word_topics(topics, np.array([0.2, 0.7, 0.1]), np.array([0, 3, 5]))
     assert topic.tolist() == [1, 1, 1]
     assert certainty == pytest.approx([0.7, 0.7, 0.7])
 
 
 def test_a_topic_model_of_poisson_mrfs_without_dependencies_is_lda() -> None:
-    topics = PoissonMRFTopicModel.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
+    topics = LPMRFTopics.of_fields(fields(), np.zeros((3, 10)), np.ones(3))
     lda = LDATopics(topics.topic_word, np.ones(3))
     theta, words = np.array([0.2, 0.7, 0.1]), np.arange(6)
     for a, b in zip(word_topics(topics, theta, words), word_topics(lda, theta, words), strict=True):

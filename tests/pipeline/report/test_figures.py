@@ -17,7 +17,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.textpath import TextPath
 
 from models import FixedLengthPoissonMRF, SavedModel
-from models.poisson_mrf.topics import PoissonMRFMixture
+from models.poisson_mrf.topics import LPMRFClusters
 from pipeline.figures.style import PAPER, style
 from pipeline.figures.text_width import text_width
 from pipeline.figures.write import page_svg
@@ -563,7 +563,7 @@ def test_dependencies() -> None:
     dense[1, 2] = dense[2, 1] = -0.5
     field = FixedLengthPoissonMRF(theta, dense)
     words = ("$a_1$", "<b>", "العربية", "plain")
-    model = SavedModel(PoissonMRFMixture.of_fields([field], np.zeros((1, 2)), np.ones(1)), words)
+    model = SavedModel(LPMRFClusters.of_fields([field], np.zeros((1, 2)), np.ones(1)), words)
     rows = tuple(topic_rows(model, 4))
     (*_, figure) = all_figures(run_of(dependencies=rows), model)
     assert figure.name == "dependencies"

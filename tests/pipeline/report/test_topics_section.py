@@ -16,8 +16,8 @@ from models import (
     FixedLengthPoissonMRF,
     GammaPoissonTopics,
     LDATopics,
-    PoissonMRFMixture,
-    PoissonMRFTopicModel,
+    LPMRFClusters,
+    LPMRFTopics,
     SavedModel,
     load_model,
 )
@@ -61,7 +61,7 @@ def model_of(family: str) -> Topics:
     if family == "gamma-poisson":
         scaled = rows * np.array([[1.0], [3.0], [0.5], [2.0]])
         return GammaPoissonTopics(scaled, np.full(4, 0.3), np.full(4, 0.9))
-    kind = PoissonMRFMixture if family == "poisson-mrf-mixture" else PoissonMRFTopicModel
+    kind = LPMRFClusters if family == "poisson-mrf-mixture" else LPMRFTopics
     return kind.of_fields(fields_of(rows), np.zeros((4, 200)), np.full(4, 0.5))  # type: ignore[arg-type]
 
 

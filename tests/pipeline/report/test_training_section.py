@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from corpora.errors import CorpusFormatError
-from models import LDATopics, PoissonMRFTopicModel, SavedModel
+from models import LDATopics, LPMRFTopics, SavedModel
 from pipeline.report.sections import Look
 from pipeline.report.training_section import training_section
 from pipeline.runs.loaded_run import LoadedRun
@@ -61,7 +61,7 @@ def section_of(
     run.create(settings, {})
     run.write_metrics(lines)
     run.finish({"seconds": {"text": 3.0, "training": 12.5}, **provenance})
-    kind = PoissonMRFTopicModel if settings.model == "poisson-mrf" else LDATopics
+    kind = LPMRFTopics if settings.model == "poisson-mrf" else LDATopics
     model = SavedModel(object.__new__(kind), ())
     return training_section(loaded(run, model=model))
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from models import LDATopics, SavedModel, save_model
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-from models.poisson_mrf.topics import PoissonMRFMixture, PoissonMRFTopicModel
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from pipeline.figures import word_graph as picture_module
 from pipeline.figures.word_graph import dependency_picture
 from pipeline.figures.word_graph_layout import GAP, Box, laid_out
@@ -33,7 +33,7 @@ FIRST = "           "
 
 def model_of(
     *edges: dict[tuple[int, int], float],
-    kind: type[PoissonMRFMixture] | type[PoissonMRFTopicModel] = PoissonMRFTopicModel,
+    kind: type[LPMRFClusters] | type[LPMRFTopics] = LPMRFTopics,
     prevalence: np.ndarray | None = None,
 ) -> SavedModel:
     """A topic for each of `edges`, all of the same θ."""
@@ -153,8 +153,8 @@ def test_long_lines_go_on_under_the_words() -> None:
     assert len(" ".join(line[14:] for line in lines).split()) == 15
 
 
-@pytest.mark.parametrize("kind", [PoissonMRFMixture, PoissonMRFTopicModel])
-def test_json(tmp_path: Path, kind: type[PoissonMRFMixture] | type[PoissonMRFTopicModel]) -> None:
+@pytest.mark.parametrize("kind", [LPMRFClusters, LPMRFTopics])
+def test_json(tmp_path: Path, kind: type[LPMRFClusters] | type[LPMRFTopics]) -> None:
     run_of(tmp_path, model_of(EDGES, {}, kind=kind))
     first, second = call("topics", "fields", "--json", cwd=tmp_path).result["topics"]
     assert first["positive"][0] == {"first": "precision", "second": "recall", "weight": 1.5}
@@ -227,7 +227,7 @@ def test_no_label_lies_on_another_or_leaves_its_panel() -> None:
     for _ in range(4):
         dense = np.triu(rng.normal(size=(60, 60)) * (rng.random((60, 60)) < 0.02), 1)
         topics.append(FixedLengthPoissonMRF(rng.normal(size=60), dense + dense.T))
-    made = PoissonMRFMixture.of_fields(topics, np.zeros((4, 2)), np.ones(4))
+    made = LPMRFClusters.of_fields(topics, np.zeros((4, 2)), np.ones(4))
     model = SavedModel(made, words)
     figure = Figure(figsize=(10, 6), layout="constrained")
     canvas = FigureCanvasAgg(figure)

@@ -19,16 +19,16 @@ from evaluation import log_likelihood, methods
 from models import (
     FixedLengthPoissonMRF,
     LDATopics,
+    LPMRFClusters,
     LPMRFMixture,
     LPMRFTopicModel,
-    PoissonMRFMixture,
+    LPMRFTopics,
     PoissonMRFState,
-    PoissonMRFTopicModel,
     SavedModel,
     load_model,
     save_model,
 )
-from models.poisson_mrf.field_estimator import FieldEstimator
+from models.poisson_mrf.field_estimator import LPMRFTrainer
 from pipeline.settings import TrainSettings
 from pipeline.training.checkpoint import Checkpoint
 from pipeline.training.trainers import estimator_of
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KINDS: dict[str, Any] = {
-    "gibbs": PoissonMRFTopicModel,
-    "moves": PoissonMRFTopicModel,
-    "mixture": PoissonMRFMixture,
+    "gibbs": LPMRFTopics,
+    "moves": LPMRFTopics,
+    "mixture": LPMRFClusters,
 }
 TRAIN = ("train", *MADE_UP, "--model", "poisson-mrf", "--penalty", "0.05", "--max-passes", "4")
 LDA_ROUNDS = 10
@@ -127,7 +127,7 @@ def test_rounds_with_dependencies_are_looked_at(trained_once: Path, name: str) -
 
 @pytest.mark.parametrize(("name", "n_steps"), [("gibbs", 12), ("moves", 2)])
 def test_interrupted_and_resumed_at_other_threads(trained: Path, name: str, n_steps: int) -> None:
-    iterate: Any = FieldEstimator.iterate
+    iterate: Any = LPMRFTrainer.iterate
 
     def interrupted(*args: Any, **kwargs: Any) -> Iterator[Any]:
         for number, step in enumerate(iterate(*args, **kwargs), start=1):
@@ -136,7 +136,7 @@ def test_interrupted_and_resumed_at_other_threads(trained: Path, name: str, n_st
             yield step
 
     argv = (*TRAIN, "--run", "parts", "--assignments", name)
-    with mock.patch.object(FieldEstimator, "iterate", interrupted):
+    with mock.patch.object(LPMRFTrainer, "iterate", interrupted):
         assert call(*argv, cwd=trained).code == 130
     corpus = Corpus.load(trained / "runs/parts/corpus")
     path = trained / "runs/parts/checkpoints/latest.npz"
@@ -155,14 +155,14 @@ DRIVER = """
 import os, signal, sys
 import pipeline.commands.train as training
 from models import LPMRFMixture, LPMRFTopicModel
-from models.poisson_mrf.field_estimator import FieldEstimator
+from models.poisson_mrf.field_estimator import LPMRFTrainer
 from pipeline.cli import main
 
 if __name__ == "__main__":
     training.CHECKPOINT_SECONDS = 0.0
     for kind in (LPMRFTopicModel, LPMRFMixture):
         kind.__init__.__kwdefaults__.update(n_samples=10, n_temperatures=10)
-    kill_at, iterate = int(sys.argv.pop(1)), FieldEstimator.iterate
+    kill_at, iterate = int(sys.argv.pop(1)), LPMRFTrainer.iterate
 
     def deadly(*args, **kwargs):
         for number, step in enumerate(iterate(*args, **kwargs), start=1):
@@ -170,7 +170,7 @@ if __name__ == "__main__":
                 os.kill(os.getpid(), signal.SIGKILL)
             yield step
 
-    FieldEstimator.iterate = deadly
+    LPMRFTrainer.iterate = deadly
     sys.exit(main())
 """
 
@@ -313,7 +313,7 @@ def test_the_default_method_of_several(small: Path, models: str, method: str) ->
 def test_no_method_in_common(small: Path) -> None:
     changed = tuple(
         replace(each, methods=each.methods[-1:], default="best-split")
-        if each.topics is PoissonMRFMixture
+        if each.topics is LPMRFClusters
         else each
         for each in methods.SCORINGS
     )
@@ -337,8 +337,8 @@ def small(tmp_path: Path) -> Path:
     for name, edges in (("same", 0.0 * phi), ("tied", phi)):
         fields = [FixedLengthPoissonMRF(np.log(row), edges, 20.0) for row in topic_word]
         table = np.zeros((2, 40))
-        made[name] = PoissonMRFTopicModel.of_fields(fields, table, alpha)
-        made[f"{name}-mixture"] = PoissonMRFMixture.of_fields(fields, table, alpha)
+        made[name] = LPMRFTopics.of_fields(fields, table, alpha)
+        made[f"{name}-mixture"] = LPMRFClusters.of_fields(fields, table, alpha)
     for name, model in made.items():
         save_model(tmp_path / f"{name}.npz", SavedModel(model, words))
     counts = rng.poisson(rng.gamma(alpha, 9.0, size=(20, 2)) @ topic_word)

@@ -12,10 +12,10 @@ from scipy.special import gammaln, psi, xlogy
 
 from evaluation.allocation.exact import exact
 from evaluation.allocation.log_marginal import log_marginal
-from models.allocation import allocation_modes, mean_field
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
+from models.allocation.mean_field import coordinate_ascent, modes
 from models.allocation.mean_field.belief_propagation import exp_of_differences
 from models.allocation.mean_field.coordinate_ascent import (
     MEAN_FIELD_METHODS,
@@ -217,11 +217,11 @@ def test_the_best_starts_alone_are_climbed_to_the_end() -> None:
     field = MeanField.of(*case("nmf", n_cells=12, most=5), "vb")
     optimum = best_of_starts(field, n_starts=6, tolerance=1e-11, seed=2)
     first = [
-        field.climb(np.random.default_rng([2, start]), 1000, mean_field.FIRST_TOLERANCE)
+        field.climb(np.random.default_rng([2, start]), 1000, coordinate_ascent.FIRST_TOLERANCE)
         for start in range(6)
     ]
     ranked = np.argsort([-epoch.objective for epoch, _ in first], kind="stable")
-    on = ranked[: mean_field.N_FINISHED]
+    on = ranked[: coordinate_ascent.N_FINISHED]
     whole = {s: field.climb(np.random.default_rng([2, s]), 1000, 1e-11) for s in on.tolist()}
     assert optimum.start == max(whole, key=lambda s: (whole[s][0].objective, -s))
     assert optimum.path.tolist() == whole[optimum.start][1].tolist()
@@ -379,7 +379,7 @@ def test_of_equal_values_the_first_take_the_tokens() -> None:
 
 @pytest.mark.parametrize("method", ["vb", "dual-em"])
 def test_threads_change_no_bit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mean_field, "LEAST_BLOCK", 64)
+    monkeypatch.setattr(coordinate_ascent, "MIN_BLOCK", 64)
     model = AllocationModel.nmf(30, 30, 4)
     X = np.random.default_rng(0).poisson(1.5, (30, 30))
     observed = CellCounts.of(X, model)
@@ -468,7 +468,7 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     field = MeanField.of(model, observed, "vb")
     with pytest.raises(TableMemoryError, match="expected counts need"):
         best_of_starts(field, n_starts=1, max_memory=100)
-    monkeypatch.setattr(allocation_modes, "MOST_JOINT_VALUES", 5)
+    monkeypatch.setattr(modes, "MAX_JOINT_VALUES", 5)
     with pytest.raises(TableMemoryError, match=r"joint values of .*k1, k2"):
         MeanField.of(model, observed, "icm")
 

@@ -2,7 +2,7 @@
 
     log ∏_k p(z_k | θ^k, Φ^k, m_k),    Σ_k z_k = x,  m_k = Σ_s z_sk
 
-of the topic matrix Z that `models.best_split` finds, a bag of words each (Inouye, Ravikumar &
+of the topic matrix Z that `models.map_assignment` finds, a bag of words each (Inouye, Ravikumar &
 Dhillon 2015, Sec. 4, by the authors' code). How probable the lengths m are is left out, so that it
 is the log-probability of nothing: with two topics or more the sum over all documents of L tokens
 is above 1. It serves to compare with what was published.
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.estimate import LikelihoodEstimate
-from models.poisson_mrf.topic_matrices import best_split as best_matrices
+from models.poisson_mrf.topic_matrices import map_assignment as best_matrices
 from models.poisson_mrf.topic_matrices import single_topic_scores
-from models.poisson_mrf.topics import PoissonMRFMixture
+from models.poisson_mrf.topics import LPMRFClusters
 
 if TYPE_CHECKING:
     from evaluation.document_blocks import DocumentBlock
-    from models.poisson_mrf.topics import PoissonMRFTopicModel
+    from models.poisson_mrf.topics import LPMRFTopics
 
 
-def best_split(
-    topics: PoissonMRFTopicModel | PoissonMRFMixture,
+def map_assignment(
+    topics: LPMRFTopics | LPMRFClusters,
     documents: DocumentBlock,
     *,
     n_samples: int | None = None,
@@ -39,7 +39,7 @@ def best_split(
     in its best topic.
     """
     del n_samples, seed
-    if isinstance(topics, PoissonMRFMixture):
+    if isinstance(topics, LPMRFClusters):
         log_likelihood = single_topic_scores(topics, documents.counts).max(axis=1)
     else:
         log_likelihood = best_matrices(topics, documents.counts, n_jobs=n_jobs).objective

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-from models.poisson_mrf.grown_partition import grown_log_weights
+from models.poisson_mrf.smc_partition import smc_log_weights
 from tests.oracles.poisson_mrf import log_partition
 
 FOUR_ERRORS = 4.0
@@ -36,7 +36,7 @@ def t_values(mrf: FixedLengthPoissonMRF, truth: np.ndarray, n_chains: int) -> np
     """(LONGEST - 1,), of the mean of independent estimates of exp(A_L) L!, L from 2."""
     runs = np.array(
         [
-            logsumexp(grown_log_weights(mrf, LONGEST, n_samples=n_chains, seed=seed), axis=0)
+            logsumexp(smc_log_weights(mrf, LONGEST, n_samples=n_chains, seed=seed), axis=0)
             - np.log(n_chains)
             for seed in range(RUNS)
         ]
@@ -59,7 +59,7 @@ def test_mean_weight_is_the_partition_function(kind, half_length):
 def test_chains_that_were_copied_go_on_as_they_are(half_length):
     """Copied with all that goes with them: else a change of ω would count for others' pairs."""
     mrf = field("steep", half_length)
-    log_weights = [grown_log_weights(mrf, LONGEST, n_samples=12, seed=seed) for seed in range(50)]
+    log_weights = [smc_log_weights(mrf, LONGEST, n_samples=12, seed=seed) for seed in range(50)]
     copied = [(each[:, 2:-2] == each[:1, 2:-2]).all(axis=0).any() for each in log_weights]
     assert np.mean(copied) > 0.5
     assert np.abs(t_values(mrf, exact(mrf), 12)).max() < FOUR_ERRORS
@@ -70,35 +70,35 @@ def test_another_weighting_of_lengths_is_told_apart():
 
 
 def test_chains_are_copied_where_weights_come_apart():
-    log_weights = grown_log_weights(field("steep", 8.0), 40, n_samples=25, seed=1)
+    log_weights = smc_log_weights(field("steep", 8.0), 40, n_samples=25, seed=1)
     copied = (log_weights[:, 1:] == log_weights[:1, 1:]).all(axis=0)
     assert copied[1:].any()  # of one token all weigh 1
     assert not copied[1:].all()
 
 
 def test_no_and_one_token_weigh_nothing():
-    log_weights = grown_log_weights(field("mixed"), 3, n_samples=5, seed=0)
+    log_weights = smc_log_weights(field("mixed"), 3, n_samples=5, seed=0)
     np.testing.assert_allclose(log_weights[:, :2], 0.0, atol=1e-12)
     assert log_weights[:, 2].std() > 0
 
 
 @pytest.mark.parametrize("longest", [0, 1, 2])
 def test_short_tables(longest):
-    assert grown_log_weights(field("mixed"), longest, n_samples=3).shape == (3, longest + 1)
+    assert smc_log_weights(field("mixed"), longest, n_samples=3).shape == (3, longest + 1)
 
 
 def test_without_interactions_there_is_nothing_to_weigh():
     mrf = FixedLengthPoissonMRF(np.zeros(3), np.zeros((3, 3)))
-    assert (grown_log_weights(mrf, 5, n_samples=4) == 0).all()
+    assert (smc_log_weights(mrf, 5, n_samples=4) == 0).all()
 
 
 def test_threads_change_no_bit():
     mrf = field("strong", 6.0)
-    one, two = (grown_log_weights(mrf, 30, n_samples=120, seed=3, n_jobs=n) for n in (1, 2))
+    one, two = (smc_log_weights(mrf, 30, n_samples=120, seed=3, n_jobs=n) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
 
 
 def test_interactions_that_leave_no_digits_are_refused():
     mrf = FixedLengthPoissonMRF(np.zeros(2), np.array([[0.0, 50.0], [50.0, 0.0]]))
     with pytest.raises(ValueError, match=r"within ±10 .* found one of 50"):
-        grown_log_weights(mrf, 5)
+        smc_log_weights(mrf, 5)

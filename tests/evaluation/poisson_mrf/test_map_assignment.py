@@ -12,8 +12,8 @@ from scipy.stats import multinomial
 
 from evaluation import log_likelihood
 from evaluation.document_blocks import DocumentBlock
-from evaluation.poisson_mrf.best_split import best_split
-from models import PoissonMRFMixture, PoissonMRFTopicModel
+from evaluation.poisson_mrf.map_assignment import map_assignment
+from models import LPMRFClusters, LPMRFTopics
 from tests.evaluation.poisson_mrf.test_exact_likelihood import tokens_of
 from tests.models.poisson_mrf.test_assignment_kernel import model_of
 from tests.oracles import poisson_mrf_topics as oracle
@@ -56,7 +56,7 @@ def plain_model(seed, n_topics=2):
 def test_of_a_topic_model_it_is_a_split_that_hardly_any_beats(seed):
     plain = plain_model(seed)
     rows = all_documents(3, 4)
-    found = best_split(model_of(plain), DocumentBlock(sparse.csr_array(rows)))
+    found = map_assignment(model_of(plain), DocumentBlock(sparse.csr_array(rows)))
     assert (found.method, found.convention, found.direction) == ("best-split", "bag", "plug-in")
     best = np.array([log_probability_of_best(row, plain) for row in rows])
     assert (found.log_likelihood <= best + 1e-12).all()
@@ -67,7 +67,7 @@ def test_of_a_topic_model_it_is_a_split_that_hardly_any_beats(seed):
 def test_of_a_mixture_it_is_the_best_component(seed):
     plain = plain_model(seed, n_topics=3)
     rows = all_documents(3, 4)
-    found = best_split(model_of(plain, PoissonMRFMixture), DocumentBlock(sparse.csr_array(rows)))
+    found = map_assignment(model_of(plain, LPMRFClusters), DocumentBlock(sparse.csr_array(rows)))
     expected = [
         max(oracle.log_probability_of_field(tokens_of(row), plain, k) for k in range(3))
         + log_orders(row)
@@ -78,10 +78,12 @@ def test_of_a_mixture_it_is_the_best_component(seed):
 
 def test_it_is_no_probability_but_with_one_topic():
     rows = sparse.csr_array(all_documents(3, 4))
-    for kind in (PoissonMRFTopicModel, PoissonMRFMixture):
+    for kind in (LPMRFTopics, LPMRFClusters):
         total = {
             k: logsumexp(
-                best_split(model_of(plain_model(1, k), kind), DocumentBlock(rows)).log_likelihood
+                map_assignment(
+                    model_of(plain_model(1, k), kind), DocumentBlock(rows)
+                ).log_likelihood
             )
             for k in (1, 2)
         }

@@ -137,7 +137,7 @@ def _add(field: Field, s: np.uint32, sign: float, inner: Floats) -> None:
         inner[field.word[e]] += sign * field.interaction[e]
 
 
-def grown_log_weights(
+def smc_log_weights(
     mrf: FixedLengthPoissonMRF,
     longest: int,
     *,
