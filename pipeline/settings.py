@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 LDA_MODELS = ("online", "gibbs")
 SAMPLED = ("gibbs", "gamma-poisson")
 """Models that have a setting."""
+Groups = dict[str, tuple[str, ...]]
+"""Titles of the groups of `--help`, and the settings in each, the most used first."""
 
 
 def models_of_all_families() -> tuple[str, ...]:
@@ -73,6 +75,12 @@ def choices_of(each: Field[Any]) -> tuple[str, ...]:
 class DownloadSettings:
     """`python -m pipeline download`."""
 
+    GROUPS: ClassVar[Groups] = {
+        "source": ("source", "input", "output", "limit", "language"),
+        "live wikis": ("contact", "api", "text", "depth", "requests_per_minute", "patience"),
+        "running": ("threads",),
+    }
+
     source: str = setting(
         "sample",
         "where articles come from",
@@ -122,6 +130,40 @@ class DownloadSettings:
 @dataclass(frozen=True)
 class TrainSettings:
     """`python -m pipeline train`."""
+
+    GROUPS: ClassVar[Groups] = {
+        "input": ("articles", "documents", "validation", "test", "follow", "follow_after"),
+        "text": ("spacy_model", "parts_of_speech", "stop_words", "min_length", "noun_chunks"),
+        "vocabulary": (
+            "no_below",
+            "no_above",
+            "keep_n",
+            "bigrams",
+            "bigram_threshold",
+            "bigram_min_count",
+            "bigram_patterns",
+        ),
+        "model": ("model", "topics", "alpha", "eta"),
+        "--model online": (
+            "batch_size",
+            "max_e_iterations",
+            "e_tolerance",
+            "learning_decay",
+            "learning_offset",
+            "staleness",
+        ),
+        "--model gibbs, gamma-poisson": (
+            "learn_priors",
+            "sampler",
+            "start",
+            "burn_in",
+            "word_budget",
+        ),
+        "--model gamma-poisson": ("trainer", "shape"),
+        "--model poisson-mrf": ("assignments", "penalty", "length_scale"),
+        "stopping": ("max_passes", "early_stopping", "stopping_patience", "stopping_tolerance"),
+        "running": ("run", "runs", "seed", "threads", "cluster"),
+    }
 
     articles: str = setting("", "article store; without one, the built-in sample", metavar="DIR")
     run: str = setting("", "name of the run; by default made of model and topics", metavar="NAME")
@@ -300,6 +342,21 @@ class TrainSettings:
 class EvaluateSettings:
     """`python -m pipeline evaluate`."""
 
+    GROUPS: ClassVar[Groups] = {
+        "documents": ("articles", "counts", "vocabulary"),
+        "estimator": (
+            "method",
+            "samples",
+            "target_se",
+            "convention",
+            "smoothing",
+            "seed",
+            "max_memory",
+        ),
+        "certificate": ("certify", "temperatures"),
+        "running": ("per_document", "runs", "threads", "cluster"),
+    }
+
     articles: str = setting(
         "",
         "article store to score, counted as the first RUN's was; by default its test part",
@@ -360,6 +417,11 @@ class EvaluateSettings:
 class TopicsSettings:
     """`python -m pipeline topics`."""
 
+    GROUPS: ClassVar[Groups] = {
+        "topics": ("words", "runs"),
+        "dependencies": ("dependencies", "by", "picture"),
+    }
+
     words: int = setting(10, "words a topic", metavar="N")
     dependencies: int = setting(
         10, "of Poisson MRFs: strongest dependencies of each sign a topic; 0: none", metavar="N"
@@ -379,6 +441,12 @@ class TopicsSettings:
 @dataclass(frozen=True)
 class ReportSettings:
     """`python -m pipeline report`."""
+
+    GROUPS: ClassVar[Groups] = {
+        "page": ("output", "documents", "words", "typical", "page_only"),
+        "likelihoods": ("scored", "samples", "seed"),
+        "running": ("runs", "threads"),
+    }
 
     output: str = setting(
         "",
@@ -406,6 +474,11 @@ class ReportSettings:
 class InferSettings:
     """`python -m pipeline infer`."""
 
+    GROUPS: ClassVar[Groups] = {
+        "topics": ("words", "runs"),
+        "running": ("threads",),
+    }
+
     words: int = setting(5, "words a topic", metavar="N")
     runs: str = setting("runs", "where runs are kept", metavar="DIR")
     threads: int = setting(-1, "threads; -1: one a core", metavar="N")
@@ -414,6 +487,10 @@ class InferSettings:
 @dataclass(frozen=True)
 class SelectSettings:
     """`python -m pipeline select`; the settings of its runs are those of `train`."""
+
+    GROUPS: ClassVar[Groups] = {
+        "selection": ("topics", "seeds", "name", "words"),
+    }
 
     topics: str = setting("5,10,20,40", "numbers of topics to try", metavar="LIST")
     seeds: int = setting(1, "runs for each of them, each with the next seed", metavar="N")
@@ -426,6 +503,14 @@ class SelectSettings:
 @dataclass(frozen=True)
 class AllocateSettings:
     """`python -m pipeline allocate`."""
+
+    GROUPS: ClassVar[Groups] = {
+        "table": ("layout", "axes"),
+        "models": ("graph", "ranks", "vary", "sizes", "a", "b", "alpha", "eta"),
+        "estimator": ("method", "particles", "moves", "order", "repeats"),
+        "factors": ("factors", "all_factors", "top"),
+        "running": ("output", "seed", "threads", "max_memory"),
+    }
 
     graph: str = setting(
         "",
@@ -507,4 +592,6 @@ NOT_SHARED = ("topics", "run", "follow", "follow_after")
 
 @dataclass(frozen=True)
 class NoSettings:
-    """Of a command whose arguments say all: environment and file set nothing."""
+    """Settings of a command whose arguments say all: environment and file set nothing."""
+
+    GROUPS: ClassVar[Groups] = {}

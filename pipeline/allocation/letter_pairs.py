@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corpora import ArticleStore, CorpusFormatError
 from corpora.articles.article import without_headings
 from pipeline.allocation.csv_lines import csv_lines
-from pipeline.commands.download import download
+from pipeline.downloads.download import download
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings
 

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.cache.results import ResultCache
+from pipeline.options import Outcome, add_command
+from pipeline.settings import NoSettings
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands, "cache", "what is cached of results, and how much space it takes", NoSettings, run
+    )
+    parser.add_argument("--clear", action="store_true", help="delete all cached results")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    """Look at the cache, or clear it."""
+    return Outcome(cache(clear=arguments.clear), print_cache)
 
 
 def cache(*, clear: bool = False) -> dict[str, Any]:
@@ -15,6 +32,8 @@ def cache(*, clear: bool = False) -> dict[str, Any]:
     OSError
         If it is to be deleted and cannot be.
     """
+    from pipeline.cache.results import ResultCache
+
     results = ResultCache()
     kinds = results.size()
     if clear:

@@ -2,69 +2,51 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from corpora.formats import (
-    DocTopics,
-    NotReplaceableError,
-    TopicKeys,
-    UnknownFormatError,
-    check_file_target,
-    check_target,
-    format_of,
-    losses,
-    read_corpus,
-    write_corpus,
-    write_doc_topics,
-    write_topic_keys,
-)
-from pipeline.errors import UsageError
+from pipeline.options import Outcome, add_command
+from pipeline.settings import NoSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import argparse
 
-    from pipeline.runs.loaded_run import LoadedRun
-
-logger = logging.getLogger(__name__)
-
-KEY_WORDS = 20
-"""Words a topic, as MALLET writes them."""
+FORMATS = "uci, mtx, ldac, jsonl, text, corpus"
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """What is asked for: paths, formats ("" is for what the names tell) and the vocabulary file."""
+def add(commands: Any) -> None:
+    """Add the command to the parser: no settings, as environment and file decide nothing here."""
+    parser = add_command(commands, "convert", "bags of words into another format", NoSettings, run)
+    parser.add_argument("source", metavar="A", help="file or directory to read; a run, too")
+    parser.add_argument("target", metavar="B", help="file or directory to write")
+    parser.add_argument(
+        "--from",
+        dest="source_format",
+        default="",
+        metavar="FORMAT",
+        help=f"format of A, if its name does not tell: {FORMATS}, mallet-state",
+    )
+    parser.add_argument(
+        "--to",
+        dest="target_format",
+        default="",
+        metavar="FORMAT",
+        help=f"format of B: {FORMATS}; of a run also mallet-topic-keys, mallet-doc-topics",
+    )
+    parser.add_argument(
+        "--vocabulary",
+        metavar="FILE",
+        help="words of A, a line each; by default the file beside A; numbers: numbers as words",
+    )
+    parser.add_argument("--force", action="store_true", help="replace B if it is there already")
 
-    source: str
-    target: str
-    source_format: str = ""
-    target_format: str = ""
-    vocabulary: str | None = None
-    force: bool = False
 
+def run(arguments: argparse.Namespace) -> Outcome:
+    """Convert a file or a run."""
+    from pipeline.runs.convert import Conversion, convert
 
-def convert(asked: Conversion) -> dict[str, Any]:
-    """Read, write, and say how much there is and what was lost.
-
-    Raises
-    ------
-    UsageError
-        If a name does not tell its format, the target is there already, or a run is asked for what
-        it cannot give.
-    """
-    try:
-        if (Path(asked.source) / "provenance.json").is_file():
-            return _convert_run(asked)
-        return _convert_corpus(asked, asked.source, asked.source_format)
-    except UnknownFormatError as error:
-        raise UsageError(f"{error}; --from and --to name formats") from error
-    except FileExistsError as error:
-        is_final = asked.force or isinstance(error, NotReplaceableError)
-        hint = "choose another name" if is_final else "choose another name, or --force"
-        raise UsageError(f"{error}: {hint}") from error
+    asked = Conversion(**{each.name: getattr(arguments, each.name) for each in fields(Conversion)})
+    return Outcome(convert(asked), print_conversion)
 
 
 def print_conversion(result: dict[str, Any]) -> None:
@@ -75,90 +57,3 @@ def print_conversion(result: dict[str, Any]) -> None:
         if name in result
     ]
     print(f"{result['output']}: {', '.join(sizes)}")
-
-
-def _convert_corpus(asked: Conversion, source: str, source_format: str) -> dict[str, Any]:
-    reading = format_of(source, source_format)
-    writing = format_of(asked.target, asked.target_format)
-    check_target(asked.target, writing, replace=asked.force)
-    if (
-        Path(source).exists()
-        and Path(asked.target).exists()
-        and Path(source).samefile(asked.target)
-    ):
-        raise UsageError(f"{source} and {asked.target} are the same: choose another name")
-    corpus = read_corpus(source, reading.name, asked.vocabulary)
-    lost = losses(corpus, writing)
-    write_corpus(corpus, asked.target, writing.name, replace=asked.force)
-    if lost:
-        logger.warning(
-            "%s: left out, as %s cannot hold them: %s", asked.target, writing.title, ", ".join(lost)
-        )
-    return {
-        "input": asked.source,
-        "output": asked.target,
-        "from": reading.name,
-        "to": writing.name,
-        "documents": corpus.n_docs,
-        "words": corpus.n_words,
-        "tokens": corpus.n_tokens,
-        "lost": list(lost),
-    }
-
-
-def _convert_run(asked: Conversion) -> dict[str, Any]:
-    """The bags of words of a run, or its topics for MALLET's readers."""
-    # Only here: models bring numba along.
-    from pipeline.runs.loaded_run import LoadedRun  # noqa: PLC0415
-    from pipeline.runs.run_directory import RunDirectory  # noqa: PLC0415
-
-    loaded = LoadedRun(RunDirectory(Path(asked.source)))
-    run = loaded.directory
-    run.provenance()
-    writing = RUN_OUTPUTS.get(asked.target_format)
-    if writing is None:
-        if not run.has_corpus:
-            raise UsageError(f"{asked.source} has no bags of words yet: let its training end")
-        return _convert_corpus(asked, str(run.corpus_path), "corpus")
-    if asked.vocabulary is not None or asked.source_format:
-        raise UsageError("a run holds its own vocabulary: leave --vocabulary and --from out")
-    check_file_target(asked.target, asked.target_format, replace=asked.force)
-    sizes = writing(loaded, asked.target)
-    return {
-        "input": asked.source,
-        "output": asked.target,
-        "from": "run",
-        "to": asked.target_format,
-        **sizes,
-    }
-
-
-def _write_keys(run: LoadedRun, target: str) -> dict[str, int]:
-    # Only here: estimators bring numba along.
-    from evaluation.methods import scoring_of  # noqa: PLC0415
-
-    model = run.model
-    as_lda = scoring_of(model.topics).as_lda
-    seen_as = None if as_lda is None else as_lda(model.topics)
-    if seen_as is None or seen_as.log_factor is not None:
-        raise UsageError(f"{run.name} is no LDA, whose alpha is in topic keys")
-    words = tuple(
-        tuple(model.vocabulary[w] for w in row)
-        for row in model.topics.top_words(KEY_WORDS).tolist()
-    )
-    write_topic_keys(TopicKeys(seen_as.topics.alpha, words), target)
-    return {"topics": model.topics.n_topics}
-
-
-def _write_proportions(run: LoadedRun, target: str) -> dict[str, int]:
-    model, corpus = run.model, run.corpus
-    proportions = model.topics.proportions(corpus.counts)
-    write_doc_topics(DocTopics(tuple(corpus.doc_ids), proportions), target)
-    return {"documents": corpus.n_docs, "tokens": corpus.n_tokens, "topics": model.topics.n_topics}
-
-
-RUN_OUTPUTS: dict[str, Callable[[LoadedRun, str], dict[str, int]]] = {
-    "mallet-topic-keys": _write_keys,
-    "mallet-doc-topics": _write_proportions,
-}
-"""What a run can be written as besides the formats of a corpus."""

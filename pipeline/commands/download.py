@@ -2,180 +2,72 @@
 
 from __future__ import annotations
 
-import errno
-import math
-import os
-from pathlib import Path
+import argparse
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore, CorpusFormatError
-from corpora.articles.remote import is_url
-from downloader.sources import read_source, sample_path
-from pipeline.downloads.job import DownloadJob
-from pipeline.downloads.one_wiki import refuse_file_of_another_wiki
 from pipeline.errors import UsageError
-from pipeline.progress import Progress
-from pipeline.settings import is_address
+from pipeline.options import Outcome, add_command
+from pipeline.setting_sources import resolve
+from pipeline.settings import DownloadSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
+    from collections.abc import Callable
 
-    from corpora import Article
-    from pipeline.downloads.job import Status
-    from pipeline.settings import DownloadSettings
-
-SHARD, SAMPLE_SHARD = 100, 10
-"""Articles in a shard, which is the unit of work of the text stage."""
-
-NEEDS = {
-    "titles": "a file with a title a line",
-    "category": "the name of a category",
-    "dump": "the file to read",
-    "jsonl": "the file to read",
-    "cirrus": "the file to read, or the address of a directory of such files",
+ACTIONS = {
+    "background": "download in a process of its own and return at once",
+    "status": "show how far the download into --output is",
+    "stop": "end it; what it has is kept, and the same command goes on",
+    "follow": "show its log until it ends",
+    "verify": "check every shard of --output",
 }
+"""Actions besides downloading, and their help."""
 
 
-def download(settings: DownloadSettings) -> dict[str, Any]:
-    """Add the articles of a source to a store; those that it has are passed over.
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, "download", "articles into a store", DownloadSettings, run)
+    parser.add_argument(
+        "input_argument", metavar="INPUT", nargs="?", help="the same as --input INPUT"
+    )
+    parser.set_defaults(action="download", export=None)
+    # What --background starts: it has no terminal, and logs to its own file alone.
+    parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+    group = parser.add_argument_group("instead of downloading").add_mutually_exclusive_group()
+    for action, help_text in ACTIONS.items():
+        group.add_argument(
+            f"--{action}", dest="action", action="store_const", const=action, help=help_text
+        )
+    group.add_argument(
+        "--export",
+        metavar="FILE",
+        help="write --output as .jsonl, .jsonl.gz, .bz2, .xz or .parquet",
+    )
 
-    Given again after an interruption it goes on where it was, with the same result.
-    """
-    check(settings)
-    with DownloadJob(settings.output).held(settings) as status:
-        if settings.is_live:
-            store = ArticleStore(settings.output, SHARD)
-            result: dict[str, Any] = _live().download(settings, status, store)
-            return result
-        return _from_file(settings, status)
 
+def run(arguments: argparse.Namespace) -> Outcome:
+    """Do what is asked of a store."""
+    given = vars(arguments)
+    if arguments.input_argument is not None:
+        if "input" in given:
+            raise UsageError("INPUT is given twice: leave --input out")
+        given = given | {"input": arguments.input_argument}
+    settings = resolve(DownloadSettings, "download", given)
+    from pipeline.downloads import download as downloads
+    from pipeline.downloads.job import DownloadJob
 
-def start_in_background(settings: DownloadSettings) -> dict[str, Any]:
-    """Download in a process of its own; returns as soon as it has begun."""
-    check(settings)
-    return DownloadJob(settings.output).start_in_background(settings)
-
-
-def verify(settings: DownloadSettings) -> dict[str, Any]:
-    """Check every shard of the store."""
-    store = ArticleStore(settings.output)
-    store.verify()
-    entries = store.entries
-    return {
-        "output": settings.output,
-        "articles": sum(entry.articles for entry in entries),
-        "shards": len(entries),
-        "bytes": sum(entry.bytes for entry in entries),
+    job = DownloadJob(settings.output)
+    if arguments.export is not None:
+        return Outcome(downloads.export(settings, arguments.export), print_export)
+    actions: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
+        "download": (lambda: downloads.download(settings), print_download),
+        "background": (lambda: downloads.start_in_background(settings), print_started),
+        "status": (job.status, print_status),
+        "stop": (job.stop, print_status),
+        "follow": (job.follow, print_status),
+        "verify": (lambda: downloads.verify(settings), print_verified),
     }
-
-
-def export(settings: DownloadSettings, path: str) -> dict[str, Any]:
-    """Write the articles of the store to one file."""
-    from corpora.articles.export import export_articles  # noqa: PLC0415
-
-    try:
-        n_articles = export_articles(ArticleStore(settings.output), path)
-    except CorpusFormatError:
-        raise
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    return {"output": settings.output, "file": path, "articles": n_articles}
-
-
-def check(settings: DownloadSettings) -> None:
-    """Find what cannot work before anything slow begins.
-
-    Raises
-    ------
-    UsageError, ContactError, FileNotFoundError
-        If a setting or the input cannot be used.
-    """
-    if settings.source in ("sample", "random"):
-        if settings.input:
-            raise UsageError(f"--source {settings.source} takes no input: leave --input out")
-    elif not settings.input:
-        raise UsageError(
-            f"--source {settings.source} needs {NEEDS[settings.source]}: --input INPUT"
-        )
-    if settings.limit is not None and settings.limit < 1:
-        raise UsageError(f"--limit must be at least 1, found {settings.limit}")
-    if settings.depth < 0:
-        raise UsageError(f"--depth must not be negative, found {settings.depth}")
-    if not (settings.patience > 0 and math.isfinite(settings.patience)):
-        raise UsageError(f"--patience must be a positive number of minutes: {settings.patience}")
-    if settings.requests_per_minute < 1:
-        raise UsageError(f"--requests-per-minute must be positive: {settings.requests_per_minute}")
-    _check_file(settings)
-    if is_url(settings.output):
-        raise UsageError(
-            f"--output {settings.output}: stores are filled in a directory; copy or serve that"
-        )
-    if settings.is_live:
-        _live().check(settings)
-
-
-def _check_file(settings: DownloadSettings) -> None:
-    """Whether the file is there, for sources that read one."""
-    if settings.source not in ("titles", "dump", "jsonl", "cirrus"):
-        return
-    if is_address(settings.input):
-        if settings.source != "cirrus":
-            raise UsageError(
-                f"--source {settings.source} reads a file: download {settings.input} first"
-            )
-    elif not Path(settings.input).exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), settings.input)
-
-
-def _live() -> ModuleType:
-    """What live sources need is imported for them alone."""
-    from pipeline.downloads import live as live_download  # noqa: PLC0415
-
-    return live_download
-
-
-def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
-    """Read a file, on as many cores as there are."""
-    path = str(sample_path()) if settings.source == "sample" else settings.input
-    shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
-    store = ArticleStore(settings.output, shard_size)
-    refuse_file_of_another_wiki(settings.source, store, path)
-    size = Path(path).stat().st_size if Path(path).is_file() else None
-    with Progress("articles", size, "B") as progress:
-        read = 0
-
-        def progress_bytes(total: int) -> None:
-            nonlocal read
-            progress.update(total - read)
-            read = total
-
-        articles = read_source(
-            settings.source,
-            path,
-            limit=settings.limit,
-            language=settings.language,
-            n_processes=settings.n_processes,
-            progress_bytes=progress_bytes,
-        )
-        n_read = 0
-
-        def counted() -> Iterator[Article]:
-            nonlocal n_read
-            for article in articles:
-                n_read += 1
-                if n_read % SHARD == 0:
-                    status.update(n_read, bytes=read)
-                yield article
-
-        added = store.append(counted())
-    status.update(n_read, bytes=read)
-    return {
-        "output": settings.output,
-        "added": added,
-        "already_there": n_read - added,
-        "articles": len(store),
-    }
+    do, show = actions[arguments.action]
+    return Outcome(do(), show)
 
 
 def print_download(result: dict[str, Any]) -> None:
@@ -199,7 +91,7 @@ def print_started(result: dict[str, Any]) -> None:
 
 def print_status(result: dict[str, Any]) -> None:
     """What is known of a download, a line each."""
-    from downloader.estimate import in_words  # noqa: PLC0415
+    from downloader.estimate import in_words
 
     if result.get("stopped") is False:
         print("no download was running")
@@ -238,17 +130,3 @@ def print_export(result: dict[str, Any]) -> None:
 
 def _named(result: dict[str, Any]) -> str:
     return f"{result['source']} {result['input']}".strip()
-
-
-ACTIONS: dict[
-    str,
-    tuple[Callable[[DownloadSettings], dict[str, Any]], Callable[[dict[str, Any]], None]],
-] = {
-    "download": (download, print_download),
-    "background": (start_in_background, print_started),
-    "status": (lambda settings: DownloadJob(settings.output).status(), print_status),
-    "stop": (lambda settings: DownloadJob(settings.output).stop(), print_status),
-    "follow": (lambda settings: DownloadJob(settings.output).follow(), print_status),
-    "verify": (verify, print_verified),
-}
-"""What `download` does, and how the result is printed."""

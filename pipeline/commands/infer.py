@@ -2,73 +2,32 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from corpora import (
-    Article,
-    Corpus,
-    CorpusFormatError,
-    annotate_articles,
-    load_annotator,
-    select,
-    stop_words_of,
-)
-from models.parallel import effective_n_jobs
-from pipeline.errors import UsageError
-from pipeline.runs.loaded_run import LoadedRun
+from pipeline.options import Outcome, add_command
+from pipeline.setting_sources import resolve
+from pipeline.settings import InferSettings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pipeline.settings import InferSettings
+    import argparse
 
 SHOWN = 5
 """Topics shown a text."""
 
 
-def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str, Any]:
-    """Topic proportions of text files ("-" is stdin) under a run's model."""
-    if settings.words < 1:
-        raise UsageError(f"--words must be at least 1, found {settings.words}")
-    run = LoadedRun.find(settings.runs, run_name)
-    model = run.model
-    texts = [_read(file) for file in files]
-    how = run.text_settings
-    annotated = annotate_articles(
-        (Article(d, 0, files[d], "", "", "und", "", text) for d, text in enumerate(texts)),
-        load_annotator(how.spacy_model, noun_chunks=how.noun_chunks),
-        stop_words_of(how.spacy_model),
-    )
-    # A file is a document, whatever the documents of the run are.
-    block = run.bigrams.join(select(annotated, replace(how, documents="article")))
-    corpus = Corpus.from_blocks([block], model.vocabulary)
-    proportions = model.topics.proportions(corpus.counts, n_jobs=effective_n_jobs(settings.threads))
-    top = model.topics.top_words(settings.words)
-    n_known: NDArray[np.int64] = corpus.counts.sum(axis=1)
-    return {
-        "run": run.name,
-        "texts": [
-            {
-                "file": file,
-                "tokens": int(n_known[d]),
-                "unknown": int(corpus.n_unknown[d]),
-                "topics": [
-                    {
-                        "topic": int(k),
-                        "proportion": float(proportions[d, k]),
-                        "words": [model.vocabulary[w] for w in top[k]],
-                    }
-                    for k in np.argsort(-proportions[d], kind="stable")
-                ],
-            }
-            for d, file in enumerate(files)
-        ],
-    }
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, "infer", "the topics of new texts", InferSettings, run)
+    parser.add_argument("run_name", metavar="RUN", help="name or path of a run")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="text file; - is stdin")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    """Infer topics of text files."""
+    settings = resolve(InferSettings, "infer", vars(arguments))
+    from pipeline.runs.infer import infer
+
+    return Outcome(infer(settings, arguments.run_name, arguments.files), print_inference)
 
 
 def print_inference(result: dict[str, Any]) -> None:
@@ -77,11 +36,3 @@ def print_inference(result: dict[str, Any]) -> None:
         print(f"{text['file']}: {text['tokens']:,} known words, {text['unknown']:,} unknown")
         for row in text["topics"][:SHOWN]:
             print(f"{row['topic']:5d} {row['proportion']:6.1%}  {' '.join(row['words'])}")
-
-
-def _read(file: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CorpusFormatError(f"{file}: not UTF-8 text: {error}") from error

@@ -2,63 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import UsageError
-from pipeline.figures.word_graph import dependency_picture
-from pipeline.figures.write import write_pictures
-from pipeline.runs.loaded_run import LoadedRun
-from pipeline.runs.topic_table import format_topics, topic_rows
+from pipeline.options import Outcome, add_command
+from pipeline.setting_sources import resolve
+from pipeline.settings import TopicsSettings
 
 if TYPE_CHECKING:
-    from models import SavedModel
-    from pipeline.settings import TopicsSettings
+    import argparse
 
 
-def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:
-    """Top words, prevalence and dependencies of each topic of a finished run."""
-    if settings.words < 1:
-        raise UsageError(f"--words must be at least 1, found {settings.words}")
-    if settings.dependencies < 0:
-        raise UsageError(
-            f"--dependencies must be at least 1, or 0 to show none, found {settings.dependencies}"
-        )
-    if settings.picture and not settings.dependencies:
-        raise UsageError("--picture draws dependencies: --dependencies must be at least 1 for it")
-    run = LoadedRun.find(settings.runs, run_name)
-    model = run.model
-    rows = topic_rows(model, settings.words, settings.dependencies, settings.by)
-    result = {"run": run.name, "topics": rows}
-    if settings.picture:
-        result["pictures"] = _draw(model, rows, run.name, Path(settings.picture))
-    return result
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "topics",
+        "top words, shares and dependencies of words of a run's topics",
+        TopicsSettings,
+        run,
+    )
+    parser.add_argument("run_name", metavar="RUN", help="name or path of a run")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    """Read the topics of a run."""
+    settings = resolve(TopicsSettings, "topics", vars(arguments))
+    from pipeline.runs.topics import topics
+
+    return Outcome(topics(settings, arguments.run_name), print_topics)
 
 
 def print_topics(result: dict[str, Any]) -> None:
     """A table for people."""
+    from pipeline.runs.topic_table import format_topics
+
     print(format_topics(result["topics"]))
     if "pictures" in result:
         print(f"pictures: {', '.join(result['pictures'])}")
-
-
-def _draw(
-    model: SavedModel, rows: list[dict[str, Any]], run_name: str, directory: Path
-) -> list[str]:
-    """Write the picture of dependencies; the paths of its files.
-
-    Raises
-    ------
-    UsageError
-        If there are none to draw.
-    """
-    if not any(row.get("positive") or row.get("negative") for row in rows):
-        why = (
-            "its penalty was too large for any"
-            if "positive" in rows[0]
-            else "only Poisson MRFs have them"
-        )
-        raise UsageError(f"--picture: no words of run {run_name!r} depend on each other: {why}")
-    directory.mkdir(parents=True, exist_ok=True)
-    drawn = {"dependencies": dependency_picture(model, rows)}
-    return [str(path) for path in write_pictures(drawn, directory)]

@@ -15,7 +15,7 @@ from corpora.formats.registry import UnknownFormatError, format_of
 from corpora.formats.vocabulary_file import NUMBERS, find_vocabulary, stem_of
 from models.parallel import effective_n_jobs
 from models.saved import DAMAGE
-from pipeline.commands.download import download
+from pipeline.downloads.download import download
 from pipeline.errors import UsageError
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings, TrainSettings

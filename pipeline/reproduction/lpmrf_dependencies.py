@@ -34,7 +34,7 @@ from models.poisson_mrf.topic_model import LPMRFTopicModel
 from models.poisson_mrf.topics import LPMRFTopics
 from models.saved import ModelFormatError
 from pipeline.cache.keys import key_of
-from pipeline.commands.download import download
+from pipeline.downloads.download import download
 from pipeline.errors import UsageError
 from pipeline.figures.word_graph import dependency_picture
 from pipeline.progress import Progress

@@ -25,11 +25,11 @@ from tqdm import tqdm
 from corpora.corpus_files import HEADER
 from models import load_model, save_model
 from models.kernel import seconds_compiling, working_clock
-from pipeline.commands.train import train
 from pipeline.errors import SliceEnded
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.selection.scores import estimate_of
 from pipeline.settings import TrainSettings
+from pipeline.training.train import train
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

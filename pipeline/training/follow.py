@@ -2,7 +2,7 @@
 
 Bigrams and vocabulary come from the first articles. Then each document is trained on once, as it
 comes; when the download has ended, all documents make the run's corpus, and training goes on with
-passes over it like any other (see `pipeline.commands.train`).
+passes over it like any other (see `pipeline.training.train`).
 
 The outcome depends on the articles and their order, and not on when they came: a step takes so many
 consecutive training documents.

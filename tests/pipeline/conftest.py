@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-import pipeline.commands.infer as infer_module
+import pipeline.runs.infer as infer_module
 from corpora import Article, ArticleStore, find_model, load_annotator
 from corpora.tokens import filling
 from tests.pipeline.scoring.support import make_zoo

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 DRIVER = """
 import os, signal, sys
 sys.path.insert(0, {root!r})
-import pipeline.commands.train as command
+import pipeline.training.train as command
 from pipeline.cli import main
 from tests.unigrams import register
 from tests.unigrams.model import UnigramMixtureEM

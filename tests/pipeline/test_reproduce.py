@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import pipeline.commands.reproduce as command
+import pipeline.reproduction.reproduce as command
 from corpora import writer_lock
 from evaluation.experiments.buntine_estimators import ESTIMATORS
 from evaluation.experiments.buntine_model_selection import (

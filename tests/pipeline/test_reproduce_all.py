@@ -11,9 +11,9 @@ import pytest
 
 from corpora import writer_lock
 from corpora.errors import CorpusFormatError
-from pipeline.commands import reproduce_all as command
 from pipeline.errors import Interrupted
 from pipeline.reproduce_settings import EXPERIMENTS
+from pipeline.reproduction import reproduce_all as command
 from tests.pipeline.report.small_results import STORED
 from tests.pipeline.support import Outcome, call
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-import pipeline.commands.reproduce as command
+import pipeline.reproduction.reproduce as command
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
 from evaluation.experiments import bam_parafac_cost as costs
 from evaluation.experiments.bam_histogram import Histogram, HistogramSettings

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-import pipeline.commands.reproduce as command
+import pipeline.reproduction.reproduce as command
 from corpora import CorpusFormatError
 from evaluation.experiments.bam_abalone import AbaloneSettings, Ages
 from evaluation.experiments.bam_abalone import score as abalone_score

@@ -13,7 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import sparse
 
-import pipeline.commands.reproduce as command
+import pipeline.reproduction.reproduce as command
 from corpora import Corpus, CorpusFormatError, write_corpus
 from evaluation.experiments.buntine_estimators import REFINED
 from evaluation.experiments.l2r_convergence import ConvergenceSettings

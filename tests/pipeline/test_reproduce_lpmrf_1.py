@@ -13,7 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import sparse
 
-import pipeline.commands.reproduce as command
+import pipeline.reproduction.reproduce as command
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.experiments import lpmrf_published
 from evaluation.experiments.lpmrf_models import FEW, FIELDS, MULTINOMIAL, Cell, Effort, Score, score

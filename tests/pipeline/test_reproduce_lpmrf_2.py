@@ -13,7 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import sparse
 
-import pipeline.commands.reproduce as command
+import pipeline.reproduction.reproduce as command
 from corpora import Corpus, write_corpus
 from evaluation.experiments import lpmrf_scaling as timed
 from evaluation.experiments.lpmrf_dependencies import (

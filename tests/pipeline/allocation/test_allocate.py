@@ -17,8 +17,8 @@ from corpora import writer_lock
 from evaluation.allocation import marginal_estimate
 from evaluation.allocation.log_marginal import log_marginal
 from models.allocation.model import AllocationModel
+from pipeline.allocation import allocate as command
 from pipeline.cache.results import ResultCache
-from pipeline.commands import allocate as command
 from pipeline.errors import Interrupted
 from tests.pipeline.support import Outcome, call, files_of, finish, flip, spawn, wait_until
 

@@ -16,11 +16,11 @@ from corpora import Corpus
 from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath, TimedMarginal
 from models import LDATopics, ModelFormatError, load_model
 from models.allocation.model import AllocationModel
+from pipeline.allocation import allocate as command
 from pipeline.allocation.factors import Factors, read_factors
 from pipeline.allocation.scores import log_odds, recommend, rows_of, told_apart, warnings_of
 from pipeline.allocation.strongest import format_strongest, marginal, strongest
 from pipeline.allocation.table import format_rows
-from pipeline.commands import allocate as command
 from tests.pipeline.support import call, flip
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from evaluation.scorer import Scorer
 from pipeline.cache import partial_scores
 from pipeline.cache.keys import SCORES
 from pipeline.cache.results import ResultCache
-from pipeline.commands import evaluate as evaluate_module
 from pipeline.errors import ClusterLostError, Interrupted, UsageError
 from pipeline.progress import Progress
 from pipeline.scoring import blocks as block_scores
+from pipeline.scoring import evaluate as evaluate_module
 from pipeline.scoring.score import score as scoring
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.report.made_up_runs import true_topics

@@ -67,5 +67,5 @@ def instead_of_a_cluster(fake: Backwards) -> Iterator[None]:
         assert address in ("", "local:2")
         yield fake if address else None
 
-    with mock.patch("pipeline.commands.evaluate.cluster_of", cluster_of):
+    with mock.patch("pipeline.scoring.evaluate.cluster_of", cluster_of):
         yield

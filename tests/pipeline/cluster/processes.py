@@ -34,7 +34,7 @@ from pathlib import Path
 
 import pipeline.cluster.connection
 import pipeline.training.e_step_on_cluster
-import pipeline.commands.train as training
+import pipeline.training.train as training
 from models import OnlineLDA
 from pipeline.cli import main
 

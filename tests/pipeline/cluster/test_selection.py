@@ -60,7 +60,7 @@ def cluster_is(bench: Bench) -> Iterator[None]:
     def cluster_of(address: str) -> Iterator[Any]:
         yield bench if address else None
 
-    with mock.patch("pipeline.commands.select.cluster_of", cluster_of):
+    with mock.patch("pipeline.selection.select.cluster_of", cluster_of):
         try:
             yield
         finally:
@@ -71,7 +71,7 @@ def cluster_is(bench: Bench) -> Iterator[None]:
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was sent before, and nothing is drawn."""
     monkeypatch.setattr(run_slice, "_sent_corpora", run_slice._SentCorpora())
-    monkeypatch.setattr("pipeline.commands.select.plot_selection", lambda *_: None)
+    monkeypatch.setattr("pipeline.selection.select.plot_selection", lambda *_: None)
 
 
 @pytest.fixture

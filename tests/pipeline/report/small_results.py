@@ -15,7 +15,7 @@ from unittest import mock
 
 from scipy import sparse
 
-import pipeline.commands.reproduce as command
+import pipeline.reproduction.reproduce as command
 from evaluation.experiments import lpmrf_scaling as timed
 from evaluation.experiments.bam_histogram import HistogramSettings
 from pipeline.reproduce_settings import EXPERIMENTS, ReproduceSettings

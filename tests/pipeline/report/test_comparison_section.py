@@ -16,8 +16,8 @@ from evaluation import methods
 from evaluation.scorer import Scorer
 from models import LDATopics
 from pipeline.cache.results import ResultCache
-from pipeline.commands.evaluate import evaluate
 from pipeline.report.comparison_section import comparison_section
+from pipeline.scoring.evaluate import evaluate
 from pipeline.settings import EvaluateSettings
 from tests.pipeline.report.made_up_runs import (
     WORDS,

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pipeline.commands.select as command
+import pipeline.selection.select as command
 from corpora import Corpus, split, writer_lock
 from evaluation import LikelihoodEstimate, coherence, log_likelihood, paired_difference
 from models import OnlineLDA, load_model
-from pipeline.commands.select import topic_numbers
 from pipeline.errors import UsageError
 from pipeline.selection.directory import open_selection
 from pipeline.selection.scores import RunScore, recommend, rows_of
+from pipeline.selection.select import topic_numbers
 from pipeline.setting_sources import resolve, value_type
 from pipeline.settings import SelectSettings, TrainSettings
 from tests.pipeline.support import (
@@ -134,7 +134,7 @@ def test_the_text_is_counted_once(selected: Path) -> None:
     assert len(corpora) == 2
     assert corpora[0]
     # The copy of the fixture is no link any more: what counts is that a third run makes no corpus.
-    with mock.patch("pipeline.commands.train.make_corpus", side_effect=AssertionError):
+    with mock.patch("pipeline.training.train.make_corpus", side_effect=AssertionError):
         outcome = select("--topics", "2,3,4", "--test", 0.2, "--json", cwd=selected)
     assert outcome.code == 0, outcome.err
     third = {file.stat().st_ino for file in selected.glob("runs/select-online/topics-3/corpus/*")}

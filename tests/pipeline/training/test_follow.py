@@ -66,7 +66,7 @@ with writer_lock(path / "download"):
 DRIVER = """
 import sys, time
 import pipeline.training.follow as following
-import pipeline.commands.train as training
+import pipeline.training.train as training
 from models import OnlineLDA
 from pipeline.errors import UsageError
 from pipeline.setting_sources import as_table, from_table, resolve

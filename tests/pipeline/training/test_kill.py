@@ -42,7 +42,7 @@ TRAIN = (
 )
 DRIVER = """
 import os, signal, sys, time
-import pipeline.commands.train as training
+import pipeline.training.train as training
 from models import GibbsLDA, OnlineLDA
 from pipeline.cli import main
 

@@ -153,7 +153,7 @@ def test_interrupted_and_resumed_at_other_threads(trained: Path, name: str, n_st
 
 DRIVER = """
 import os, signal, sys
-import pipeline.commands.train as training
+import pipeline.training.train as training
 from models import LPMRFMixture, LPMRFTopicModel
 from models.poisson_mrf.field_estimator import LPMRFTrainer
 from pipeline.cli import main

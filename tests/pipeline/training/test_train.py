@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-import pipeline.commands.train as training
+import pipeline.training.train as training
 from corpora import part_of
 from corpora.tokens import filling
 from models import GibbsLDA, OnlineLDA

@@ -18,11 +18,11 @@ from scipy import sparse
 from corpora import Corpus, split
 from evaluation import log_likelihood
 from models import GammaPoissonTopics, LDATopics, load_model
-from pipeline.commands import train as train_command
-from pipeline.commands.train import LOOK_EVERY_SECONDS, train
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
+from pipeline.training import train as train_command
 from pipeline.training import validation as learning
+from pipeline.training.train import LOOK_EVERY_SECONDS, train
 from pipeline.training.validation import (
     BOUND_AT_LEAST,
     BOUND_AT_ONE_IN,
@@ -86,7 +86,7 @@ def test_gibbs_sampling_is_looked_at_from_its_first_sample_on(tiny: Path) -> Non
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_the_end_is_looked_at_too(tiny: Path, model: str) -> None:
     argv = ("--max-passes", 12, "--stopping-patience", 50)
-    with mock.patch("pipeline.commands.train.look_every", return_value=10_000):
+    with mock.patch("pipeline.training.train.look_every", return_value=10_000):
         assert call("train", "--run", "x", *TINY_OF[model], *argv, cwd=tiny).code == 0
     passes = [line["passes"] for line in metrics_of(tiny, "x")]
     assert passes[-1] == 12.0

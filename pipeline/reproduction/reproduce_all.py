@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from corpora import writer_lock
 from corpora.files import atomic_write_text
-from pipeline.commands.reproduce import check_numbers, reproduce
 from pipeline.errors import TRY_AGAIN, Interrupted, UsageError, exit_code_of, message_of
 from pipeline.reproduce_settings import EXPERIMENTS
 from pipeline.reproduction.claims import FAILED
 from pipeline.reproduction.page import Outcome, reproductions_page, views_of
 from pipeline.reproduction.papers import SHOWN
+from pipeline.reproduction.reproduce import check_numbers, reproduce
 from pipeline.reproduction.results import command_for, command_line, results_in, serves
 from pipeline.version import software_version
 
@@ -172,16 +172,3 @@ def _row(view: ExperimentView) -> dict[str, Any]:
             for each in view.results
         ],
     }
-
-
-def print_reproductions(result: dict[str, Any]) -> None:
-    """Each experiment's main figure, ours and published, and where the page is."""
-    for row in result["experiments"]:
-        print(f"{row['experiment']} ({row['paper']}): {row['verdict']}")
-        for each in row["results"]:
-            print(f"  {each['figure']}: {each['ours']}; published: {each['published']}")
-            if each["data"]:
-                print(f"  {each['data']}")
-        if row["problem"]:
-            print(f"  {row['problem']}")
-    print(result["report"])

@@ -1,0 +1,301 @@
+"""`allocate`: how probable a table of counts is under allocation models, and its factors.
+
+DIR/allocation.json, .csv        what came out, for machines and for spreadsheets
+DIR/allocation.svg, particles.svg, factors.svg, and the same as .png
+DIR/factors.npz                  of the best model (`pipeline.allocation.factors`)
+DIR/factors/GRAPH-RANK.npz       of all, if asked for
+DIR/model.npz                    the same as topics, if the graph is LDA's
+
+Scores and factors of single models are cached as they are finished, so that an interrupted command
+goes on with the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpora import writer_lock
+from corpora.files import atomic_write_text, remove_partial_files
+from corpora.formats.vocabulary_file import stem_of
+from evaluation.allocation.log_marginal import log_marginal
+from evaluation.allocation.marginal_estimate import TimedMarginal, timed
+from models.allocation.cell_counts import MISSING, CellCounts
+from pipeline.allocation.candidates import (
+    candidates_of,
+    check_candidates,
+    max_memory,
+    refused_by_name,
+)
+from pipeline.allocation.cost import warn_of_long_work
+from pipeline.allocation.factors import cached_factors, save_topics, write_factors
+from pipeline.allocation.figures import pictures_of
+from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
+from pipeline.allocation.read_table import read_table
+from pipeline.allocation.scores import name_of, recommend, rows_of, warnings_of
+from pipeline.allocation.strongest import strongest
+from pipeline.allocation.table import as_csv, print_allocation
+from pipeline.cache.results import ResultCache
+from pipeline.errors import UsageError
+from pipeline.figures.write import write_pictures
+from pipeline.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from evaluation.allocation.marginal_estimate import MarginalEstimate
+    from pipeline.allocation.candidates import Candidate
+    from pipeline.allocation.count_table import CountTable
+    from pipeline.allocation.factors import Factors
+    from pipeline.settings import AllocateSettings
+
+__all__ = ["allocate", "print_allocation"]
+
+DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
+"""Settings that a score depends on, besides the model and the data."""
+
+
+def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
+    """Score every model, say which to take, and factorise the table under it.
+
+    Raises
+    ------
+    UsageError
+        If a setting makes no sense, a graph does not fit the table, or a model not into memory.
+    CorpusFormatError
+        If the file is not what its name says, or holds what is no count.
+    """
+    _check(settings)
+    axes = tuple(name.strip() for name in settings.axes.split(",") if name.strip())
+    table = read_table(file, settings.layout, axes)
+    default = "nmf" if len(table.axes) == 2 else "cp"
+    graphs = parse_graphs(settings.graph or default)
+    _check_prior(settings, [graph.text for graph in graphs])
+    table = prepared(table, graphs, chosen=bool(axes))
+    prior = Prior(settings.a, settings.b, settings.alpha, settings.eta)
+    candidates = candidates_of(table, graphs, settings, prior)
+    check_candidates(candidates, table, settings)
+    directory = Path(settings.output or Path("allocate") / stem_of(file))
+    directory.mkdir(parents=True, exist_ok=True)
+    with writer_lock(directory):
+        remove_partial_files(directory)
+        cache = ResultCache()
+        scores = _scores(candidates, table, settings, cache)
+        factors, files = _factorised(
+            candidates, _best(scores), table, settings, directory=directory, cache=cache
+        )
+        result = _result(candidates, scores, factors, table, settings)
+        result |= {"path": str(directory), "files": ["allocation.json", "allocation.csv", *files]}
+        result["files"] += _pictures(result, scores, factors, directory)
+        atomic_write_text(directory / "allocation.csv", as_csv(result["rows"]))
+        text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+        atomic_write_text(directory / "allocation.json", text)
+    return result
+
+
+def _scores(
+    candidates: Sequence[Candidate],
+    table: CountTable,
+    settings: AllocateSettings,
+    cache: ResultCache,
+) -> list[TimedMarginal]:
+    """The score of every model, from the cache or computed and put there at once."""
+    parts = {name: getattr(settings, name) for name in DEPENDS_ON}
+    group = cache.group("allocation", data=table.hash, settings=parts)
+    found = [group.get(each.hash, TimedMarginal.from_arrays) for each in candidates]
+    new = [each for each, score in zip(candidates, found, strict=True) if score is None]
+    warn_of_long_work(new, table, settings)
+    scores = []
+    with Progress("allocate", len(candidates), "models") as progress:
+        for each, score in zip(candidates, found, strict=True):
+            progress.update(0, each.name)
+            if score is None:
+                if each is new[0]:
+                    _warm_up(each, table, settings)
+                score = timed(partial(_score, each, table.counts, settings))  # noqa: PLW2901
+                group.put(each.hash, score.to_arrays())
+            scores.append(score)
+            progress.update(1)
+    return scores
+
+
+def _score(
+    candidate: Candidate, counts: CellCounts, settings: AllocateSettings
+) -> MarginalEstimate:
+    with refused_by_name(candidate), _warned_of_at_the_end():
+        return log_marginal(
+            candidate.model,
+            counts,
+            settings.method,
+            n_particles=settings.particles,
+            n_repeats=settings.repeats,
+            n_moves=settings.moves,
+            order=settings.order,
+            max_memory=max_memory(settings),
+            random_state=candidate.seed_of(settings.seed),
+            n_jobs=settings.threads,
+        )
+
+
+@contextmanager
+def _warned_of_at_the_end() -> Iterator[None]:
+    """Unsure estimates are told of by `warnings_of`, all together, and those of the cache too."""
+
+    def is_not_a_warning(record: logging.LogRecord) -> bool:
+        return record.levelno < logging.WARNING
+
+    of_library = logging.getLogger(log_marginal.__module__)
+    of_library.addFilter(is_not_a_warning)
+    try:
+        yield
+    finally:
+        of_library.removeFilter(is_not_a_warning)
+
+
+def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> None:
+    """Compile what the method needs, so that no model is charged with it."""
+    if settings.method == "exact":
+        return
+    token = CellCounts(table.counts.cells[:1], np.ones(1, dtype=np.int64), table.counts.shape)
+    log_marginal(
+        candidate.model,
+        token,
+        settings.method,
+        n_particles=2,
+        n_repeats=1,
+        n_moves=min(settings.moves, 1),
+        random_state=0,
+    )
+
+
+def _best(scores: Sequence[TimedMarginal]) -> int:
+    """The place of the most probable model; of equal ones the first."""
+    return int(np.argmax([score.estimate.log_marginal for score in scores]))
+
+
+def _result(
+    candidates: Sequence[Candidate],
+    scores: Sequence[TimedMarginal],
+    factors: Factors | None,
+    table: CountTable,
+    settings: AllocateSettings,
+) -> dict[str, Any]:
+    """What is printed and written down."""
+    rows, best = rows_of(candidates, scores), _best(scores)
+    partly = (table.counts.cells == MISSING).any(axis=1)
+    bound = None
+    if factors is not None and settings.factors == "vb" and settings.method != "vb":
+        bound = float(factors.header["objective"])
+    return {
+        "file": table.path,
+        "layout": table.layout,
+        "axes": [
+            {"name": name, "values": size}
+            for name, size in zip(table.axes, table.counts.shape, strict=True)
+        ],
+        "tokens": table.counts.n_tokens,
+        "cells": len(table.counts.counts),
+        "partly_observed": int(table.counts.counts[partly].sum()),
+        "data_hash": table.hash,
+        "method": settings.method,
+        "direction": scores[best].estimate.direction,
+        "particles": settings.particles,
+        "moves": settings.moves,
+        "order": settings.order,
+        "repeats": settings.repeats,
+        "seed": settings.seed,
+        "rows": rows,
+        "best": {name: rows[best][name] for name in ("graph", "rank", "sizes")},
+        "recommendation": recommend(rows, best, settings.method),
+        "warnings": warnings_of(rows, settings.particles, best, bound),
+        "factors": factors
+        and {
+            "model": name_of(rows[best]),
+            "method": settings.factors,
+            "objective": factors.header["objective"],
+            "strongest": strongest(factors, settings.top),
+        },
+    }
+
+
+def _pictures(
+    result: dict[str, Any],
+    scores: Sequence[TimedMarginal],
+    factors: Factors | None,
+    directory: Path,
+) -> list[str]:
+    """Draw what can be drawn; the names of the files."""
+    what = "lower bound of log p" if result["method"] == "vb" else "log marginal likelihood"
+    drawn = pictures_of(result["rows"], scores, _best(scores), factors, what)
+    return [path.name for path in write_pictures(drawn, directory)]
+
+
+def _factorised(
+    candidates: Sequence[Candidate],
+    best: int,
+    table: CountTable,
+    settings: AllocateSettings,
+    *,
+    directory: Path,
+    cache: ResultCache,
+) -> tuple[Factors | None, list[str]]:
+    """Factors of the best model, and the names of the files that were written."""
+    if settings.factors == "none":
+        return None, []
+    files = ["factors.npz"]
+    if settings.all_factors:
+        (directory / "factors").mkdir(exist_ok=True)
+        remove_partial_files(directory / "factors")
+        with Progress("factors", len(candidates), "models") as progress:
+            for each in candidates:
+                name = f"factors/{_file_name(each, candidates)}.npz"
+                write_factors(directory / name, cached_factors(cache, each, table, settings))
+                files.append(name)
+                progress.update(1)
+    factors = cached_factors(cache, candidates[best], table, settings)
+    write_factors(directory / "factors.npz", factors)
+    if save_topics(directory / "model.npz", candidates[best], table, factors):
+        files.append("model.npz")
+    else:
+        (directory / "model.npz").unlink(missing_ok=True)  # of another graph before
+    return factors, files
+
+
+def _file_name(candidate: Candidate, candidates: Sequence[Candidate]) -> str:
+    """A name that no other model has: the graph's, or the number of one that is drawn by arrows."""
+    graphs = list(dict.fromkeys(each.graph for each in candidates))
+    is_plain = candidate.graph in KINDS
+    graph = candidate.graph if is_plain else f"graph{graphs.index(candidate.graph) + 1}"
+    return graph if candidate.rank is None else f"{graph}-{candidate.rank}"
+
+
+def _check(settings: AllocateSettings) -> None:
+    """Refuse at once what would be refused after all the work."""
+    if not 0 <= settings.seed < 2**63:
+        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
+    for name, least in (("particles", 2), ("moves", 0), ("repeats", 1), ("top", 1)):
+        if getattr(settings, name) < least:
+            raise UsageError(f"--{name} must be at least {least}, found {getattr(settings, name)}")
+    for name in ("a", "b", "alpha", "eta", "max_memory"):
+        value = getattr(settings, name)
+        if value is not None and not 0 < value < math.inf:
+            raise UsageError(
+                f"--{name.replace('_', '-')} must be positive and finite, found {value}"
+            )
+    if settings.all_factors and settings.factors == "none":
+        raise UsageError("--all-factors and --factors none do not go together: leave one out")
+
+
+def _check_prior(settings: AllocateSettings, graphs: Sequence[str]) -> None:
+    """Refuse settings of a graph that is not asked for."""
+    for name in ("alpha", "eta"):
+        default = type(settings).__dataclass_fields__[name].default
+        if getattr(settings, name) != default and "lda" not in graphs:
+            raise UsageError(f"--{name} is for --graph lda; other graphs have --a: leave it out")

@@ -1,0 +1,159 @@
+"""`report`: runs as one page that opens from disk, and as figures.
+
+RUN/report.html      the page, unless --output names another; of several runs report.html here
+RUN/figures/         every plot as SVG and PNG; of comparisons in figures/ beside the page
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora import writer_lock
+from corpora.files import atomic_write_text
+from models.parallel import effective_n_jobs
+from pipeline.errors import UsageError
+from pipeline.figures.write import page_svg, write_pictures
+from pipeline.report.allocation_report import allocation_page, is_allocation
+from pipeline.report.comparison_section import comparison_section, names_of_runs
+from pipeline.report.figures import all_figures, comparison_figures
+from pipeline.report.page import render
+from pipeline.report.run_report import run_report
+from pipeline.report.sections import Report
+from pipeline.runs.loaded_run import LoadedRun
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.figures.write import Figure
+    from pipeline.report.sections import ComparisonSection, RunReport
+    from pipeline.settings import ReportSettings
+
+
+def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
+    """Write the page, and the figures of each run.
+
+    Raises
+    ------
+    UsageError
+        If a setting makes no sense, a run is named twice or has no model yet, or the directory of
+        an `allocate` is named together with others.
+    CorpusFormatError, ModelFormatError
+        If a run is damaged.
+    """
+    _check(settings)
+    allocations = [name for name in names if is_allocation(name)]
+    if allocations and len(names) > 1:
+        raise UsageError(
+            f"{allocations[0]} is of `allocate`, whose report is a page of its own: give no other"
+        )
+    if allocations:
+        directory = Path(allocations[0])
+        page = _page_path(settings, directory)
+        atomic_write_text(page, allocation_page(directory))
+        return {"page": str(page), "bytes": page.stat().st_size, "runs": [], "figures": []}
+    n_threads = effective_n_jobs(settings.threads)
+    found = _found(names, settings.runs)
+    paths = [run.directory.path for run in found]
+    page = _page_path(settings, paths[0] if len(found) == 1 else Path())
+    for directory in paths + [page.parent] * (len(found) > 1):
+        if not settings.page_only:
+            _check_figures(directory / "figures")
+    for run in found:
+        _ = run.model, run.corpus  # before anything slow begins
+    comparison = _compared(found, settings, n_threads) if len(found) > 1 else None
+    runs: list[RunReport] = []
+    svgs: dict[tuple[int | None, str], str] = {}
+    written: list[Path] = []
+    called = names_of_runs(found)
+    for number, (each, name) in enumerate(zip(found, called, strict=True)):
+        with writer_lock(each.directory.path):
+            about = run_report(each, name, settings, n_threads)
+            figures = all_figures(about, each.model)
+            if not settings.page_only:
+                written += _write(figures, each.directory.path / "figures")
+        runs.append(about)
+        svgs |= _for_page(figures, number)
+    if comparison is not None:
+        figures = comparison_figures(comparison, runs)
+        if not settings.page_only:
+            written += _write(figures, page.parent / "figures")
+        svgs |= _for_page(figures, None)
+    title = " and ".join(called) if len(found) < 3 else f"{len(found)} runs"
+    atomic_write_text(page, render(Report(title, tuple(runs), comparison), svgs))
+    return {
+        "page": str(page),
+        "bytes": page.stat().st_size,
+        "runs": called,
+        "figures": [str(path) for path in written],
+    }
+
+
+def _check(settings: ReportSettings) -> None:
+    for name, number, least in (
+        ("--documents", settings.documents, 0),
+        ("--scored", settings.scored, 0),
+        ("--words", settings.words, 1),
+        ("--typical", settings.typical, 0),
+    ):
+        if number < least:
+            raise UsageError(f"{name} must be at least {least}, found {number}")
+    if settings.scored == 1:
+        raise UsageError("--scored must be at least 2, or 0 for no likelihoods, found 1")
+    if settings.samples is not None and settings.samples < 1:
+        raise UsageError(f"--samples must be at least 1, found {settings.samples}")
+    if not 0 <= settings.seed < 2**63:
+        raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
+
+
+def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:
+    """The runs, each once."""
+    found = [LoadedRun.find(runs, name, is_checked=False) for name in names]
+    paths = [run.directory.path.resolve() for run in found]
+    twice = next((name for i, name in enumerate(names) if paths[i] in paths[:i]), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice")
+    return found
+
+
+def _page_path(settings: ReportSettings, directory: Path) -> Path:
+    """Where the page goes, if it can; anything there that is no file is left alone."""
+    page = Path(settings.output) if settings.output else directory / "report.html"
+    if not page.parent.is_dir():
+        raise UsageError(f"--output: {page} is to be in a directory that does not exist")
+    if page.exists() and not page.is_file():
+        raise UsageError(f"--output: {page} is there and is no file: name another")
+    if not os.access(page.parent, os.W_OK):
+        raise UsageError(f"--output: {page.parent} cannot be written to: name another directory")
+    return page
+
+
+def _check_figures(directory: Path) -> None:
+    """Before anything slow begins."""
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is there and is no directory: move it, or --page-only")
+
+
+def _compared(
+    runs: Sequence[LoadedRun], settings: ReportSettings, n_threads: int
+) -> ComparisonSection:
+    return comparison_section(
+        runs,
+        most_documents=settings.scored,
+        n_samples=settings.samples,
+        seed=settings.seed,
+        n_threads=n_threads,
+    )
+
+
+def _write(figures: Sequence[Figure], directory: Path) -> list[Path]:
+    """Figures as files."""
+    directory.mkdir(exist_ok=True)
+    return write_pictures({figure.name: figure.draw for figure in figures}, directory)
+
+
+def _for_page(figures: Sequence[Figure], run: int | None) -> dict[tuple[int | None, str], str]:
+    """Figures as markup, each with ids of its own."""
+    prefix = "comparison" if run is None else f"run{run}"
+    return {(run, figure.name): page_svg(figure, f"{prefix}-{figure.name}") for figure in figures}

@@ -1,0 +1,403 @@
+"""`train`: articles in, topics out."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora import ArticleStore, Corpus, split, writer_lock
+from corpora.files import atomic_write_text, remove_partial_files
+from corpora.row_blocks import tokens_of_documents
+from models import SavedModel, load_model, save_model, seed_from
+from models.families import trainer_for
+from models.kernel import seconds_compiling, working_clock
+from models.parallel import effective_n_jobs
+from pipeline.cluster.connection import cluster_of
+from pipeline.downloads.download import download
+from pipeline.errors import ClusterLostError, Interrupted, SliceEnded, UsageError
+from pipeline.interrupts import Deferred, signals_handled_by
+from pipeline.progress import Progress
+from pipeline.runs.run_directory import (
+    SAMPLE_STORE,
+    RunDirectory,
+    about_articles,
+    open_run,
+    versions,
+)
+from pipeline.runs.topic_table import format_topics, topic_rows
+from pipeline.setting_sources import as_table
+from pipeline.settings import DownloadSettings, TrainSettings
+from pipeline.text.documents import (
+    decide_documents,
+    make_corpus,
+    record_passed_over,
+    refuse_empty,
+    tokens_of,
+)
+from pipeline.text.settings import text_settings
+from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
+from pipeline.training.checks import check_settings
+from pipeline.training.e_step_on_cluster import ClusterEStep
+from pipeline.training.follow import follow
+from pipeline.training.prevalence import is_starving, prevalence_in
+from pipeline.training.trainers import decided_eta, estimator_of, spec_of
+from pipeline.training.validation import LOOK_EVERY_SECONDS, Looks, look_every, to_look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scipy import sparse
+
+    from corpora import Split
+    from models.family import Trainer
+    from pipeline.cluster.cluster import Cluster
+
+logger = logging.getLogger(__name__)
+
+TOP_WORDS = 10
+NOT_OF_MODEL = ("threads", "cluster")
+"""Settings that a model's file does not have: they say where it was made."""
+
+
+@dataclass(frozen=True)
+class _By:
+    """What trains, and how long."""
+
+    cluster: Cluster | None
+    clock: Callable[[], float]
+    stop_after: float | None
+
+
+def train(
+    settings: TrainSettings,
+    given: dict[str, Any],
+    clock: Callable[[], float] = working_clock,
+    *,
+    cluster: Cluster | None = None,
+    stop_after: float | None = None,
+) -> dict[str, Any]:
+    """Learn topics; a run that was interrupted goes on, one that is done is only reported.
+
+    Parameters
+    ----------
+    settings : TrainSettings
+        As resolved.
+    given : dict
+        The part of them that was asked for, on the command line, in the environment or the file.
+    clock : callable
+        Seconds from any moment on, by which training is timed, and stopped if that is asked for. By
+        default it stands still while kernels are compiled, which `seconds` of the provenance has.
+    cluster
+        Where to work; by default one is opened if the settings name it.
+    stop_after
+        Seconds of training after which a checkpoint is kept and `SliceEnded` raised.
+    """
+    compiled_before = seconds_compiling()
+    run, settings = open_run(settings, given)
+    check_settings(settings)
+    if settings.articles and not settings.follow and not run.exists:
+        refuse_empty(settings.articles, len(ArticleStore(settings.articles)))
+    is_done = run.model_path.exists()
+    opened = nullcontext(cluster) if cluster or is_done else cluster_of(settings.cluster)
+    with opened as workers:  # first, so that a cluster that is not there leaves no run behind
+        run.path.mkdir(parents=True, exist_ok=True)
+        with writer_lock(run.path):
+            for directory in (run.path, run.checkpoint_path.parent):
+                remove_partial_files(directory)
+            if run.model_path.exists():
+                logger.info("run %s is done: nothing left to train", run.path.name)
+                if run.articles_changed():
+                    logger.warning(
+                        "its articles have changed since: choose another --run to use them"
+                    )
+                return _report(run)
+            _train(run, settings, _By(workers, clock, stop_after), compiled_before)
+    return _report(run)
+
+
+def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before: float) -> None:
+    """All of it, as far as it is not done yet."""
+    n_threads = effective_n_jobs(settings.threads)
+    if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
+        corpus = Corpus.load(run.corpus_path, mmap=True, checked=True)
+    elif settings.follow:
+        settings, corpus = follow(run, settings, n_threads, by.clock)
+    else:
+        settings = _begin(run, settings)
+        corpus = _count(run, settings, n_threads, by.cluster)
+    parts = split(corpus, settings.validation, settings.test)
+    _check_documents(settings, parts)
+    logger.info(
+        "%s documents to train on, %s to validate, %s to test; %s words, %s tokens",
+        *(f"{n:,}" for n in (parts.train.n_docs, parts.validation.n_docs, parts.test.n_docs)),
+        f"{corpus.n_words:,}",
+        f"{corpus.n_tokens:,}",
+    )
+    run.update_provenance(
+        {
+            "corpus": {
+                "documents": corpus.n_docs,
+                "words": corpus.n_words,
+                "tokens": corpus.n_tokens,
+                "hash": corpus.content_hash,
+            }
+        }
+    )
+    estimator, checkpoint = _learn(run, settings, corpus, parts, n_threads, by)
+    compiling = seconds_compiling() - compiled_before
+    _finish(run, settings, estimator, checkpoint, corpus, parts, compiling)
+
+
+def _check_documents(settings: TrainSettings, parts: Split) -> None:
+    """Find too few documents to train on for the topics, where each is to have one."""
+    if not spec_of(settings).needs_document_per_topic:
+        return
+    n_documents = int((tokens_of_documents(parts.train.counts) > 0).sum())
+    if n_documents < settings.topics:
+        raise UsageError(
+            f"--topics {settings.topics}: --model {settings.model} needs as many documents to "
+            f"train on that have a word of the vocabulary, found {n_documents:,}: lower --topics, "
+            "with another --run if you named one"
+        )
+
+
+def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
+    """Make the run directory, filling the store from the sample where no store was named."""
+    if not settings.articles:
+        if not Path(SAMPLE_STORE).exists():
+            logger.info("no --articles: taking the built-in sample of Wikipedia articles")
+        download(DownloadSettings(output=SAMPLE_STORE, threads=settings.threads))
+        settings = replace(settings, articles=SAMPLE_STORE)
+    store = ArticleStore(settings.articles)
+    settings = decide_documents(settings, len(store))
+    settings = replace(decided_eta(settings), seed=seed_from(settings.seed))
+    run.create(settings, about_articles(settings, store.entries, settled=True))
+    return settings
+
+
+def _count(
+    run: RunDirectory, settings: TrainSettings, n_processes: int, cluster: Cluster | None
+) -> Corpus:
+    """Articles to bags of words, with the time that it took in the provenance."""
+    started = time.monotonic()
+    articles = ArticleStore(settings.articles)
+    tokens = tokens_of(
+        articles, text_settings(settings), n_processes, cluster=cluster, runs=settings.runs
+    )
+    record_passed_over(run, tokens)
+    tokenized = time.monotonic()
+    corpus = make_corpus(run, settings, tokens, n_processes, cluster)
+    seconds = {"text": tokenized - started, "counting": time.monotonic() - tokenized}
+    run.update_provenance({"seconds": seconds})
+    return corpus
+
+
+def _learn(
+    run: RunDirectory,
+    settings: TrainSettings,
+    corpus: Corpus,
+    parts: Split,
+    n_threads: int,
+    by: _By,
+) -> tuple[Trainer, Checkpoint]:
+    """Train until validation stops improving, keeping checkpoints and metrics."""
+    estimator = estimator_of(settings, n_threads)
+    checkpoint = Checkpoint.load(
+        run.checkpoint_path, corpus.content_hash, run.words_hash if settings.follow else ""
+    )
+    state: Any = checkpoint.state  # of the estimator's kind
+    if state is not None:
+        logger.info("going on after %s documents", f"{state.n_documents:,}")
+    n_docs, validation = parts.train.n_docs, to_look_at(parts.validation.counts)
+    every = look_every(settings, n_docs)
+    looks = Looks(run, checkpoint, settings, every, LOOK_EVERY_SECONDS, n_threads, of_stream=False)
+    keeping = _Keeping(checkpoint, run.checkpoint_path, by.stop_after)
+    reached = state.n_documents if state else 0
+    n_visits = estimator.schedule.max_passes * n_docs
+    with (
+        signals_handled_by(keeping.deferred),
+        Progress("training", n_visits, "documents", reached) as progress,
+    ):
+        if checkpoint.stopped and state is not None:
+            estimator.resume(parts.train.counts, state)
+            return estimator, checkpoint
+        started, n_passes = by.clock(), float(settings.max_passes)
+        steps = _steps(
+            estimator, settings, parts.train.counts, state, _expect(settings, by, n_threads)
+        )
+        for n_documents, n_passes in keeping.if_lost(steps, settings):
+            checkpoint.seconds += by.clock() - started
+            checkpoint.stopped = looks.look_if_due(
+                estimator, validation, n_documents, passes=n_passes
+            )
+            progress.update(n_documents - reached, _note(checkpoint, n_passes))
+            reached = n_documents
+            checkpoint.state = estimator.state_
+            keeping.after_step(n_documents, n_passes)
+            if checkpoint.stopped:
+                break
+            started = by.clock()
+        if not checkpoint.stopped:
+            looks.look_if_due(estimator, validation, reached, is_end=True, passes=n_passes)
+            if (
+                n_passes > settings.max_passes - 0.5  # else it came to an end by itself
+                and checkpoint.best_look is not None
+                and checkpoint.best_look == len(checkpoint.metrics) - 1
+            ):
+                logger.info("validation was still improving: more --max-passes may be worth while")
+        checkpoint.stopped = True
+        checkpoint.save(run.checkpoint_path)
+    if keeping.deferred.signal_number is not None:
+        raise Interrupted(keeping.deferred.signal_number)
+    return estimator, checkpoint
+
+
+class _Keeping:
+    """Keeps checkpoints, now and then and when training is to end before its end."""
+
+    def __init__(self, checkpoint: Checkpoint, path: Path, stop_after: float | None) -> None:
+        self.deferred = Deferred()
+        self._checkpoint, self._path, self._stop_after = checkpoint, path, stop_after
+        self._begun = self._saved = time.monotonic()
+
+    def after_step(self, n_documents: int, n_passes: float) -> None:
+        """Save if it is time to; raises if training is to end here."""
+        now = time.monotonic()
+        if self.deferred.signal_number is not None:
+            self._checkpoint.save(self._path)
+            logger.info("checkpoint at %s documents", f"{n_documents:,}")
+            raise Interrupted(self.deferred.signal_number)
+        if self._checkpoint.stopped:
+            return
+        if self._stop_after is not None and now - self._begun >= self._stop_after:
+            self._checkpoint.save(self._path)
+            raise SliceEnded(n_passes)
+        if now - self._saved > CHECKPOINT_SECONDS:
+            self._checkpoint.save(self._path)
+            self._saved = now
+
+    def if_lost(
+        self, steps: Iterator[tuple[int, float]], settings: TrainSettings
+    ) -> Iterator[tuple[int, float]]:
+        """The steps; if the cluster is lost in one of them, what came before it is saved."""
+        try:
+            yield from steps
+        except ClusterLostError:
+            # With a staleness, other batches have changed the topics since the last step.
+            if self._checkpoint.state is not None and not settings.staleness:
+                self._checkpoint.save(self._path)
+            raise
+
+
+def _expect(settings: TrainSettings, by: _By, n_threads: int) -> dict[str, Any]:
+    """What `iterate` takes so that workers of the cluster help, if it can be helped."""
+    if by.cluster is None:
+        return {}
+    if spec_of(settings).distributes_e_step:
+        return {"expect": ClusterEStep(by.cluster, n_threads, settings.staleness)}
+    if by.stop_after is None:
+        logger.info("--model %s is trained on this machine alone", settings.model)
+    return {}
+
+
+def _note(checkpoint: Checkpoint, n_passes: float) -> str:
+    """How far training is, for the line that shows its progress."""
+    note = f"pass {n_passes:.1f}"
+    if checkpoint.metrics:
+        note += f", perplexity {checkpoint.metrics[-1]['perplexity']:.1f}"
+    return note
+
+
+def _steps(
+    estimator: Trainer,
+    settings: TrainSettings,
+    counts: sparse.csr_array,
+    state: Any,
+    expect: dict[str, Any],
+) -> Iterator[tuple[int, float]]:
+    """Documents seen and passes made, after each step of the training that is left to do.
+
+    Where a stream came before, it was the first pass, and its end counts as a step.
+    """
+    n_streamed = 0
+    if settings.follow and state is not None:
+        n_streamed = 1
+        estimator.resume(counts, state)
+        if state.n_documents == counts.shape[0]:
+            yield state.n_documents, 1.0
+        if settings.max_passes == n_streamed:
+            return
+        estimator.set_params(n_passes=settings.max_passes - n_streamed)
+    for step in estimator.iterate(counts, state=state, **expect):
+        yield step.n_documents, n_streamed + step.n_passes
+
+
+def _finish(
+    run: RunDirectory,
+    settings: TrainSettings,
+    estimator: Trainer,
+    checkpoint: Checkpoint,
+    corpus: Corpus,
+    parts: Split,
+    compiling: float,
+) -> None:
+    """Write the model: the topics that validation liked best, if it was looked at, or the last.
+
+    `compiling` are the seconds that the last of the commands which trained it took for kernels.
+    """
+    topics = estimator.topics_ if checkpoint.best is None else checkpoint.best
+    model = SavedModel(
+        topics=topics,
+        vocabulary=corpus.vocabulary,
+        header={
+            "settings": {
+                n: v for n, v in as_table(settings).items() if n not in ("threads", "cluster")
+            },
+            "seed": settings.seed,
+            "versions": versions(),
+            "training_corpus_hash": parts.train.content_hash,
+        },
+        prevalence=prevalence_in(topics, parts.train.counts, estimator.n_jobs, "prevalence"),
+    )
+    table = format_topics(topic_rows(model, TOP_WORDS))
+    atomic_write_text(run.path / "topics.txt", table + "\n")
+    seconds = run.provenance().get("seconds", {})
+    seconds |= {"compiling": compiling, "training": checkpoint.seconds}
+    run.finish(
+        {
+            "seconds": seconds,
+            "documents_seen": estimator.state_.n_documents,
+            "best_look": checkpoint.best_look,
+        }
+    )
+    save_model(run.model_path, model)
+
+
+def _n_starving(model: SavedModel) -> int | None:
+    """Topics that starve; None of trainers that empty topics on purpose."""
+    settings = {**vars(TrainSettings()), **model.header["settings"]}
+    if model.prevalence is None or trainer_for(settings).empties_topics:
+        return None
+    return int(is_starving(model.prevalence).sum())
+
+
+def _report(run: RunDirectory) -> dict[str, Any]:
+    model = load_model(run.model_path)
+    provenance = run.provenance()
+    metrics, validation = run.metrics(), None
+    best = provenance.get("best_look", len(metrics) - 1)  # versions without took the last
+    if best is not None and 0 <= best < len(metrics):
+        validation = {**metrics[best], "look": best + 1, "looks": len(metrics)}
+    return {
+        "run": run.path.name,
+        "path": str(run.path),
+        "seed": provenance["seed"],
+        "seconds": provenance.get("seconds", {}),
+        "validation": validation,
+        "starving": _n_starving(model),
+        "topics": topic_rows(model, TOP_WORDS),
+    }
