@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _configure_logging(quiet=arguments.quiet, detached=getattr(arguments, "detached", False))
     try:
         with signals_handled_by(raise_interrupted):
-            outcome: Outcome = arguments.run(arguments)
+            outcome: Outcome = arguments.runner(arguments)
             if arguments.json:
                 print(json.dumps(outcome.result, ensure_ascii=False))
             else:

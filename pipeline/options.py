@@ -30,17 +30,22 @@ def add_command(
     settings: type[Any],
     run: Callable[[argparse.Namespace], Outcome],
     *,
+    arguments: str = "",
     also: type[Any] | None = None,
 ) -> argparse.ArgumentParser:
     """Add a command whose options are the fields of a settings class, in its groups.
 
     Options that are not given are absent from the parsed arguments: environment and file may then
-    set them. `also` is a class whose fields, but those of `NOT_SHARED`, are options too.
+    set them. `arguments` is what the usage line shows before the options. `also` is a class whose
+    fields, but those of `NOT_SHARED`, are options too.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=help_text, description=help_text[0].upper() + help_text[1:] + "."
+        name,
+        help=help_text,
+        description=help_text[0].upper() + help_text[1:] + ".",
+        usage=" ".join(f"%(prog)s {arguments} [options]".split()),
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(runner=run)
     _add_fields(parser, settings, ())
     if also is not None:
         _add_fields(parser, also, NOT_SHARED)

@@ -20,6 +20,7 @@ def add(commands: Any) -> None:
         "how probable a table of counts is under allocation models, and its factors",
         AllocateSettings,
         run,
+        arguments="FILE",
     )
     parser.add_argument(
         "table_file",

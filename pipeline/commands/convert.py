@@ -16,7 +16,9 @@ FORMATS = "uci, mtx, ldac, jsonl, text, corpus"
 
 def add(commands: Any) -> None:
     """Add the command to the parser: no settings, as environment and file decide nothing here."""
-    parser = add_command(commands, "convert", "bags of words into another format", NoSettings, run)
+    parser = add_command(
+        commands, "convert", "bags of words into another format", NoSettings, run, arguments="A B"
+    )
     parser.add_argument("source", metavar="A", help="file or directory to read; a run, too")
     parser.add_argument("target", metavar="B", help="file or directory to write")
     parser.add_argument(

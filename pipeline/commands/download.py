@@ -25,7 +25,9 @@ ACTIONS = {
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = add_command(commands, "download", "articles into a store", DownloadSettings, run)
+    parser = add_command(
+        commands, "download", "articles into a store", DownloadSettings, run, arguments="[INPUT]"
+    )
     parser.add_argument(
         "input_argument", metavar="INPUT", nargs="?", help="the same as --input INPUT"
     )

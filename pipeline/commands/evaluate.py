@@ -20,6 +20,7 @@ def add(commands: Any) -> None:
         "held-out likelihood of models, and which is best",
         EvaluateSettings,
         run,
+        arguments="MODEL …",
     )
     parser.add_argument(
         "model_names",

@@ -17,7 +17,9 @@ SHOWN = 5
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = add_command(commands, "infer", "the topics of new texts", InferSettings, run)
+    parser = add_command(
+        commands, "infer", "the topics of new texts", InferSettings, run, arguments="RUN FILE …"
+    )
     parser.add_argument("run_name", metavar="RUN", help="name or path of a run")
     parser.add_argument("files", metavar="FILE", nargs="+", help="text file; - is stdin")
 

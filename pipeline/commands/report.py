@@ -21,6 +21,7 @@ def add(commands: Any) -> None:
         "runs as one page to look at and to send, and as figures",
         ReportSettings,
         run,
+        arguments="RUN …",
     )
     parser.add_argument(
         "run_names",

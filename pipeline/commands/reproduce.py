@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(
-        commands, "reproduce", "published experiments again", ReproduceSettings, run
+        commands,
+        "reproduce",
+        "published experiments again",
+        ReproduceSettings,
+        run,
+        arguments="EXPERIMENT",
     )
     parser.add_argument(
         "experiment",

@@ -20,6 +20,7 @@ def add(commands: Any) -> None:
         "top words, shares and dependencies of words of a run's topics",
         TopicsSettings,
         run,
+        arguments="RUN",
     )
     parser.add_argument("run_name", metavar="RUN", help="name or path of a run")
 
