@@ -17,7 +17,7 @@ import numpy as np
 
 from evaluation import LikelihoodEstimate, log_likelihood, paired_difference, prediction
 from evaluation.experiments.l2r_documents import most_frequent_words, whole_counts
-from evaluation.prediction import TASKS
+from evaluation.token_prediction import TASKS
 from models import BetaGammaPFA, GibbsLDA
 from pipeline.reproduction.l2r_counts import name_of, read_counts
 

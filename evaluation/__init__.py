@@ -1,62 +1,44 @@
 """How good a model is: held-out likelihood with standard errors, coherence, differences."""
 
-from evaluation.allocation.exact import MarginalCostError
-from evaluation.allocation.log_marginal import log_marginal
-from evaluation.allocation.marginal_estimate import MarginalEstimate, ParticlePath
-from evaluation.allocation.totals import log_marginal_by_total
-from evaluation.certificate import Certificate, certify
-from evaluation.checked_counts import ZeroProbabilityError
-from evaluation.coherence import Coherence, coherence
-from evaluation.comparison import Comparison, compare
-from evaluation.estimate import LikelihoodEstimate
-from evaluation.exact_cost import ExactCostError
-from evaluation.log_likelihood import log_likelihood
-from evaluation.paired_difference import PairedDifference, paired_difference
-from evaluation.poisson_mrf.exact_partition import PartitionCostError
-from evaluation.poisson_mrf.log_partition import PartitionEstimate, log_partition
-from evaluation.prediction import prediction
-from evaluation.relevance import relevance, relevant_words, topics_of_words
-from evaluation.running_text import RunningText
-from evaluation.topic_alignment import TopicAlignment, TopicPair, align_topics
-from evaluation.topic_distance import cross_distances, topic_distances
-from evaluation.topic_map import TopicMap, topic_map
-from evaluation.topic_quality import diversity, exclusivity
-from evaluation.typical_documents import typical_documents
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Certificate",
-    "Coherence",
-    "Comparison",
-    "ExactCostError",
-    "LikelihoodEstimate",
-    "MarginalCostError",
-    "MarginalEstimate",
-    "PairedDifference",
-    "ParticlePath",
-    "PartitionCostError",
-    "PartitionEstimate",
-    "RunningText",
-    "TopicAlignment",
-    "TopicMap",
-    "TopicPair",
-    "ZeroProbabilityError",
-    "align_topics",
-    "certify",
-    "coherence",
-    "compare",
-    "cross_distances",
-    "diversity",
-    "exclusivity",
-    "log_likelihood",
-    "log_marginal",
-    "log_marginal_by_total",
-    "log_partition",
-    "paired_difference",
-    "prediction",
-    "relevance",
-    "relevant_words",
-    "topic_distances",
-    "topic_map",
-    "topics_of_words",
-    "typical_documents",
-]
+from models.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from evaluation.allocation.exact import MarginalCostError as MarginalCostError
+    from evaluation.allocation.log_marginal import log_marginal as log_marginal
+    from evaluation.allocation.marginal_estimate import MarginalEstimate as MarginalEstimate
+    from evaluation.allocation.marginal_estimate import ParticlePath as ParticlePath
+    from evaluation.allocation.totals import log_marginal_by_total as log_marginal_by_total
+    from evaluation.certificate import Certificate as Certificate
+    from evaluation.certificate import certify as certify
+    from evaluation.checked_counts import ZeroProbabilityError as ZeroProbabilityError
+    from evaluation.comparison import Comparison as Comparison
+    from evaluation.comparison import PairedDifference as PairedDifference
+    from evaluation.comparison import compare as compare
+    from evaluation.comparison import paired_difference as paired_difference
+    from evaluation.estimate import LikelihoodEstimate as LikelihoodEstimate
+    from evaluation.exact_cost import ExactCostError as ExactCostError
+    from evaluation.poisson_mrf.exact_partition import PartitionCostError as PartitionCostError
+    from evaluation.poisson_mrf.log_partition import PartitionEstimate as PartitionEstimate
+    from evaluation.poisson_mrf.log_partition import log_partition as log_partition
+    from evaluation.scorer import log_likelihood as log_likelihood
+    from evaluation.token_prediction import prediction as prediction
+    from evaluation.topics.alignment import TopicAlignment as TopicAlignment
+    from evaluation.topics.alignment import TopicPair as TopicPair
+    from evaluation.topics.alignment import align_topics as align_topics
+    from evaluation.topics.coherence import Coherence as Coherence
+    from evaluation.topics.coherence import coherence as coherence
+    from evaluation.topics.distance import cross_distances as cross_distances
+    from evaluation.topics.distance import topic_distances as topic_distances
+    from evaluation.topics.map import TopicMap as TopicMap
+    from evaluation.topics.map import topic_map as topic_map
+    from evaluation.topics.quality import diversity as diversity
+    from evaluation.topics.quality import exclusivity as exclusivity
+    from evaluation.topics.relevance import relevance as relevance
+    from evaluation.topics.relevance import relevant_words as relevant_words
+    from evaluation.topics.relevance import topics_of_words as topics_of_words
+    from evaluation.topics.running_text import RunningText as RunningText
+    from evaluation.topics.typical_documents import typical_documents as typical_documents
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse, stats
-from sklearn.utils.validation import check_is_fitted
+from scipy import sparse
 
 from evaluation.lda.annealed_bounds import (
     DEFAULT_CHAINS,
@@ -23,8 +22,8 @@ from evaluation.lda.annealed_bounds import (
     annealed_bounds,
 )
 from evaluation.lda.simulate import checked_lengths
-from evaluation.log_likelihood import log_likelihood
-from evaluation.methods import scoring_of
+from evaluation.methods import fitted_topics, scoring_of
+from evaluation.scorer import log_likelihood
 from models.counts import checked_counts
 from models.seed import seed_from
 
@@ -132,9 +131,7 @@ def certify(
     sklearn.exceptions.NotFittedError
         If the model is an estimator that has not been fitted.
     """
-    if hasattr(model, "fit"):
-        check_is_fitted(model)
-    topics: Any = getattr(model, "topics_", model)
+    topics = fitted_topics(model)
     scoring = scoring_of(model)
     if scoring.simulate is None or scoring.as_lda is None:
         why = f": {scoring.refuses['certify']}" if "certify" in scoring.refuses else ""
@@ -211,6 +208,8 @@ def _chosen(
 def _certificate(
     estimate: LikelihoodEstimate, bounds: AnnealedBounds, n_samples: int | None, seed: int
 ) -> Certificate:
+    from scipy import stats  # noqa: PLC0415 - takes half a second
+
     values, n_tokens = estimate.log_likelihood, bounds.n_tokens
     log_likelihood_mean, log_likelihood_error = _mean(values)
     lower, lower_error = _mean(bounds.lower)

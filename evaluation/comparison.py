@@ -1,16 +1,94 @@
-"""Several models on the same documents: which is best, and how sure that is."""
+"""Models on the same documents: their differences with standard errors, and the best of them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluation.paired_difference import PairedDifference, paired_difference
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evaluation.estimate import LikelihoodEstimate
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """What one model costs more than another, in nats a word."""
+
+    nats_per_word: float
+    """Positive if the second model gives the documents the higher probability."""
+    standard_error: float
+    """Over documents; NaN for fewer than two, or where one is impossible."""
+
+    @property
+    def z(self) -> float:
+        """The difference in standard errors.
+
+        0 for models that are the same on every document, infinite if one gains the same by every
+        token, NaN if the standard error is.
+        """
+        if self.standard_error == 0:
+            return math.copysign(math.inf, self.nats_per_word) if self.nats_per_word else 0.0
+        return self.nats_per_word / self.standard_error
+
+    @property
+    def probability(self) -> float:
+        """That the second model is the better one on documents like these, Φ(z).
+
+        By the normal approximation to the mean over documents, with nothing known before: 0.5 for
+        models that are the same, NaN if the standard error is.
+        """
+        return math.erfc(-self.z / math.sqrt(2)) / 2
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided: how often equally good models would differ by this much or more, 2 Φ(-|z|)."""
+        return math.erfc(abs(self.z) / math.sqrt(2))
+
+    @property
+    def perplexity_ratio(self) -> float:
+        """The perplexity of the first model over that of the second, exp of the difference."""
+        return math.exp(self.nats_per_word) if self.nats_per_word < 700 else math.inf
+
+
+def paired_difference(first: LikelihoodEstimate, second: LikelihoodEstimate) -> PairedDifference:
+    """`nats_per_word` of `first` minus that of `second`, which scored the same documents.
+
+    Documents differ more from each other than models do on one of them: the error of the difference
+    is that of the ratio of Σ δ_d to Σ n_d, where δ_d is what document d gains, and far below those
+    of the two figures (linearised as in `LikelihoodEstimate.nats_per_word_standard_error`).
+
+    Raises
+    ------
+    ValueError
+        If the two did not score the same numbers of tokens, by the same method,
+        or not in the same convention.
+    """
+    if not np.array_equal(first.n_tokens, second.n_tokens) or first.method != second.method:
+        raise ValueError(
+            "the two estimates must be of the same documents by the same method: found "
+            f"{first.total_tokens} tokens by {first.method}, {second.total_tokens} by "
+            f"{second.method}"
+        )
+    if first.convention != second.convention:
+        raise ValueError(
+            "the two estimates must be of the same thing: found conventions "
+            f"{first.convention!r} and {second.convention!r}; give log_likelihood a convention"
+        )
+    scored = first.is_scored
+    n_tokens, n_docs = first.n_tokens[scored], int(scored.sum())
+    if not (np.isfinite(first.total) and np.isfinite(second.total) and n_docs):
+        return PairedDifference(first.nats_per_word - second.nats_per_word, float("nan"))
+    gain = second.log_likelihood[scored] - first.log_likelihood[scored]
+    difference = float(gain.sum() / n_tokens.sum())
+    if n_docs < 2:
+        return PairedDifference(difference, float("nan"))
+    residual = gain - difference * n_tokens
+    error = np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / n_tokens.sum()
+    return PairedDifference(difference, float(error))
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,21 @@ def scoring_of(model: Any) -> Scoring:
     raise TypeError(f"no likelihood estimator for a {type(model).__name__}{advice}")
 
 
+def fitted_topics(model: Any) -> Any:
+    """Return topics, or those of a fitted estimator.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator has not been fitted.
+    """
+    if hasattr(model, "fit"):
+        from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415 - takes half a second
+
+        check_is_fitted(model)
+    return getattr(model, "topics_", model)
+
+
 def caveats_of(models: Iterable[Any]) -> list[str]:
     """Sentences, each once, on errors of models' figures that no figure shows."""
     caveats = dict.fromkeys(scoring_of(each).caveat for each in models)

@@ -1,19 +1,19 @@
-"""A model and how it scores documents: made and checked once, then given any block of them."""
+"""Score documents: `log_likelihood` at once, `Scorer` in blocks."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from evaluation.checked_counts import check_possible
 from evaluation.convention import CONVENTIONS, in_convention
 from evaluation.document_blocks import DocumentBlock
 from evaluation.exact_cost import MAX_MEMORY
-from evaluation.methods import scoring_of
+from evaluation.methods import fitted_topics, scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target
 from models.counts import checked_counts
 from models.parallel import effective_n_jobs
@@ -22,6 +22,94 @@ from models.seed import seed_from
 if TYPE_CHECKING:
     from evaluation.estimate import Convention, LikelihoodEstimate
     from evaluation.family import Method, Scoring
+
+logger = logging.getLogger(__name__)
+
+
+def log_likelihood(
+    model: Any,
+    counts: Any,
+    method: str | None = None,
+    *,
+    n_samples: int | None = None,
+    target_standard_error: float | None = None,
+    smoothing: float = 0.0,
+    convention: Convention | None = None,
+    max_memory: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> LikelihoodEstimate:
+    """How probable documents are under a model.
+
+    Parameters
+    ----------
+    model : LDATopics, GammaPoissonTopics, LPMRFTopics or LPMRFClusters
+        Or an estimator with a fitted `topics_`.
+    counts : sparse or dense (D, V)
+        How often each word occurs in each document; whole numbers, none negative.
+    method : str, optional
+        For LDA "exact" (short documents, few topics), "left-to-right-sequential" (the best of those
+        that sample), "annealed-importance-sampling", "mean-field-is-1", "mean-field-is-2",
+        "left-to-right-particle", "harmonic-mean" (known to be bad), "variational-bound", or
+        "completion", the default, which is of half of each document. For Gamma-Poisson models these
+        but for "left-to-right-particle", and "left-to-right", "left-to-right-exact" and
+        "direct-sampling" (Capdevila et al. 2018). For topic models of Poisson MRFs
+        "annealed-importance-sampling", the default, or "exact", and for mixtures of them "exact",
+        the default, all given their estimates of partition functions; and for both "best-split",
+        with which Inouye et al. (2015) compare, and which is no probability.
+    n_samples : int, optional
+        Monte Carlo samples a document; each method has a default. Deterministic ones ignore it.
+    target_standard_error : float, optional
+        In nats: each document gets as many samples as its Monte Carlo error takes to come down to
+        about this; `n_samples` is then what is first tried. For unbiased methods.
+    smoothing : float
+        Share of each topic that is spread evenly over all words before documents are scored, so
+        that none is impossible; 0, no smoothing, by default (see `smoothed` of the topics).
+    convention : {"sequence", "bag", "bag-and-length"}, optional
+        What log p is of: tokens in order or counts, given how many tokens, or counts and how many
+        (see `evaluation.convention`). By default "sequence" for LDA and Poisson MRFs, but "bag" for
+        "best-split", and for Gamma-Poisson models "bag-and-length", but for "completion". Only the
+        first two compare between families.
+    max_memory : int, optional
+        Bytes that "exact" may take, 2 GiB by default; what needs more is refused. Others ignore it.
+    random_state : int, Generator or RandomState, optional
+        Fixes the result to the bit, whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 every core.
+
+    Returns
+    -------
+    LikelihoodEstimate
+        One log-probability a document, in nats.
+
+    Raises
+    ------
+    ZeroProbabilityError
+        If a document holds a word that no topic has: a ValueError.
+    ExactCostError
+        If the exact likelihood would take too much memory or time: a ValueError.
+    ValueError
+        If the method is not one of the model's, or `counts` does not fit the model, or holds a
+        value that is no count.
+    TypeError
+        If nothing is known about this kind of model.
+    sklearn.exceptions.NotFittedError
+        If the model is an estimator that has not been fitted.
+    """
+    scorer = Scorer.of(
+        model,
+        method,
+        n_samples=n_samples,
+        target_standard_error=target_standard_error,
+        smoothing=smoothing,
+        convention=convention,
+        max_memory=max_memory,
+        random_state=random_state,
+    )
+    estimate = scorer.score(scorer.checked(counts), n_jobs)
+    for warning in estimate.warnings:
+        logger.warning("%s", warning)
+    return estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +143,7 @@ class Scorer:
         random_state: Any = None,
     ) -> Self:
         """The scorer of a model; parameters and errors are those of `evaluation.log_likelihood`."""
-        if hasattr(model, "fit"):
-            check_is_fitted(model)
+        topics = fitted_topics(model)
         scoring = scoring_of(model)
         method = scoring.default if method is None else method
         chosen = scoring.method(method)
@@ -73,7 +160,6 @@ class Scorer:
             raise TypeError(f"smoothing must be a number, found {smoothing!r}")
         if convention is not None and convention not in CONVENTIONS:
             raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
-        topics: Any = getattr(model, "topics_", model)
         return cls(
             topics.smoothed(smoothing) if smoothing else topics,
             method,

@@ -106,8 +106,8 @@ class TrainerSpec:
     """The model and how it is learned, for people."""
     model: str
     """The value of the setting `model` that asks for it."""
-    estimator: Callable[..., Trainer]
-    """Its class."""
+    import_estimator: Callable[[], Callable[..., Trainer]]
+    """Function that imports its class. Saved models are read without: scikit-learn takes long."""
     state: type
     """The dataclass that training continues from, whose name no other trainer's class has unless
     it is the same."""
@@ -128,6 +128,11 @@ class TrainerSpec:
     """Whether training needs as many documents with a token as there are topics."""
     empties_topics: bool = False
     """Whether topics without tokens are part of the model, and no sign of bad settings."""
+
+    @property
+    def estimator(self) -> Callable[..., Trainer]:
+        """Its class."""
+        return self.import_estimator()
 
     def is_asked_for(self, settings: Mapping[str, Any]) -> bool:
         """Whether settings of training, by name, ask for this trainer."""

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evaluation.comparison import paired_difference
 from evaluation.completion import completion
 from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
@@ -32,7 +33,6 @@ from evaluation.experiments.buntine_estimators import ESTIMATORS, REFINED
 from evaluation.experiments.simulated import draw_lengths, draw_topics, zipf_word_prior
 from evaluation.lda.simulate import simulated_documents
 from evaluation.lda.variational_bound import variational_bound
-from evaluation.paired_difference import paired_difference
 from models import GibbsLDA
 
 if TYPE_CHECKING:

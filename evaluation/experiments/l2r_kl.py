@@ -27,7 +27,7 @@ from evaluation.experiments.l2r_documents import (
     whole_counts,
 )
 from evaluation.experiments.l2r_scores import ESTIMATORS, Cell, planned
-from evaluation.log_likelihood import log_likelihood
+from evaluation.scorer import log_likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

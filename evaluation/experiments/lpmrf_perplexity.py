@@ -34,9 +34,9 @@ from models.poisson_mrf.field_fitting import FieldSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from evaluation.comparison import PairedDifference
     from evaluation.estimate import LikelihoodEstimate
     from evaluation.experiments.lpmrf_models import Score
-    from evaluation.paired_difference import PairedDifference
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.typical_documents import SHORT
+from evaluation.topics.typical_documents import SHORT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

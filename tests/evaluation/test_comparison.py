@@ -1,4 +1,4 @@
-"""Several models against the best of them: by hand, and by simulation with Monte Carlo error."""
+"""Differences of models, and several against the best: by hand, and by simulation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluation import LikelihoodEstimate, PairedDifference, paired_difference
-from evaluation.comparison import compare
+from evaluation import LikelihoodEstimate, PairedDifference, compare, paired_difference
 
 
 def estimate(values: list[float], tokens: list[int], method: str = "made up") -> LikelihoodEstimate:
@@ -16,6 +15,126 @@ def estimate(values: list[float], tokens: list[int], method: str = "made up") ->
     return LikelihoodEstimate(
         np.array(values), np.zeros(n), np.array(tokens), method, "sequence", "exact"
     )
+
+
+def test_a_difference_by_hand() -> None:
+    first, second = estimate([-10.0, -20.0], [2, 2]), estimate([-8.0, -19.0], [2, 2])
+    found = paired_difference(first, second)
+    assert found.nats_per_word == pytest.approx(3 / 4)
+    assert found.nats_per_word == pytest.approx(first.nats_per_word - second.nats_per_word)
+    # Gains 2 and 1 are 0.5 above and below the mean a document.
+    assert found.standard_error == pytest.approx(math.sqrt(2 * (0.5**2 + 0.5**2)) / 4)
+    back = paired_difference(second, first)
+    assert back.nats_per_word == -found.nats_per_word
+    assert back.standard_error == pytest.approx(found.standard_error)
+
+
+def test_a_model_does_not_differ_from_itself() -> None:
+    one = estimate([-10.0, -20.0, 0.0], [2, 2, 0])
+    assert paired_difference(one, one).nats_per_word == 0
+    assert paired_difference(one, one).standard_error == 0
+
+
+def test_the_standard_error_is_that_of_simulations() -> None:
+    rng = np.random.default_rng(0)
+
+    def draw() -> tuple[float, float]:
+        tokens = rng.integers(5, 200, size=200)
+        first = -tokens * rng.normal(7, 1, size=200)
+        second = first + tokens * rng.normal(0.1, 0.3, size=200)
+        found = paired_difference(
+            estimate(first.tolist(), tokens.tolist()), estimate(second.tolist(), tokens.tolist())
+        )
+        return found.nats_per_word, found.standard_error
+
+    values, errors = np.array([draw() for _ in range(400)]).T
+    assert values.std() == pytest.approx(errors.mean(), rel=0.15)
+
+
+def test_what_cannot_be_told() -> None:
+    assert math.isnan(
+        paired_difference(estimate([-1.0], [1]), estimate([-2.0], [1])).standard_error
+    )
+    impossible = paired_difference(estimate([-math.inf, -1], [1, 1]), estimate([-1, -1], [1, 1]))
+    assert impossible.nats_per_word == math.inf
+    assert math.isnan(impossible.standard_error)
+    nothing = paired_difference(estimate([0.0], [0]), estimate([0.0], [0]))
+    assert math.isnan(nothing.nats_per_word)
+
+
+def test_differences_of_other_documents_are_refused() -> None:
+    one = estimate([-1.0, -2.0], [1, 2])
+    for other in (estimate([-1.0, -2.0], [2, 1]), estimate([-1.0, -2.0], [1, 2], "another")):
+        with pytest.raises(ValueError, match="same documents by the same method"):
+            paired_difference(one, other)
+
+
+# --- certainty ------------------------------------------------------------------------------------
+
+
+def test_certainty_by_hand() -> None:
+    found = PairedDifference(0.3, 0.1)
+    assert found.z == pytest.approx(3)
+    assert found.probability == pytest.approx(0.9986501019683699)  # tables of Φ(3)
+    assert found.p_value == pytest.approx(0.0026997960632602)
+    assert found.perplexity_ratio == pytest.approx(math.exp(0.3))
+    back = PairedDifference(-0.3, 0.1)
+    assert back.z == -found.z
+    assert back.probability == pytest.approx(1 - found.probability)
+    assert back.p_value == found.p_value
+    assert back.perplexity_ratio == pytest.approx(1 / found.perplexity_ratio)
+
+
+def test_a_model_is_no_better_than_itself() -> None:
+    one = estimate([-10.0, -20.0], [2, 2])
+    found = paired_difference(one, one)
+    assert (found.z, found.probability, found.p_value) == (0, 0.5, 1)
+    assert found.perplexity_ratio == 1
+
+
+def test_what_every_token_gains_is_certain() -> None:
+    first, second = estimate([-10.0, -20.0], [2, 4]), estimate([-9.0, -18.0], [2, 4])
+    found, back = paired_difference(first, second), paired_difference(second, first)
+    assert (found.z, found.probability, found.p_value) == (math.inf, 1, 0)
+    assert (back.z, back.probability, back.p_value) == (-math.inf, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        paired_difference(estimate([-1.0], [1]), estimate([-2.0], [1])),
+        paired_difference(estimate([-math.inf, -1], [1, 1]), estimate([-1, -1], [1, 1])),
+        paired_difference(estimate([-1, -1], [1, 1]), estimate([-math.inf, -1], [1, 1])),
+        paired_difference(estimate([0.0], [0]), estimate([0.0], [0])),
+    ],
+)
+def test_without_an_error_nothing_is_certain(unknown: PairedDifference) -> None:
+    assert all(math.isnan(each) for each in (unknown.z, unknown.probability, unknown.p_value))
+
+
+def test_p_values_of_equal_models_are_even() -> None:
+    """One in ten is below 0.1; if the pairing is thrown away, hardly any is."""
+    rng = np.random.default_rng(0)
+
+    def draw() -> tuple[float, float]:
+        tokens = rng.integers(50, 200, size=100)
+        common = -tokens * rng.normal(7, 1, size=100)
+        first, second = (
+            estimate((common + tokens * rng.normal(0, 0.1, size=100)).tolist(), tokens.tolist())
+            for _ in range(2)
+        )
+        found = paired_difference(first, second)
+        errors = first.nats_per_word_standard_error, second.nats_per_word_standard_error
+        return found.p_value, PairedDifference(found.nats_per_word, math.hypot(*errors)).p_value
+
+    n = 1000
+    paired, unpaired = (np.array([draw() for _ in range(n)]) < 0.1).mean(axis=0)
+    tolerance = 4 * math.sqrt(0.1 * 0.9 / n)
+    assert abs(paired - 0.1) < tolerance
+    assert not abs(unpaired - 0.1) < tolerance
+
+
+# --- several models -------------------------------------------------------------------------------
 
 
 def test_by_hand() -> None:

@@ -161,7 +161,7 @@ FAMILY = Family(
             name="unigrams",
             title="Mixture of unigrams, EM",
             model="unigrams",
-            estimator=UnigramMixtureEM,
+            import_estimator=lambda: UnigramMixtureEM,
             state=UnigramMixtureState,
             settings=(),
             interval=ValidationInterval(documents=1000, passes=1),

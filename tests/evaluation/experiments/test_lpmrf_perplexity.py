@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import gammaln, logsumexp
 from scipy.stats import multinomial
 
+from evaluation.comparison import paired_difference
 from evaluation.experiments import lpmrf_published
 from evaluation.experiments.lpmrf_models import (
     FEW,
@@ -31,7 +32,6 @@ from evaluation.experiments.lpmrf_perplexity import (
     published_split,
     selection,
 )
-from evaluation.paired_difference import paired_difference
 from evaluation.poisson_mrf.exact_likelihood import exact
 from evaluation.poisson_mrf.exact_partition import exact_log_partition
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF

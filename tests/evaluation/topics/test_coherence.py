@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from corpora import Corpus, TokenBlock
 from evaluation import RunningText, coherence
-from evaluation.coherence import WINDOW_SIZES
-from evaluation.cooccurrence import count_windows
+from evaluation.topics.coherence import WINDOW_SIZES
+from evaluation.topics.cooccurrence import count_windows
 from models import LDATopics
 from tests.oracles.window_coherence import count, topic_coherence, windows_of
 
@@ -226,7 +226,7 @@ def test_gensim_agrees_on_u_mass_with_its_own_smoothing(
 
 
 def test_what_gensim_gets_wrong_is_still_so() -> None:
-    # Should one of these fail, look over the list at the top of evaluation/coherence.py.
+    # Should one of these fail, look over the list at the top of evaluation/topics/coherence.py.
     strangers = [["a"], ["b"], *[["g"]] * 98]
     assert gensim_of(strangers, [["a", "b"]], "c_npmi")[0] > -0.7
     assert gensim_of([["a", "b"]] * 9, [["a", "b"]], "c_npmi")[0] < 0.1

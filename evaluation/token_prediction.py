@@ -31,7 +31,7 @@ from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import exact
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential
-from evaluation.methods import scoring_of
+from evaluation.methods import fitted_topics, scoring_of
 from models.counts import checked_counts
 from models.gamma_poisson.tilted import TiltedTopics
 from models.seed import seed_from
@@ -105,7 +105,7 @@ def prediction(
     TypeError
         If the model's family does not predict a part of a document from the rest.
     """
-    topics: Any = getattr(model, "topics_", model)
+    topics = fitted_topics(model)
     scoring = scoring_of(model)
     if scoring.scores_given is None or scoring.as_lda is None:
         why = f": {scoring.refuses['completion']}" if "completion" in scoring.refuses else ""

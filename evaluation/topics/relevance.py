@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.topic_distance import normalised_rows
+from evaluation.topics.distance import normalised_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from corpora import Corpus
-from evaluation.cooccurrence import count_documents, count_windows
-from evaluation.running_text import UNKNOWN, RunningText
+from evaluation.topics.cooccurrence import count_documents, count_windows
+from evaluation.topics.running_text import UNKNOWN, RunningText
 from models.topics import TopicWords
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evaluation.cooccurrence import Cooccurrence
+    from evaluation.topics.cooccurrence import Cooccurrence
 
 Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
 WINDOW_SIZES: Final[dict[str, int | None]] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from evaluation.topic_distance import cross_distances
+from evaluation.topics.distance import cross_distances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 
 import numpy as np
@@ -12,10 +11,8 @@ from scipy import sparse
 
 from evaluation import LikelihoodEstimate, ZeroProbabilityError, log_likelihood, prediction
 from evaluation.methods import scoring_of
-from evaluation.prediction import TASKS, Part, by_likelihood, parts_of, plug_in
+from evaluation.token_prediction import LIKELIHOODS, TASKS, Part, by_likelihood, parts_of, plug_in
 from models import GammaPoissonTopics, LDATopics
-
-predictions = importlib.import_module("evaluation.prediction")  # the function hides the module
 
 
 def lda(n_topics=3, n_words=6, seed=0, alpha=0.5):
@@ -160,7 +157,7 @@ def test_the_variance_is_that_of_both_terms(monkeypatch):
         method = ("fake", "sequence", "unbiased")
         return LikelihoodEstimate(np.zeros(n_docs), np.full(n_docs, 3.0), n_tokens, *method)
 
-    monkeypatch.setitem(predictions.LIKELIHOODS, "exact", unsure)
+    monkeypatch.setitem(LIKELIHOODS, "exact", unsure)
     part = next(parts_of(sparse.csr_array(np.ones((2, 6), dtype=int)), "completion", 0))
     _, variance = by_likelihood(lda(), part, "exact", None, [0], None)
     assert_allclose(variance, 18.0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from evaluation import relevance, relevant_words, topics_of_words
-from evaluation.relevance import WEIGHTS, _unbeaten
+from evaluation.topics.relevance import WEIGHTS, _unbeaten
 
 Floats = NDArray[np.float64]
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluation.running_text import UNKNOWN
+from evaluation.topics.running_text import UNKNOWN
 from models.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from evaluation.running_text import RunningText
+    from evaluation.topics.running_text import RunningText
 
 
 @dataclass(frozen=True, eq=False)

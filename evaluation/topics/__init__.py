@@ -1,0 +1,1 @@
+"""Quality of topics: coherence, relevance of words, distances, alignment, typical documents."""

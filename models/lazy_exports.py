@@ -1,0 +1,56 @@
+"""Public names of a package, each imported when it is first used.
+
+`from models import LDATopics` then waits for neither scikit-learn nor the other families. The names
+are listed once, as imports for type checkers (as `lazy_loader.attach_stub` does with a stub file).
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def lazy_exports(
+    package: str, file: str, former: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose `__init__.py` is `file`.
+
+    Its public names are those that the file imports as themselves: `from module import name as
+    name`. A module of the package must not have a public name: importing it would hide that name.
+    `former` has the present names of renamed ones.
+    """
+    former = former or {}
+    imports = (
+        node
+        for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    )
+    module_of = {
+        alias.name: str(node.module)
+        for node in imports
+        for alias in node.names
+        if alias.name == alias.asname
+    }
+
+    def import_name(name: str) -> Any:
+        if name in former:
+            message = f"{package}.{name} is now {former[name]}"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return getattr(sys.modules[package], former[name])
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(module_of[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def all_names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *module_of})
+
+    return import_name, all_names, sorted(module_of)
