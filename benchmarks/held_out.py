@@ -28,9 +28,9 @@ import numpy as np
 
 from benchmarks.reference_counts import reference_counts
 from evaluation import log_likelihood
-from evaluation.experiments.simulated import draw_lengths, draw_topics, zipf_word_prior
 from evaluation.lda.simulate import simulated_documents
 from models import GibbsLDA
+from pipeline.reproduce.buntine2009.simulated import draw_lengths, draw_topics, zipf_word_prior
 
 if TYPE_CHECKING:
     from scipy import sparse

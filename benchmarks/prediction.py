@@ -16,10 +16,10 @@ import argparse
 import numpy as np
 
 from evaluation import LikelihoodEstimate, log_likelihood, paired_difference, prediction
-from evaluation.experiments.l2r_documents import most_frequent_words, whole_counts
 from evaluation.token_prediction import TASKS
 from models import BetaGammaPFA, GibbsLDA
-from pipeline.reproduction.l2r_counts import name_of, read_counts
+from pipeline.reproduce.capdevila2018.documents import most_frequent_words, whole_counts
+from pipeline.reproduce.counts import name_of, read_counts
 
 MOST_TOKENS = 60
 SWEEPS = 500

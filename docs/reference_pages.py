@@ -115,7 +115,7 @@ def settings_classes() -> dict[str, type[Any]]:
         If a table of pipeline.toml has no class: its settings would be missing from the reference.
     """
     classes: dict[str, type[Any]] = {}
-    for module in pkgutil.iter_modules(pipeline.__path__, "pipeline."):
+    for module in pkgutil.walk_packages(pipeline.__path__, "pipeline."):
         if not module.name.endswith("settings"):
             continue
         for name, value in vars(import_module(module.name)).items():

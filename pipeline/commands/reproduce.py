@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import DONE, FAILED, UsageError
 from pipeline.options import Outcome, add_command
-from pipeline.reproduce_settings import ALL_TAKE, EXPERIMENTS, ReproduceSettings
+from pipeline.reproduce.settings import ALL_TAKE, EXPERIMENTS, ReproduceSettings
 from pipeline.setting_sources import resolve
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     settings = resolve(ReproduceSettings, "reproduce", vars(arguments))
     if is_of_all:
-        from pipeline.reproduction.reproduce_all import reproduce_all
+        from pipeline.reproduce.run_all import reproduce_all
 
         result = reproduce_all(settings, gather_only=arguments.gather)
         return Outcome(result, print_reproductions, FAILED if result["failed"] else DONE)
-    from pipeline.reproduction.reproduce import print_reproduction, reproduce
+    from pipeline.reproduce.run import print_reproduction, reproduce
 
     return Outcome(reproduce(settings, arguments.experiment), print_reproduction)
 

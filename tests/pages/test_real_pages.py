@@ -9,8 +9,8 @@ import pytest
 
 from tests.pages.test_accessibility import findings
 from tests.pipeline.conftest import fill_store
-from tests.pipeline.report.small_results import STORED
-from tests.pipeline.report.test_reproductions import page_of
+from tests.pipeline.reproduce.small_results import STORED
+from tests.pipeline.reproduce.test_page import page_of
 from tests.pipeline.support import TINY_GIBBS, call
 
 if TYPE_CHECKING:

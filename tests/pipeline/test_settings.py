@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.reproduce_settings import ReproduceSettings
+from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.setting_sources import SECTIONS, as_table, from_table, resolve, value_type
 from pipeline.settings import (
     AllocateSettings,

@@ -1,1 +1,0 @@
-"""Published experiments, done again: settings in, arrays of results out, no files, no printing."""

@@ -1,0 +1,1 @@
+"""Inouye et al. 2015: fixed-length Poisson MRFs."""

@@ -1,0 +1,406 @@
+"""Table 1 of Inouye et al. 2015: words and dependencies of three topics, and what comes out again.
+
+Besides by Φ, as in the paper, dependencies are ranked by their effect on the counts.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from corpora import ArticleStore, build_corpus, read_corpus
+from corpora.formats.registry import UnknownFormatError, format_of
+from corpora.formats.vocabulary_file import find_vocabulary, words_of
+from models import SavedModel
+from models.parallel import effective_n_jobs
+from models.poisson_mrf.topic_matrices import map_assignment
+from models.poisson_mrf.topic_model import LPMRFTopicModel
+from models.poisson_mrf.topics import LPMRFTopics
+from models.saved import ModelFormatError
+from pipeline.cache.keys import key_of
+from pipeline.downloads.download import download
+from pipeline.errors import UsageError
+from pipeline.figures.word_graph import dependency_picture
+from pipeline.progress import Progress
+from pipeline.reproduce.cemgil2019.rank_scores_view import print_findings
+from pipeline.reproduce.counts import PRUNING, SAMPLE, name_of, read_counts
+from pipeline.reproduce.inouye2015.dependencies import (
+    KINDS,
+    PUBLISHED,
+    WITHIN,
+    Compared,
+    Topic,
+    compared,
+    missing_words,
+    training_part,
+)
+from pipeline.runs.run_directory import SAMPLE_STORE
+from pipeline.runs.topic_table import topic_rows
+from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
+from pipeline.settings import DownloadSettings, TrainSettings
+from pipeline.text.documents import decide_documents, tokens_of
+from pipeline.text.settings import text_settings
+from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scipy import sparse
+
+    from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.settings import ReproduceSettings
+
+NAME = "lpmrf-dependencies"
+KIND = "experiment-" + NAME
+N_TOPICS = 3
+PROTOCOL: dict[str, Any] = {"assignments": "moves", "partition": "envelope"}
+PENALTY, LENGTH_SCALE = 0.00885867, 1.5
+"""λ and c of the published model of Classic3."""
+SAMPLE_PENALTY = 0.1
+"""Of the built-in sample, which has fewer, longer documents."""
+QUICK_SAMPLE = {"n_samples": 20, "n_temperatures": 20}
+"""Annealing of the built-in sample at the scale quick; else it is as published."""
+N_SHOWN = 10
+"""Words and dependencies of each sign, as in the paper."""
+HALF = 5
+"""Of ten, for what the findings say."""
+
+
+class CountsOfWords(NamedTuple):
+    """One corpus with its vocabulary."""
+
+    name: str
+    counts: sparse.csr_array
+    """(D, V)"""
+    words: tuple[str, ...]
+    """(V,)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A model and what it was learned from."""
+
+    corpus: CountsOfWords
+    """Nine tenths of the documents."""
+    model: SavedModel
+    penalty: float
+    length_scale: float
+    seconds: float
+    """Spent training, this time and before an interruption."""
+    compared: dict[str, list[Compared]]
+    """With the published table, for each of `SORTED_BY`; empty if the words of that are missing."""
+
+
+def run(settings: ReproduceSettings, cache: ResultCache) -> Learned:
+    """Train by the published protocol; an interrupted training goes on."""
+    whole = words_of_counts(settings)
+    corpus = whole._replace(counts=training_part(whole.counts))
+    penalty = PENALTY if settings.counts else SAMPLE_PENALTY
+    if settings.penalty is not None:
+        penalty = settings.penalty
+    length_scale = LENGTH_SCALE if settings.length_scale is None else settings.length_scale
+    for name, number in (("--penalty", penalty), ("--length-scale", length_scale)):
+        if not number > 0:
+            raise UsageError(f"{name} must be positive, found {number}")
+    is_quick = settings.scale == "quick" and not settings.counts
+    trainer = LPMRFTopicModel(
+        N_TOPICS,
+        **PROTOCOL | (QUICK_SAMPLE if is_quick else {}),
+        penalty=penalty,
+        length_scale=length_scale,
+        random_state=settings.seed,
+        n_jobs=settings.threads,
+    )
+    counts = corpus.counts
+    topics, seconds = _trained(trainer, corpus, cache)
+    split = map_assignment(topics, counts, n_jobs=settings.threads)
+    prevalence = split.lengths.sum(axis=0) / max(split.lengths.sum(), 1)
+    model = SavedModel(topics, corpus.words, prevalence=prevalence)
+    found = (
+        {} if missing_words(corpus.words) else {by: compared(_all(model, by)) for by in SORTED_BY}
+    )
+    return Learned(corpus, model, penalty, length_scale, seconds, found)
+
+
+def words_of_counts(settings: ReproduceSettings) -> CountsOfWords:
+    """The file of --counts with its words, or the sections of the built-in sample's articles.
+
+    Raises
+    ------
+    UsageError
+        If there are several files, the name of one does not tell its format, or it is not clear
+        which words its columns are.
+    OSError
+        If a file is missing.
+    CorpusFormatError
+        If a file is not what its format says.
+    """
+    path, vocabulary = settings.counts.strip(), settings.vocabulary or None
+    if not path:
+        if vocabulary:
+            raise UsageError("--vocabulary is of --counts: give both, or leave it out")
+        return _sample(settings.threads)
+    if "," in path:
+        raise UsageError(f"--counts: {NAME} is of one file, found {path}")
+    if not Path(path).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    try:
+        return _read(path, vocabulary)
+    except UnknownFormatError as error:
+        raise UsageError(f"--counts: {error}, or .npz as SciPy writes it") from error
+    except FileNotFoundError as error:
+        if error.errno is not None:  # a file that was named is missing
+            raise
+        raise UsageError(f"--vocabulary: {error}") from error
+
+
+def _read(path: str, vocabulary: str | None) -> CountsOfWords:
+    """The counts with their words, which are looked for beside the file if they are not given."""
+    is_npz = Path(path).suffix == ".npz" and not Path(path).is_dir()
+    if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
+        vocabulary = str(find_vocabulary(path))
+    if not is_npz:
+        corpus = read_corpus(path, "", vocabulary)
+        return CountsOfWords(name_of(path), corpus.counts, corpus.vocabulary)
+    counts = read_counts(path)
+    words = words_of(path, vocabulary)
+    if words is None:
+        words = tuple(str(w) for w in range(counts.shape[1]))
+    if len(words) != counts.shape[1]:
+        raise UsageError(
+            f"--vocabulary: {vocabulary} has {len(words):,} words, {path} has counts of "
+            f"{counts.shape[1]:,}: give the words of its columns, a line each"
+        )
+    return CountsOfWords(name_of(path), counts, words)
+
+
+def _sample(threads: int) -> CountsOfWords:
+    """Sections of the built-in sample, counted as for the experiments on Gamma-Poisson models."""
+    download(DownloadSettings(output=SAMPLE_STORE, threads=threads))
+    store = ArticleStore(SAMPLE_STORE)
+    settings = decide_documents(TrainSettings(articles=SAMPLE_STORE), len(store))
+    tokens = tokens_of(store, text_settings(settings), effective_n_jobs(threads))
+    corpus = build_corpus(tokens, lambda _: True, PRUNING)
+    return CountsOfWords(SAMPLE, corpus.counts, corpus.vocabulary)
+
+
+def _trained(
+    trainer: LPMRFTopicModel, corpus: CountsOfWords, cache: ResultCache
+) -> tuple[LPMRFTopics, float]:
+    """The topics, from where the cached checkpoint is, and the seconds that they took."""
+    settings = {name: value for name, value in trainer.get_params().items() if name != "n_jobs"}
+    key = key_of(KIND, settings=settings, counts=corpus.counts)
+    try:
+        checkpoint = Checkpoint.load(cache.path(KIND, key), key)
+    except ModelFormatError:  # damaged
+        checkpoint = Checkpoint(key)
+    before, started = checkpoint.seconds, time.monotonic()
+    saved, is_saved = started, True
+    try:
+        with Progress(f"{corpus.name}: training", None, "rounds") as progress:
+            for step in trainer.iterate(corpus.counts, state=checkpoint.state):
+                progress.update(1, step.stage)
+                checkpoint.state = trainer.state_
+                now = time.monotonic()
+                checkpoint.seconds = before + now - started
+                is_saved = now >= saved + CHECKPOINT_SECONDS
+                if is_saved:
+                    cache.write(KIND, key, checkpoint.save)
+                    saved = now
+    except ValueError as error:  # too few documents
+        raise UsageError(f"{corpus.name}: {error}") from error
+    if not is_saved:
+        cache.write(KIND, key, checkpoint.save)
+    topics = trainer.topics_
+    assert isinstance(topics, LPMRFTopics)
+    return topics, checkpoint.seconds
+
+
+def _all(model: SavedModel, by: str) -> list[Topic]:
+    """All words and dependencies of each topic, the strongest first."""
+    topics: Any = model.topics
+    rows = strongest_dependencies(model, len(topics.edge_weight), by)
+    assert rows is not None
+    order = topics.top_words(topics.n_words)
+    return [
+        Topic(
+            tuple(model.vocabulary[w] for w in order[k]),
+            tuple((each.first, each.second) for each in rows[k].positive),
+            tuple((each.first, each.second) for each in rows[k].negative),
+        )
+        for k in range(topics.n_topics)
+    ]
+
+
+def as_json(found: Learned) -> dict[str, Any]:
+    """A row for each topic, and what of the published table comes out again."""
+    topics: Any = found.model.topics
+    by_effect = {row["topic"]: row for row in topic_rows(found.model, 1, N_SHOWN, "effect")}
+    signs = np.bincount(topics.edge_topic, minlength=N_TOPICS)
+    return {
+        "name": NAME,
+        "corpus": found.corpus.name,
+        "documents": found.corpus.counts.shape[0],
+        "words": found.corpus.counts.shape[1],
+        "tokens": int(found.corpus.counts.sum()),
+        "penalty": found.penalty,
+        "length_scale": found.length_scale,
+        "seconds": found.seconds,
+        "rows": [
+            row
+            | {
+                "dependencies": int(signs[row["topic"]]),
+                "positive_by_effect": by_effect[row["topic"]]["positive"],
+                "negative_by_effect": by_effect[row["topic"]]["negative"],
+            }
+            for row in topic_rows(found.model, N_SHOWN, N_SHOWN)
+        ],
+        "published": [
+            {
+                "published_topic": each.published,
+                "topic": each.topic,
+                "by": by,
+                "kind": kind,
+                "of": len(each.places[kind]),
+                "found": {str(within): each.found(kind, within) for within in WITHIN},
+                "places": [
+                    {
+                        "published": place.what if kind == "words" else list(place.what),
+                        "place": place.place,
+                    }
+                    for place in each.places[kind]
+                ],
+            }
+            for by, topics_of in found.compared.items()
+            for each in topics_of
+            for kind in KINDS
+            if kind != "words" or by == SORTED_BY[0]
+        ],
+        "missing_words": missing_words(found.corpus.words),
+        "findings": _findings(found),
+    }
+
+
+def _findings(found: Learned) -> list[dict[str, Any]]:
+    """What should come out again of each published topic."""
+    claims = [
+        (f"{HALF} of its {N_SHOWN} published {what} are among our first {within}", kind, within)
+        for kind, what, within in (
+            ("words", "words", WITHIN[0]),
+            ("positive", "positive dependencies", WITHIN[1]),
+            ("negative", "negative dependencies", WITHIN[1]),
+        )
+    ]
+    return [
+        {
+            "claim": f"of each topic, at least {claim}",
+            "fails_at": [
+                f"published topic {each.published + 1}"
+                for each in found.compared[SORTED_BY[0]]
+                if each.found(kind, within) < HALF
+            ],
+        }
+        for claim, kind, within in claims
+        if found.compared
+    ]
+
+
+def print_result(result: dict[str, Any]) -> None:
+    """A table for each topic, as in the paper; then what of the published one came out again."""
+    print(
+        f"{result['corpus']}: {result['documents']:,} training documents, "
+        f"{result['words']:,} words, {result['tokens']:,} tokens; "
+        f"{len(result['rows'])} topics, λ = {result['penalty']:g}, c = {result['length_scale']:g}\n"
+        "dependencies by Φ, as published, and by effect, Φ √(p p'), which is on the correlation of "
+        "two counts"
+    )
+    marked = _published_pairs(result)
+    for row in result["rows"]:
+        number = marked.get(row["topic"], (None, set()))[0]
+        like = (
+            "" if number is None else f"; Table 1 has it as topic {number + 1}, * what is there too"
+        )
+        print(
+            f"\ntopic {row['topic']}, {row['prevalence']:.1%} of tokens, "
+            f"{row['dependencies']:,} dependencies{like}"
+        )
+        _print_columns(_columns(row, marked.get(row["topic"], (None, set()))[1]))
+    if result["published"]:
+        _print_published(result["published"])
+        print_findings(result["findings"])
+    else:
+        missing = result["missing_words"]
+        print(
+            f"\nnot compared with the published table, of Classic3: {len(missing)} of its words "
+            f"are not in the vocabulary, such as {', '.join(missing[:5])}"
+        )
+
+
+def _published_pairs(result: dict[str, Any]) -> dict[int, tuple[int, set[frozenset[str]]]]:
+    """Of each topic that is compared, the published one's number, words and pairs."""
+    found: dict[int, tuple[int, set[frozenset[str]]]] = {}
+    for each in result["published"]:
+        _, known = found.setdefault(each["topic"], (each["published_topic"], set()))
+        for place in each["places"]:
+            what = place["published"]
+            known.add(frozenset([what] if isinstance(what, str) else what))
+    return found
+
+
+def _columns(row: dict[str, Any], known: set[frozenset[str]]) -> dict[str, list[str]]:
+    """The columns of a topic's table; what is `known` has a star."""
+
+    def star(*words: str) -> str:
+        return "*" if frozenset(words) in known else ""
+
+    columns = {"top words": [word + star(word) for word in row["words"]]}
+    for title, name, sign in (
+        ("positive, by Φ", "positive", "+"),
+        ("by effect", "positive_by_effect", "+"),
+        ("negative, by Φ", "negative", "-"),
+        ("by effect ", "negative_by_effect", "-"),
+    ):
+        columns[title] = [
+            f"{each['first']}{sign}{each['second']}{star(each['first'], each['second'])}"
+            for each in row[name]
+        ]
+    return columns
+
+
+def _print_columns(columns: dict[str, list[str]]) -> None:
+    widths = {title: max(map(len, [title, *rows])) for title, rows in columns.items()}
+    for n in range(-1, max(len(rows) for rows in columns.values())):
+        line = [
+            (title if n < 0 else rows[n] if n < len(rows) else "").ljust(widths[title])
+            for title, rows in columns.items()
+        ]
+        print("  ".join(line).rstrip())
+
+
+def _print_published(rows: Sequence[dict[str, Any]]) -> None:
+    """A line for each published topic and ranking."""
+    cell = {(row["published_topic"], row["by"], row["kind"]): row for row in rows}
+    first = " ".join(f"{within:>8d}" for within in WITHIN)
+    print(f"\n{f'of {N_SHOWN} published, among our first':42s}" + f"   {first}" * len(KINDS))
+    print(f"{'':42s}" + "".join(f"   {kind:>{len(first)}s}" for kind in KINDS))
+    for number in range(len(PUBLISHED)):
+        for by in SORTED_BY:
+            topic = cell[number, by, "positive"]["topic"]
+            line = f"published topic {number + 1}, our topic {topic}, by {by}"
+            print(f"{line:42s}" + "".join(_found(cell.get((number, by, kind))) for kind in KINDS))
+
+
+def _found(row: dict[str, Any] | None) -> str:
+    numbers = [" "] * len(WITHIN) if row is None else list(row["found"].values())
+    return "   " + " ".join(f"{n:>8}" for n in numbers)
+
+
+def pictures(found: Learned) -> dict[str, Callable[[Any], None]]:
+    """A graph of words for each topic."""
+    return {NAME: dependency_picture(found.model, topic_rows(found.model, N_SHOWN, N_SHOWN))}

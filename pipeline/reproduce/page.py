@@ -1,0 +1,161 @@
+"""All reproduced tables and figures on one page, ours beside the published."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from pipeline.figures.file_svg import DamagedPictureError, file_svg
+from pipeline.report.page import render_template
+from pipeline.reproduce.old_claims import (
+    FAILED,
+    NOT_COMPARED,
+    NOT_RUN,
+    VERDICTS,
+    claims_of,
+    verdict_of,
+)
+from pipeline.reproduce.papers import PAPERS
+from pipeline.reproduce.presented import PRESENTED, data_of, is_of_sample_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pipeline.reproduce.old_claims import Claim
+    from pipeline.reproduce.old_tables import Headline, Table
+    from pipeline.reproduce.papers import Paper, Shown
+
+logger = logging.getLogger(__name__)
+
+TITLE = "Five papers again"
+SAID = "What is drawn is in the tables below."
+"""What is read out in the place of a drawing, after its caption."""
+OTHER_VERSION = "its result is of another version of this software: run it again"
+
+
+class Outcome(NamedTuple):
+    """What there is of an experiment."""
+
+    results: list[dict[str, Any]]
+    """Finished ones, as JSON has them."""
+    problem: str = ""
+    """Why there is none, or why the last attempt failed."""
+    has_failed: bool = False
+    command: str = ""
+    """To type for a result, where there is none."""
+
+
+class Drawing(NamedTuple):
+    """A figure of the page."""
+
+    caption: str
+    svg: Markup
+    is_themed: bool
+    """Whether it takes its colours from the page; else it needs white paper."""
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """A result as the page has it."""
+
+    id: str
+    result: dict[str, Any]
+    verdict: str
+    data: str
+    """What is to be known of the data; mostly empty."""
+    claims: tuple[Claim, ...]
+    headline: Headline
+    tables: tuple[Table, ...]
+    drawings: tuple[Drawing, ...]
+
+
+@dataclass(frozen=True)
+class ExperimentView:
+    """An experiment as the page has it."""
+
+    shown: Shown
+    paper: Paper
+    outcome: Outcome
+    results: tuple[ResultView, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Of its results, or why there is none."""
+        if self.outcome.has_failed:
+            return FAILED
+        if not self.results:
+            return FAILED if self.outcome.results else NOT_RUN
+        verdicts = [view.verdict for view in self.results if view.verdict != NOT_COMPARED]
+        return max(verdicts, key=VERDICTS.index, default=NOT_COMPARED)
+
+
+def views_of(outcomes: Mapping[str, Outcome], directory: Path) -> list[ExperimentView]:
+    """What the page shows of each experiment; pictures are in `directory`/EXPERIMENT."""
+    return [
+        _experiment(shown, paper, outcomes[shown.name], directory / shown.name)
+        for paper in PAPERS
+        for shown in paper.experiments
+    ]
+
+
+def _experiment(shown: Shown, paper: Paper, outcome: Outcome, place: Path) -> ExperimentView:
+    views = []
+    for result in outcome.results:
+        try:
+            views.append(_result(result, place))
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            logger.warning("%s: %s (%r)", shown.name, OTHER_VERSION, error)
+            outcome = outcome._replace(problem=outcome.problem or OTHER_VERSION)
+    return ExperimentView(shown, paper, outcome, tuple(views))
+
+
+def _result(result: dict[str, Any], place: Path) -> ResultView:
+    presented, name = PRESENTED[result["experiment"]], result["name"]
+    claims = claims_of(result)
+    return ResultView(
+        name,
+        result,
+        NOT_COMPARED if is_of_sample_alone(result) else verdict_of(claims),
+        data_of(result),
+        tuple(claims),
+        presented.headline(result),
+        tuple(presented.tables(result)),
+        tuple(_drawings(result, place, presented.pictures)),
+    )
+
+
+def _drawings(result: dict[str, Any], place: Path, captions: Mapping[str, str]) -> list[Drawing]:
+    """The SVG pictures of a result; those that are missing or damaged are left out."""
+    drawn = []
+    for file in result["pictures"]:
+        stem, _, kind = file.rpartition(".")
+        if kind != "svg" or "/" in file:
+            continue
+        caption = captions.get(stem.removeprefix(result["name"]), stem)
+        try:
+            svg = file_svg(place / file, stem, f"{caption}. {SAID}")
+        except DamagedPictureError as error:
+            logger.warning("left out of the page: %s", error)
+            continue
+        markup = Markup(svg)  # noqa: S704 - made by file_svg
+        drawn.append(Drawing(caption, markup, "var(--ink," in svg))
+    return drawn
+
+
+def reproductions_page(views: list[ExperimentView], made: str) -> str:
+    """The page; `made` says when, by what and how it was made."""
+    papers = [(paper, [view for view in views if view.paper is paper]) for paper in PAPERS]
+    counts = {verdict: sum(view.verdict == verdict for view in views) for verdict in VERDICTS}
+    return render_template(
+        "reproductions.html.j2",
+        None,
+        title=TITLE,
+        papers=papers,
+        views=views,
+        counts={verdict: n for verdict, n in counts.items() if n},
+        made=made,
+    )

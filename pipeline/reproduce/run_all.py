@@ -1,0 +1,174 @@
+"""`reproduce --all`: every experiment that has no result yet, and all results on one page."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora import writer_lock
+from corpora.files import atomic_write_text
+from pipeline.errors import TRY_AGAIN, Interrupted, UsageError, exit_code_of, message_of
+from pipeline.reproduce.old_claims import FAILED
+from pipeline.reproduce.page import Outcome, reproductions_page, views_of
+from pipeline.reproduce.papers import SHOWN
+from pipeline.reproduce.results import command_for, command_line, results_in, serves
+from pipeline.reproduce.run import check_numbers, reproduce
+from pipeline.reproduce.settings import EXPERIMENTS
+from pipeline.version import software_version
+
+if TYPE_CHECKING:
+    from pipeline.reproduce.page import ExperimentView
+    from pipeline.reproduce.settings import ReproduceSettings
+
+logger = logging.getLogger(__name__)
+
+PAGE = "report.html"
+
+
+def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> dict[str, Any]:
+    """Run the experiments that have no result of this scale and seed, and write the page.
+
+    A result of full scale serves for quick. An experiment that fails does not keep the others
+    from running; it is named in the result and on the page. With `gather_only` nothing runs, and
+    results of any scale and seed are taken.
+
+    Raises
+    ------
+    UsageError
+        If a setting makes no sense or is one of single experiments, or there is nothing to gather.
+    StoreLockedError
+        If another process is at it.
+    """
+    _check(settings)
+    directory = Path(settings.output or "reproduce")
+    if gather_only:
+        outcomes = {name: _gathered(name, directory, settings) for name in EXPERIMENTS}
+        if not any(each.results for each in outcomes.values()):
+            raise UsageError(
+                f"--gather: there is no result in {directory}: give --output as it was given for "
+                "--all, or --all alone"
+            )
+        return _written(outcomes, directory, settings, "--gather")
+    directory.mkdir(parents=True, exist_ok=True)
+    with writer_lock(directory):
+        outcomes = {}
+        for n, name in enumerate(EXPERIMENTS, start=1):
+            there = _gathered(name, directory, settings)
+            if any(serves(result, settings) for result in there.results):
+                logger.info("%d of %d, %s: has a result", n, len(EXPERIMENTS), name)
+            elif SHOWN[name].needs:
+                logger.info("%d of %d, %s: %s", n, len(EXPERIMENTS), name, _missing(name))
+            else:
+                logger.info("%d of %d, %s", n, len(EXPERIMENTS), name)
+                there = _run(name, directory, settings)
+            outcomes[name] = there
+        return _written(outcomes, directory, settings, "--all")
+
+
+def _check(settings: ReproduceSettings) -> None:
+    """Refuse settings that are not of all experiments, and what makes no sense."""
+    for each in fields(settings):
+        if each.metadata["of"] and getattr(settings, each.name) != each.default:
+            option = "--" + each.name.replace("_", "-")
+            raise UsageError(
+                f"{option} is for {' or '.join(each.metadata['of'])}: give it with the experiment, "
+                "whose result --all then takes as it is"
+            )
+    check_numbers(settings)
+
+
+def _gathered(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
+    """What there is of an experiment; if there is nothing, why not."""
+    results = results_in(directory / name, name)
+    if results:
+        return Outcome(results)
+    problem = _missing(name) if SHOWN[name].needs else "it has not been run"
+    return Outcome([], problem, command=command_for(name, settings))
+
+
+def _missing(name: str) -> str:
+    return f"it needs {SHOWN[name].needs}, {SHOWN[name].why}"
+
+
+def _run(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
+    """Run an experiment as `reproduce NAME` would; if it fails, say why.
+
+    Raises
+    ------
+    OSError
+        If the disk is full, as nothing could be written of the others either.
+    """
+    problem = ""
+    try:
+        reproduce(replace(settings, output=str(directory / name)), name)
+    except Exception as error:
+        if isinstance(error.__cause__, Interrupted):
+            raise
+        code = exit_code_of(error)
+        if isinstance(error, OSError) and code == TRY_AGAIN:
+            raise
+        if code is None:
+            logger.exception("%s failed; this is a mistake in this software", name)
+            problem = f"{type(error).__name__}: {message_of(error)}"
+        else:
+            problem = message_of(error)
+            logger.warning("%s failed: %s", name, problem)
+    there = results_in(directory / name, name)
+    if not problem:
+        return Outcome(there)
+    return Outcome(there, problem, has_failed=True, command=command_for(name, settings))
+
+
+def _written(
+    outcomes: dict[str, Outcome], directory: Path, settings: ReproduceSettings, how: str
+) -> dict[str, Any]:
+    views = views_of(outcomes, directory)
+    options = ["--scale", settings.scale, "--seed", str(settings.seed)] if how == "--all" else []
+    command = command_line("reproduce", how, *options)
+    today = datetime.now(UTC).date().isoformat()
+    path = directory / PAGE
+    made = f"Gathered on {today} by {command}."
+    atomic_write_text(path, reproductions_page(views, made))
+    return {
+        "report": str(path),
+        "scale": settings.scale,
+        "seed": settings.seed,
+        "version": software_version(),
+        "date": today,
+        "experiments": [_row(view) for view in views],
+        "failed": [view.shown.name for view in views if view.verdict == FAILED],
+    }
+
+
+def _row(view: ExperimentView) -> dict[str, Any]:
+    return {
+        "experiment": view.shown.name,
+        "paper": view.paper.short,
+        "verdict": view.verdict,
+        "problem": view.outcome.problem,
+        "results": [
+            {
+                "name": each.id,
+                "scale": each.result["scale"],
+                "seed": each.result["seed"],
+                "verdict": each.verdict,
+                "figure": each.headline.what,
+                "ours": each.headline.ours,
+                "published": each.headline.published,
+                "data": each.data,
+                "claims": [
+                    {
+                        "claim": claim.text,
+                        "of_paper": claim.is_of_paper,
+                        "holds": claim.holds,
+                        "fails_at": list(claim.fails_at),
+                    }
+                    for claim in each.claims
+                ],
+            }
+            for each in view.results
+        ],
+    }

@@ -1,0 +1,136 @@
+"""Tables of results: columns over rows, with one way to write a cell for terminal and page."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    Rows = Sequence[Any]
+
+NOTE_WIDTH = 100
+"""Characters of a line of a note on the terminal."""
+
+
+class Headline(NamedTuple):
+    """The one figure of an experiment that says most."""
+
+    what: str
+    ours: str
+    published: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: where in a row its value is, and how it is written."""
+
+    title: str
+    value: str | Callable[[Any], Any]
+    """Key in the row, with dots between keys of nested rows, or a function of the row."""
+    form: str = ""
+    """Format of numbers."""
+    error: str = ""
+    """Key of the standard error, which is written after ±; none if empty."""
+    group: str = ""
+    """Title over neighbouring columns."""
+
+    def cell(self, row: Any) -> str:
+        """Return the text of the cell in a row."""
+        value = self.value(row) if callable(self.value) else _at(row, self.value)
+        error = _at(row, self.error) if self.error else None
+        return plus_minus(value, error, self.form)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows, and the columns that show them."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: Rows
+    note: str = ""
+    """Meaning of columns whose names do not say it."""
+    headings: int = 1
+    """Columns, from the first, that name a row."""
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The text of each cell, by row."""
+        return [[column.cell(row) for column in self.columns] for row in self.rows]
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Titles over so many neighbouring columns, from the first to the last; [] if none."""
+        found = [(title, len(list(of))) for title, of in groupby(c.group for c in self.columns)]
+        return found if any(title for title, _ in found) else []
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the table on a terminal."""
+        head = [column.title for column in self.columns]
+        cells = self.cells
+        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        yield self.title
+        if self.groups:
+            over, start = [], 0
+            for title, width in self.groups:
+                room = sum(widths[start : start + width]) + 2 * (width - 1)
+                if len(title) > room:
+                    widths[start + width - 1] += len(title) - room
+                over.append(title.center(max(room, len(title))))
+                start += width
+            yield "  ".join(over).rstrip()
+        for line in (head, *cells):
+            places = zip(range(len(line)), line, widths, strict=True)
+            texts = (
+                text.ljust(width) if n < self.headings else text.rjust(width)
+                for n, text, width in places
+            )
+            yield "  ".join(texts).rstrip()
+        yield from textwrap.wrap(self.note, NOTE_WIDTH)
+
+
+def text(value: Any, form: str = "") -> str:
+    """Return a value for people: a dash if there is none, numbers with a true minus sign."""
+    if value is None or value != value:  # noqa: PLR0124 - not a number
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(text(each, form) for each in value) or "none"
+    return value if isinstance(value, str) else f"{value:{form}}".replace("-", "−")
+
+
+def plus_minus(value: Any, error: float | None, form: str = ".4f") -> str:
+    """Return a number and its standard error for people."""
+    if value is None or error is None:
+        return text(value, form)
+    return f"{text(value, form)} ± {text(error, form)}"
+
+
+def grouped(rows: Iterable[Any], name: str) -> dict[Any, list[Any]]:
+    """Return rows by what they have under `name`, in the order in which that comes first."""
+    found: dict[Any, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row[name], []).append(row)
+    return found
+
+
+def indexed(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
+    """Return each row by what it has under `names`; by a tuple if these are several."""
+    return {
+        tuple(row[name] for name in names) if len(names) > 1 else row[names[0]]: row for row in rows
+    }
+
+
+def _at(row: Any, key: str) -> Any:
+    if isinstance(row, dict) and key in row:
+        return row[key]
+    for part in key.split("."):
+        if row is None:
+            return None
+        row = row.get(part)
+    return row

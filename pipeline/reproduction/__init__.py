@@ -1,1 +1,0 @@
-"""What `reproduce` prints, writes and draws for each experiment."""

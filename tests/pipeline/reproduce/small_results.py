@@ -1,0 +1,141 @@
+"""A result of every experiment, each run on a scale far below quick.
+
+`python -m tests.pipeline.reproduce.small_results` writes them anew to `small_results.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import ExitStack, chdir
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from scipy import sparse
+
+import pipeline.reproduce.run as command
+from pipeline.reproduce.buntine2009 import convergence_view as convergence
+from pipeline.reproduce.buntine2009 import model_selection_view as model_selection
+from pipeline.reproduce.capdevila2018 import convergence_view as l2r_convergence
+from pipeline.reproduce.capdevila2018 import kl_view as l2r_kl
+from pipeline.reproduce.cemgil2019 import abalone_view as bam_abalone
+from pipeline.reproduce.cemgil2019 import decompositions_view as bam_decompositions
+from pipeline.reproduce.cemgil2019 import histogram_view as bam_histogram
+from pipeline.reproduce.cemgil2019 import letters_view as bam_letters
+from pipeline.reproduce.cemgil2019 import parafac_view as bam_parafac
+from pipeline.reproduce.cemgil2019 import toy_view as bam_toy
+from pipeline.reproduce.cemgil2019.histogram import HistogramSettings
+from pipeline.reproduce.inouye2015 import dependencies_view as lpmrf_dependencies
+from pipeline.reproduce.inouye2015 import perplexity_view as lpmrf_perplexity
+from pipeline.reproduce.inouye2015 import scaling as timed
+from pipeline.reproduce.inouye2015 import scaling_view as lpmrf_scaling
+from pipeline.reproduce.settings import EXPERIMENTS, ReproduceSettings
+from tests.pipeline.allocation.test_letter_pairs import pairs_lines
+from tests.pipeline.reproduce.buntine2009.test_views import SMALL as SMALL_SELECTION
+from tests.pipeline.reproduce.capdevila2018.test_views import SMALL_CONVERGENCE, SMALL_KL
+from tests.pipeline.reproduce.capdevila2018.test_views import drawn_counts as few_counts
+from tests.pipeline.reproduce.cemgil2019.test_views_1 import SMALL_COSTS, SMALL_RANKS, SMALL_TOY
+from tests.pipeline.reproduce.cemgil2019.test_views_2 import SMALL as SMALL_TABLES
+from tests.pipeline.reproduce.cemgil2019.test_views_2 import abalone_lines
+from tests.pipeline.reproduce.inouye2015.test_perplexity import SMALL as SMALL_PERPLEXITY
+from tests.pipeline.reproduce.inouye2015.test_perplexity import documents
+from tests.pipeline.reproduce.inouye2015.test_views_2 import PUBLISHED_WORDS, drawn_counts
+from tests.pipeline.reproduce.inouye2015.test_views_2 import SMALL as SMALL_SCALING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STORED = Path(__file__).with_suffix(".json")
+PROTOCOLS: dict[Any, Any] = {
+    model_selection: SMALL_SELECTION,
+    l2r_kl: SMALL_KL,
+    l2r_convergence: SMALL_CONVERGENCE,
+    bam_toy: SMALL_TOY,
+    bam_parafac: (SMALL_RANKS, SMALL_COSTS),
+    bam_abalone: SMALL_TABLES["bam-abalone"],
+    bam_letters: SMALL_TABLES["bam-letters"],
+    bam_decompositions: SMALL_TABLES["bam-decompositions"],
+    lpmrf_scaling: SMALL_SCALING,
+}
+_PERPLEXITY = {"counts": "documents.npz", "topics": 2, "penalty": 0.1, "length_scale": 1.5}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "buntine-table-1": {"pairs": 4},
+    "l2r-kl": {"counts": "few.npz"},
+    "l2r-convergence": {"counts": "few.npz"},
+    "bam-abalone": {"table": "abalone.csv"},
+    "bam-letters": {"table": "pairs.csv"},
+    "bam-decompositions": {"table": "pairs.csv"},
+    "lpmrf-classic3": _PERPLEXITY,
+    "lpmrf-wikipedia": _PERPLEXITY,
+    "lpmrf-dependencies": {"counts": "counts.npz", "penalty": 0.1, "length_scale": 1.5},
+    "lpmrf-scaling": {"counts": "counts.npz"},
+}
+
+
+def settings_of(experiment: str) -> ReproduceSettings:
+    return ReproduceSettings(threads=1, **OPTIONS.get(experiment, {}))
+
+
+def small_results(directory: Path) -> dict[str, dict[str, Any]]:
+    """Run all of them there, without pictures; by experiment what is in the JSON files."""
+    _write_data(directory)
+    with ExitStack() as stack:
+        stack.enter_context(chdir(directory))
+        for module, small in PROTOCOLS.items():
+            stack.enter_context(mock.patch.object(module, "protocol", _given(small)))
+        for target, name, value in (
+            (command, "write_pictures", lambda *_: []),
+            (convergence, "QUICK_SIZES", (10, 20)),
+            (convergence, "RUNS", {"quick": 2}),
+            (bam_histogram, "HistogramSettings", lambda: HistogramSettings(rank=2)),
+            (lpmrf_perplexity, "QUICK_EFFORT", vars(SMALL_PERPLEXITY)),
+            (timed, "LEAST_SECONDS", 0.0),
+        ):
+            stack.enter_context(mock.patch.object(target, name, value))
+        few = {"n_samples": 3, "n_temperatures": 3}
+        stack.enter_context(mock.patch.dict(lpmrf_dependencies.PROTOCOL, few))
+        return {name: command.reproduce(settings_of(name), name) for name in EXPERIMENTS}
+
+
+def _given(small: Any) -> Callable[..., Any]:
+    parts = small if isinstance(small, tuple) else (small,)
+
+    def protocol(settings: ReproduceSettings, *_: object) -> Any:
+        seeded = tuple(replace(part, seed=settings.seed) for part in parts)
+        return seeded if isinstance(small, tuple) else seeded[0]
+
+    return protocol
+
+
+def _write_data(directory: Path) -> None:
+    (directory / "abalone.csv").write_text("\n".join(abalone_lines()) + "\n")
+    (directory / "pairs.csv").write_text("\n".join(pairs_lines()) + "\n")
+    sparse.save_npz(directory / "few.npz", few_counts())
+    sparse.save_npz(directory / "documents.npz", documents())
+    counts = sparse.hstack([drawn_counts()] * (len(PUBLISHED_WORDS) // 9 + 1), format="csr")
+    sparse.save_npz(directory / "counts.npz", counts[:, : len(PUBLISHED_WORDS)])
+    (directory / "counts.vocab").write_text("".join(f"{word}\n" for word in PUBLISHED_WORDS))
+
+
+def shape_of(value: Any) -> Any:
+    """Names and kinds of values of JSON, of lists those of all entries; numbers are one kind."""
+    if isinstance(value, dict):
+        return {name: shape_of(each) for name, each in value.items()}
+    if isinstance(value, list):
+        shapes: list[Any] = []
+        for each in map(shape_of, value):
+            if each not in shapes:
+                shapes.append(each)
+        return shapes
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "number" if is_number else type(value).__name__
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        found = small_results(Path(place))
+    rounded = json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.5g}"))
+    lines = [f"{json.dumps(name)}: {json.dumps(result)}" for name, result in rounded.items()]
+    STORED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
