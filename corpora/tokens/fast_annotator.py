@@ -19,7 +19,6 @@ import numpy as np
 from spacy.lang.en.lemmatizer import EnglishLemmatizer
 from spacy.pipeline import AttributeRuler, Lemmatizer, Tagger, Tok2Vec
 from spacy.tokenizer import Tokenizer  # type: ignore[import-not-found]
-from thinc.api import NumpyOps
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from corpora.errors import UnsupportedPipelineError
@@ -28,6 +27,7 @@ from corpora.tokens.fast.attribute_rules import AttributeRules
 from corpora.tokens.fast.convolution import ConvolutionalTagger, Layer
 from corpora.tokens.fast.lemma_table import LemmaTable
 from corpora.tokens.fast.lexicon import SEPARATOR, Lexicon
+from corpora.tokens.fast.row_product import RowProductOps
 from corpora.tokens.spacy_model import token_spans
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _embedding(tok2vec: Model[Any, Any]) -> tuple[list[str], Callable[[Any], Any
         raise UnsupportedPipelineError(f"its tok2vec looks at {', '.join(sorted(unknown))}")
     for layer in layers[2:4]:
         for node in layer.walk():
-            node.ops = NumpyOps(use_blis=False)  # NumPy's own products are several times faster
+            node.ops = RowProductOps(use_blis=False)
 
     def embed(attributes: Any) -> Any:
         return layers[3].predict(layers[2].predict(attributes))

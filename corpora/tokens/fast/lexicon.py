@@ -20,8 +20,7 @@ SEPARATOR = "separator"
 """Stands between the words that are tokenized in one call, lest a rule join two of them."""
 
 BLOCK = 256
-"""Tokens that are embedded at a time, the last ones among zeros. The size of a matrix product may
-touch its last bits, so it is always the same."""
+"""Tokens that are embedded at a time."""
 
 
 class Lexicon:
@@ -32,7 +31,8 @@ class Lexicon:
     nlp
         Its tokenizer is asked once for each chunk.
     embed
-        What makes the (n, width) embedding of (n, n_columns) attributes of tokens.
+        Function that makes the (n, width) embedding of (n, n_columns) attributes of tokens; no row
+        of it may depend on the others (`row_product`).
     columns
         Names of these attributes; each has to depend on the token's form, norm and trailing space.
     """
@@ -138,13 +138,8 @@ class Lexicon:
     def _describe(self, attributes: NDArray[np.uint64]) -> None:
         """Embeddings and flags for the rows that were added last."""
         features = attributes[:, : self._n_features]
-        embeddings = [self.embedding]
-        for start in range(0, len(features), BLOCK):
-            part = features[start : start + BLOCK]
-            padded = np.zeros((BLOCK, self._n_features), dtype=np.uint64)
-            padded[: len(part)] = part
-            embeddings.append(self._embed(padded)[: len(part)])
-        self.embedding = np.concatenate(embeddings)
+        blocks = (features[start : start + BLOCK] for start in range(0, len(features), BLOCK))
+        self.embedding = np.concatenate([self.embedding, *map(self._embed, blocks)])
         self.is_stop = np.concatenate([self.is_stop, attributes[:, -1] != 0])
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from corpora.tokens.fast import convolution
 from corpora.tokens.fast.convolution import ConvolutionalTagger, Layer
-from corpora.tokens.fast.lexicon import BLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,18 +100,3 @@ def test_no_token_no_tag() -> None:
     tagger = Network(0).tagger()
     assert len(tagger.tag(*together([]), Network(0).embedding)) == 0
     assert len(tagger.tag(*together([np.zeros(0, dtype=np.int32)]), Network(0).embedding)) == 0
-
-
-@pytest.mark.parametrize("width", [pytest.param(96, marks=pytest.mark.slow), 128])
-def test_no_row_of_a_product_depends_on_its_place(width: int) -> None:
-    """What embeddings rest on, which are made in blocks: true of the library that multiplies."""
-    rng = np.random.default_rng(width)
-    rows = BLOCK
-    filters = rng.normal(size=(6 * width, 3 * width)).astype(np.float32)
-    row = rng.normal(size=6 * width).astype(np.float32)
-    results = []
-    for place in range(0, rows, 5):
-        d = rng.normal(size=(rows, 6 * width)).astype(np.float32)
-        d[place] = row
-        results.append(np.dot(d, filters)[place])
-    np.testing.assert_array_equal(np.stack(results), np.tile(results[0], (len(results), 1)))
