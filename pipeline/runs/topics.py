@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import UsageError
-from pipeline.figures.word_graph import dependency_picture
-from pipeline.figures.write import write_pictures
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.topic_table import topic_rows
 
@@ -45,6 +43,10 @@ def _draw(
     UsageError
         If there are none to draw.
     """
+    # Drawing takes longer to import than all else.
+    from pipeline.figures.word_graph import dependency_picture  # noqa: PLC0415
+    from pipeline.figures.write import write_pictures  # noqa: PLC0415
+
     if not any(row.get("positive") or row.get("negative") for row in rows):
         why = (
             "its penalty was too large for any"
