@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.cluster.remote_task import MOST_KILLS, Shared
-from pipeline.cluster.task_queue import Flow
+from pipeline.cluster.remote_task import MAX_WORKER_DEATHS, Shared
+from pipeline.cluster.task_queue import TaskQueue
 from pipeline.cluster.workers import ConnectedWorkers
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Cluster(ConnectedWorkers):
         items: Iterable[Item],
         *shared: Shared[Any],
         ahead: int = 2,
-        most_kills: int = MOST_KILLS,
+        max_worker_deaths: int = MAX_WORKER_DEATHS,
     ) -> Iterator[tuple[int, Result]]:
         """(index, `function(item, *values of shared)`) of every item, as they come.
 
@@ -46,7 +46,7 @@ class Cluster(ConnectedWorkers):
 
         Parameters
         ----------
-        most_kills
+        max_worker_deaths
             An item that Dask gives up so many times when it is tried so is given up: each time some
             four workers died.
 
@@ -55,10 +55,10 @@ class Cluster(ConnectedWorkers):
         TaskKilledError
             If workers die at an item that is tried so; `index` is its number.
         Exception
-            What `function` raised, and as `Work.result`. A task with an OSError is tried anew.
+            What `function` raised, and as `RemoteTask.result`. A task with an OSError is retried.
         """
-        flow: Flow[Item, Result] = Flow(self, function, shared, ahead, most_kills)
-        return flow.results(items)
+        tasks: TaskQueue[Item, Result] = TaskQueue(self, function, shared, ahead, max_worker_deaths)
+        return tasks.results(items)
 
     def ordered_map(
         self,
@@ -66,17 +66,17 @@ class Cluster(ConnectedWorkers):
         items: Iterable[Item],
         *shared: Shared[Any],
         ahead: int = 2,
-        most_kills: int = MOST_KILLS,
+        max_worker_deaths: int = MAX_WORKER_DEATHS,
     ) -> Iterator[Result]:
         """The results of `map` in the order of the items.
 
         While one takes long, at most about 4 `ahead` results a thread behind it are made and wait.
         """
-        flow: Flow[Item, Result] = Flow(self, function, shared, ahead, most_kills)
+        tasks: TaskQueue[Item, Result] = TaskQueue(self, function, shared, ahead, max_worker_deaths)
         waiting: dict[int, Result] = {}
         given = 0
-        flow.may_begin = lambda index: index <= given + 4 * ahead * max(1, self.n_threads)
-        for index, result in flow.results(items):
+        tasks.may_begin = lambda index: index <= given + 4 * ahead * max(1, self.n_threads)
+        for index, result in tasks.results(items):
             waiting[index] = result
             while given in waiting:
                 yield waiting.pop(given)

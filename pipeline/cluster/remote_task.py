@@ -6,7 +6,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pipeline.cluster.workers import LOOK_SECONDS, ConnectedWorkers
+from pipeline.cluster.workers import POLL_SECONDS, ConnectedWorkers
 from pipeline.errors import ClusterError, TaskKilledError
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ Result = TypeVar("Result")
 
 FETCH_SECONDS = 20.0
 """For a result that is there to come from a worker; twice as long after each time it did not."""
-MOST_KILLS = 3
+MAX_WORKER_DEATHS = 3
 """When Dask gives a task up so many times, as some four workers died at it, so do we."""
-MOST_TRIES = 3
+MAX_TRIES = 3
 """Of a task that fails with an OSError, as where it reads from may answer again."""
 
 
@@ -53,7 +53,7 @@ class Shared(Generic[T]):
         self._future = None
 
 
-class Work(Generic[Result]):
+class RemoteTask(Generic[Result]):
     """One result that is under way, and is begun again when it gets lost.
 
     Parameters
@@ -64,7 +64,7 @@ class Work(Generic[Result]):
         Sends the tasks, and returns the future of the result.
     shared
         Values that `begin` needs.
-    most_kills
+    max_worker_deaths
         When Dask gives it up so many times, as workers died at it, an error is raised.
     """
 
@@ -73,10 +73,10 @@ class Work(Generic[Result]):
         cluster: ConnectedWorkers,
         begin: Callable[[], Future[Any]],
         shared: tuple[Shared[Any], ...] = (),
-        most_kills: int = MOST_KILLS,
+        max_worker_deaths: int = MAX_WORKER_DEATHS,
     ) -> None:
         self._cluster, self._begin, self._shared = cluster, begin, shared
-        self._most_kills, self._n_kills, self._n_errors = most_kills, 0, 0
+        self._max_worker_deaths, self._n_deaths, self._n_errors = max_worker_deaths, 0, 0
         self._fetch_seconds = FETCH_SECONDS
         self.future = self._begun()
 
@@ -95,12 +95,12 @@ class Work(Generic[Result]):
             What the function raised.
         """
         while True:
-            found = self.look(LOOK_SECONDS)
+            found = self.poll(POLL_SECONDS)
             if found is not None:
                 return found[0]
             self._cluster.check()
 
-    def look(self, seconds: float) -> tuple[Result] | None:
+    def poll(self, seconds: float) -> tuple[Result] | None:
         """The result if it is there within so many seconds; begins again if it was lost."""
         from distributed import KilledWorker  # noqa: PLC0415
         from distributed.client import FutureCancelledError  # noqa: PLC0415
@@ -111,8 +111,8 @@ class Work(Generic[Result]):
         try:
             return (self.future.result(timeout=self._fetch_seconds),)
         except KilledWorker as error:
-            self._n_kills += 1
-            if self._n_kills >= self._most_kills:
+            self._n_deaths += 1
+            if self._n_deaths >= self._max_worker_deaths:
                 raise TaskKilledError(
                     "workers died again and again at one task; most often they have too little "
                     "memory: give each more, or start fewer on a machine"
@@ -125,7 +125,7 @@ class Work(Generic[Result]):
                 self._fetch_seconds *= 2
                 return None
             self._n_errors += 1
-            if self.future.status == "error" and self._n_errors >= MOST_TRIES:
+            if self.future.status == "error" and self._n_errors >= MAX_TRIES:
                 raise
             logger.info("a task failed and is tried again: %s", error)
         except (ModuleNotFoundError, AttributeError) as error:
@@ -135,10 +135,10 @@ class Work(Generic[Result]):
                     "and what else this command needs, on every worker"
                 ) from error
             raise
-        self.begin_again()
+        self.resubmit()
         return None
 
-    def begin_again(self) -> None:
+    def resubmit(self) -> None:
         """Send it anew, with shared values that no worker holds any more."""
         self._cluster.wait_for_workers()
         for each in self._shared:
@@ -151,7 +151,7 @@ class Work(Generic[Result]):
             self.future.cancel(force=True)
 
     def _begun(self) -> Future[Any]:
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             try:
                 return self._begin()
             except (OSError, TimeoutError, KeyError, RuntimeError) as error:

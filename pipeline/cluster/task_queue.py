@@ -11,8 +11,8 @@ import queue
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pipeline.cluster.remote_task import Shared, Work
-from pipeline.cluster.workers import LOOK_SECONDS, ConnectedWorkers
+from pipeline.cluster.remote_task import RemoteTask, Shared
+from pipeline.cluster.workers import POLL_SECONDS, ConnectedWorkers
 from pipeline.errors import TaskKilledError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Flow(Generic[Item, Result]):
+class TaskQueue(Generic[Item, Result]):
     """See `Cluster.map`."""
 
     def __init__(
@@ -34,16 +34,16 @@ class Flow(Generic[Item, Result]):
         function: Callable[..., Result],
         shared: tuple[Shared[Any], ...],
         ahead: int,
-        most_kills: int,
+        max_worker_deaths: int,
     ) -> None:
         self._cluster, self._function, self._shared = cluster, function, shared
-        self._ahead, self._most_kills = ahead, most_kills
-        self._under_way: dict[int, Work[Result]] = {}
-        self._suspects: deque[tuple[int, Work[Result]]] = deque()
+        self._ahead, self._max_worker_deaths = ahead, max_worker_deaths
+        self._in_flight: dict[int, RemoteTask[Result]] = {}
+        self._retry_alone: deque[tuple[int, RemoteTask[Result]]] = deque()
         """What Dask gave up, as workers died that held it."""
         self._alone: int | None = None
         """Which of them is under way, with no other."""
-        self._n_kills = 0
+        self._n_deaths = 0
         """Times that Dask gave that one up since."""
         self._arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         self.may_begin: Callable[[int], bool] = lambda _: True
@@ -54,38 +54,38 @@ class Flow(Generic[Item, Result]):
         numbered = enumerate(items)
         following = next(numbered, None)
         try:
-            while following is not None or self._under_way or self._suspects:
-                self._try_alone()
+            while following is not None or self._in_flight or self._retry_alone:
+                self._start_retry()
                 while following is not None and self._has_room(following[0]):
                     self._begin(*following)
                     following = next(numbered, None)
                 for index in self._waited():
-                    work = self._under_way.get(index)
-                    if work is None or (found := self._look(index, work)) is None:
+                    work = self._in_flight.get(index)
+                    if work is None or (found := self._poll(index, work)) is None:
                         continue
-                    del self._under_way[index]
+                    del self._in_flight[index]
                     if index == self._alone:
                         self._alone = None
                     yield index, found[0]
         finally:
-            for each in self._under_way.values():
+            for each in self._in_flight.values():
                 each.cancel()
 
-    def _try_alone(self) -> None:
+    def _start_retry(self) -> None:
         """Begin the next suspect, if nothing else is under way."""
-        if self._suspects and not self._under_way:
-            index, work = self._suspects.popleft()
-            work.begin_again()
-            self._alone, self._n_kills = index, 0
-            self._under_way[index] = work
+        if self._retry_alone and not self._in_flight:
+            index, work = self._retry_alone.popleft()
+            work.resubmit()
+            self._alone, self._n_deaths = index, 0
+            self._in_flight[index] = work
 
     def _has_room(self, index: int) -> bool:
-        if self._suspects or self._alone is not None:
+        if self._retry_alone or self._alone is not None:
             return False
-        if not self._under_way:
+        if not self._in_flight:
             return True
         most = max(1, self._ahead * self._cluster.n_threads)
-        return len(self._under_way) < most and self.may_begin(index)
+        return len(self._in_flight) < most and self.may_begin(index)
 
     def _begin(self, index: int, item: Item) -> None:
         def begin() -> Future[Any]:
@@ -94,26 +94,26 @@ class Flow(Generic[Item, Result]):
             future.add_done_callback(lambda _: self._arrived.put(index))
             return future
 
-        self._under_way[index] = Work(self._cluster, begin, self._shared, most_kills=1)
+        self._in_flight[index] = RemoteTask(self._cluster, begin, self._shared, max_worker_deaths=1)
 
     def _waited(self) -> list[int]:
         """Numbers of work that has something to show; maybe none."""
         try:
-            return [self._arrived.get(timeout=LOOK_SECONDS)]
+            return [self._arrived.get(timeout=POLL_SECONDS)]
         except queue.Empty:
             self._cluster.check()
-            return [i for i, each in self._under_way.items() if each.future.status != "pending"]
+            return [i for i, each in self._in_flight.items() if each.future.status != "pending"]
 
-    def _look(self, index: int, work: Work[Result]) -> tuple[Result] | None:
+    def _poll(self, index: int, work: RemoteTask[Result]) -> tuple[Result] | None:
         try:
-            return work.look(LOOK_SECONDS)
+            return work.poll(POLL_SECONDS)
         except TaskKilledError as error:
             if index != self._alone:
-                self._suspects.append((index, self._under_way.pop(index)))
+                self._retry_alone.append((index, self._in_flight.pop(index)))
                 return None
-            self._n_kills += 1
-            if self._n_kills >= self._most_kills:
+            self._n_deaths += 1
+            if self._n_deaths >= self._max_worker_deaths:
                 error.index = index
                 raise
-            work.begin_again()
+            work.resubmit()
             return None

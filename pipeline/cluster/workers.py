@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 """Between two looks at whether what should come still can."""
 PATIENCE_SECONDS = 600.0
 """Without a worker, after which a command gives up; what it did is kept."""
@@ -106,14 +106,14 @@ class ConnectedWorkers:
         InterruptedAloneError
             If there are no workers, and a signal waits for the end of what they were to do.
         """
-        if time.monotonic() - self._looked > LOOK_SECONDS:
+        if time.monotonic() - self._looked > POLL_SECONDS:
             self._look_at_workers()
 
     def wait_for_workers(self) -> None:
         """Wait until there is a worker; raises as `check`."""
         self._look_at_workers()
         while not self._threads:
-            time.sleep(LOOK_SECONDS / 5)
+            time.sleep(POLL_SECONDS / 5)
             self._look_at_workers()
 
     def check_environment(self) -> None:
@@ -154,7 +154,7 @@ class ConnectedWorkers:
         holding = {worker: self.submit_to(worker, hold, future) for worker in self.addresses}
         while holding:
             for each in holding.values():
-                self.wait_for(each, LOOK_SECONDS)
+                self.wait_for(each, POLL_SECONDS)
             holding = {
                 worker: each
                 for worker, each in holding.items()

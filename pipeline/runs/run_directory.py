@@ -213,7 +213,7 @@ class RunDirectory:
         self.update_provenance({**entries, "finished": _now()})
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The looks at validation that `write_metrics` wrote; none if there were none."""
+        """The checks at validation that `write_metrics` wrote; none if there were none."""
         path = self.path / "metrics.jsonl"
         try:
             lines = path.read_text("utf-8").splitlines()
@@ -224,7 +224,7 @@ class RunDirectory:
             raise CorpusFormatError(f"{path}: not JSON lines: {error}") from error
 
     def write_metrics(self, metrics: list[dict[str, Any]]) -> None:
-        """All looks at validation so far, one JSON object a line."""
+        """All checks at validation so far, one JSON object a line."""
         text = "".join(json.dumps(line) + "\n" for line in metrics)
         atomic_write_text(self.path / "metrics.jsonl", text)
 

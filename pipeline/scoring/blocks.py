@@ -31,7 +31,7 @@ BLOCK_SECONDS = 5.0
 """That a part of a block is to take."""
 MOST_FASTER = 4.0
 """A part has at most so many times as many documents as the one before."""
-MOST_SHOWN = 3
+MAX_SHOWN = 3
 """Models whose perplexity so far is shown."""
 
 
@@ -158,4 +158,4 @@ class PerplexitySoFar:
             for name, each in zip(self._names, perplexity, strict=True)
             if math.isfinite(each)
         ]
-        return f"perplexity {', '.join(known[:MOST_SHOWN])}" if known else ""
+        return f"perplexity {', '.join(known[:MAX_SHOWN])}" if known else ""

@@ -34,12 +34,12 @@ def scored_on(
     ClusterLostError
         If the scheduler goes away.
     """
-    under_way: dict[int, tuple[int, int]] = {}
+    in_flight: dict[int, tuple[int, int]] = {}
 
     def noted() -> Iterator[tuple[int, DocumentBlock]]:
         for i, (number, block) in enumerate(items):
-            under_way[i] = number, block.first_document
+            in_flight[i] = number, block.first_document
             yield number, block
 
     for i, found in cluster.map(score_item, noted(), *(cluster.share(each) for each in scorers)):
-        yield *under_way.pop(i), found
+        yield *in_flight.pop(i), found

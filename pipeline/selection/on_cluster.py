@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, cast
 from corpora import writer_lock
 from corpora.files import atomic_write, remove_partial_files
 from models import load_model
-from pipeline.cluster.remote_task import Work
-from pipeline.cluster.workers import LOOK_SECONDS
+from pipeline.cluster.remote_task import RemoteTask
+from pipeline.cluster.workers import POLL_SECONDS
 from pipeline.errors import TaskKilledError, UsageError
 from pipeline.progress import Progress
 from pipeline.selection.run_slice import (
@@ -58,7 +58,7 @@ BYTES_A_SECOND = 100e6
 """That come and go over a network, for that reckoning."""
 MOST_SENT = 1 << 30
 """Bytes of a corpus that is sent to workers; a larger one must be where they see it."""
-MOST_SHOWN = 4
+MAX_SHOWN = 4
 """Runs under way whose passes are shown."""
 
 
@@ -84,9 +84,9 @@ def train_on(cluster: Cluster, runs: Sequence[RunDirectory], corpus: Path, n_wan
             if end.is_done:
                 del passes[name]
                 logger.info("run %s is done%s", name, _validation_of(run))
-            under_way = [f"{each} pass {passes[each]:.1f}" for each in passes]
-            more = ", …" if len(under_way) > MOST_SHOWN else ""
-            progress.update(int(end.is_done), ", ".join(under_way[:MOST_SHOWN]) + more)
+            in_flight = [f"{each} pass {passes[each]:.1f}" for each in passes]
+            more = ", …" if len(in_flight) > MAX_SHOWN else ""
+            progress.update(int(end.is_done), ", ".join(in_flight[:MAX_SHOWN]) + more)
 
 
 def _validation_of(run: RunDirectory) -> str:
@@ -99,11 +99,11 @@ def _validation_of(run: RunDirectory) -> str:
 
 
 @dataclass
-class _UnderWay:
+class _InFlight:
     """A run, and the slice of it that some worker makes."""
 
     run: RunDirectory
-    work: Work[SliceEnd | None]
+    work: RemoteTask[SliceEnd | None]
     seconds: float
     """Of the next slice, if what it takes besides is little."""
 
@@ -126,7 +126,7 @@ class RunsOnCluster:
         self._cluster, self._runs = cluster, runs
         self._corpus = CorpusPlace.of(corpus)
         self._sent: tuple[Shared[Any], ...] = ()
-        self._under_way: dict[int, _UnderWay] = {}
+        self._in_flight: dict[int, _InFlight] = {}
         self._arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def results(self) -> Iterator[tuple[RunDirectory, SliceEnd]]:
@@ -139,7 +139,7 @@ class RunsOnCluster:
         UsageError
             If the corpus is too large to be sent to a worker that does not see it.
         TaskKilledError, ClusterError, ClusterLostError
-            As `Work.result` does.
+            As `RemoteTask.result` does.
         StoreLockedError
             If another process trains one of the runs.
         """
@@ -150,12 +150,12 @@ class RunsOnCluster:
                 for directory in (run.path, run.checkpoint_path.parent):
                     remove_partial_files(directory)
             stack.callback(self._cancel)
-            while waiting or self._under_way:
-                while waiting and len(self._under_way) < max(1, self._cluster.n_threads):
+            while waiting or self._in_flight:
+                while waiting and len(self._in_flight) < max(1, self._cluster.n_threads):
                     number, run = waiting.popleft()
                     self._begin(number, run, FIRST_SECONDS, FIRST_SECONDS)
                 for number in self._waited():
-                    end = self._look(number)
+                    end = self._poll(number)
                     if end is not None:
                         yield self._runs[number], end
 
@@ -173,26 +173,26 @@ class RunsOnCluster:
             future.add_done_callback(lambda _: self._arrived.put(number))
             return future
 
-        work: Work[SliceEnd | None] = Work(self._cluster, begin, sent)
+        work: RemoteTask[SliceEnd | None] = RemoteTask(self._cluster, begin, sent)
         following = min(2 * planned, SLICE_SECONDS)
-        self._under_way[number] = _UnderWay(run, work, following)
+        self._in_flight[number] = _InFlight(run, work, following)
 
     def _waited(self) -> list[int]:
         """Numbers of runs whose slice may be there; maybe none."""
         try:
-            return [self._arrived.get(timeout=LOOK_SECONDS)]
+            return [self._arrived.get(timeout=POLL_SECONDS)]
         except queue.Empty:
             self._cluster.check()
-            return list(self._under_way)
+            return list(self._in_flight)
 
-    def _look(self, number: int) -> SliceEnd | None:
+    def _poll(self, number: int) -> SliceEnd | None:
         """What the slice of a run came to, if it is there, and the next one is begun."""
-        under_way = self._under_way.get(number)
-        if under_way is None or under_way.work.future.status == "pending":
+        in_flight = self._in_flight.get(number)
+        if in_flight is None or in_flight.work.future.status == "pending":
             return None
-        run = under_way.run
+        run = in_flight.run
         try:
-            found = under_way.work.look(LOOK_SECONDS)
+            found = in_flight.work.poll(POLL_SECONDS)
         except TaskKilledError as error:
             raise TaskKilledError(f"run {run.path.name}: {error}") from error
         if found is None:
@@ -206,13 +206,13 @@ class RunsOnCluster:
             with atomic_write(run.path / name) as stream:
                 stream.write(data)
         if end.is_done:
-            del self._under_way[number]
+            del self._in_flight[number]
         else:
             # There and back.
             n_bytes = 2 * sum((run.path / name).stat().st_size for name in run_files(run))
             overhead = end.overhead + n_bytes / BYTES_A_SECOND
-            seconds = min(max(under_way.seconds, OVERHEADS * overhead), LONGEST_SECONDS)
-            self._begin(number, run, seconds, under_way.seconds)
+            seconds = min(max(in_flight.seconds, OVERHEADS * overhead), LONGEST_SECONDS)
+            self._begin(number, run, seconds, in_flight.seconds)
         return end
 
     def _send_corpus(self) -> None:
@@ -230,7 +230,7 @@ class RunsOnCluster:
         self._sent = (self._cluster.share(self._corpus.contents()),)
 
     def _cancel(self) -> None:
-        for each in self._under_way.values():
+        for each in self._in_flight.values():
             each.work.cancel()
 
 

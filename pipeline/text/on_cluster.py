@@ -85,19 +85,19 @@ class TextWorkers:
 
     def map(self, function: OfBlock[Result], files: Iterable[AnnotationFile]) -> Iterator[Result]:
         """`function` of each file, in their order; here of those that a worker did not see."""
-        under_way: deque[tuple[AnnotationFile, ...]] = deque()
+        in_flight: deque[tuple[AnnotationFile, ...]] = deque()
 
         def items() -> Iterator[tuple[AnnotationFile, ...]]:
             for some in _together(files):
-                if not under_way:
+                if not in_flight:
                     self._probe(some[0])
-                under_way.append(some)
+                in_flight.append(some)
                 yield tuple(file.read() for file in some) if self._sends else some
 
         shared = self._cluster.share(function)
         with _closing(self._cluster.ordered_map(_apply, items(), shared)) as results:
             for found in results:
-                some = under_way.popleft()
+                some = in_flight.popleft()
                 if found is None:
                     self._sends = True
                     yield from map(function, some)
@@ -120,7 +120,7 @@ class TextWorkers:
                 yield entry, articles.bytes_of(entry) if self._sends else None, articles
 
         # A task that killed several workers would kill more of them: once is enough.
-        with _closing(self._cluster.map(_annotate, items(), most_kills=1)) as found:
+        with _closing(self._cluster.map(_annotate, items(), max_worker_deaths=1)) as found:
             yield from found
 
 

@@ -1,4 +1,4 @@
-"""What an interrupted training goes on from: the trainer's state and the looks at validation."""
+"""What an interrupted training goes on from: the trainer's state and the checks at validation."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from models.kernel import seconds_compiling
 from models.lda.e_step import LEAF, BatchStatistics, EStep, combined, expected_counts, nodes
-from pipeline.cluster.remote_task import Work
+from pipeline.cluster.remote_task import RemoteTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ class ClusterEStep:
 
         return result
 
-    def _begin(self, counts: sparse.csr_array, step: EStep) -> Work[BatchStatistics]:
+    def _begin(self, counts: sparse.csr_array, step: EStep) -> RemoteTask[BatchStatistics]:
         cluster = self._cluster
         wanted = -(-TASKS_A_THREAD * cluster.n_threads // (self._staleness + 1))
         parts = nodes(counts.shape[0], 1 if self._staleness >= cluster.n_threads else wanted)
@@ -100,7 +100,7 @@ class ClusterEStep:
                 level = [cluster.submit(combined, a, b) for a, b in pairs] + odd
             return level[0]
 
-        return Work(cluster, begin, (shared,))
+        return RemoteTask(cluster, begin, (shared,))
 
 
 def expected_of_part(counts: sparse.csr_array, first_leaf: int, step: EStep) -> BatchStatistics:

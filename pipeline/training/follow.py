@@ -29,10 +29,15 @@ from pipeline.runs.run_directory import about_articles
 from pipeline.text.documents import decide_documents, learn_words, record_passed_over, tokens_of
 from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
-from pipeline.training.growing_store import FollowedStore
+from pipeline.training.growing_store import GrowingStore
 from pipeline.training.stream import DocumentStream
 from pipeline.training.trainers import decided_eta, estimator_of
-from pipeline.training.validation import LOOK_EVERY_SECONDS, Looks, look_every, to_look_at
+from pipeline.training.validation import (
+    CHECK_SECONDS,
+    ValidationChecks,
+    check_interval,
+    validation_sample,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,11 +69,11 @@ def follow(
         checkpoint = Checkpoint.load(run.checkpoint_path, run.words_hash)
         known = run.provenance()["articles"]
         shards = max(known["shards"], [] if known["settled"] else checkpoint.shards, key=len)
-        store = FollowedStore(articles, shards, is_settled=known["settled"])
-        store.look()
+        store = GrowingStore(articles, shards, is_settled=known["settled"])
+        store.refresh()
         first = _first_documents(run, settings, store, n_threads)
     else:
-        store = FollowedStore(articles)
+        store = GrowingStore(articles)
         settings = _begin(run, settings, store)
         first = _first_documents(run, settings, store, n_threads)
         checkpoint = Checkpoint(run.words_hash)
@@ -94,11 +99,11 @@ def follow(
     return settings, corpus
 
 
-def _begin(run: RunDirectory, settings: TrainSettings, store: FollowedStore) -> TrainSettings:
+def _begin(run: RunDirectory, settings: TrainSettings, store: GrowingStore) -> TrainSettings:
     """Make the run directory, and wait for enough articles to learn the words from."""
     settings = replace(decided_eta(settings), seed=seed_from(settings.seed))
     _create(run, settings, store)
-    store.look()
+    store.refresh()
     there = f"{store.n_articles:,} articles in {settings.articles}"
     if store.is_settled:
         logger.info("no download is running: learning from the %s", there)
@@ -110,19 +115,19 @@ def _begin(run: RunDirectory, settings: TrainSettings, store: FollowedStore) -> 
             progress.wait(f"the first {enough:,} give the words")
             store.wait()
             before = store.n_articles
-            store.look()
+            store.refresh()
             progress.update(min(store.n_articles, enough) - before)
     settings = decide_documents(settings, min(store.n_articles, enough))
     _create(run, settings, store)
     return settings
 
 
-def _create(run: RunDirectory, settings: TrainSettings, store: FollowedStore) -> None:
+def _create(run: RunDirectory, settings: TrainSettings, store: GrowingStore) -> None:
     run.create(settings, about_articles(settings, store.entries, settled=store.is_settled))
 
 
 def _first_documents(
-    run: RunDirectory, settings: TrainSettings, store: FollowedStore, n_threads: int
+    run: RunDirectory, settings: TrainSettings, store: GrowingStore, n_threads: int
 ) -> sparse.csr_array[np.int32]:
     """Counts of the training documents among the first articles; learns the words if need be."""
     entries, beyond = _first_shards(store, settings.follow_after)
@@ -148,7 +153,7 @@ def _first_documents(
 
 
 def _first_shards(
-    store: FollowedStore, n_articles: int
+    store: GrowingStore, n_articles: int
 ) -> tuple[tuple[ShardEntry, ...], frozenset[str]]:
     """The shards that hold the first articles, and the articles in them that come after those."""
     ends = np.array(list(accumulate(entry.articles for entry in store.entries)), dtype=np.int64)
@@ -167,13 +172,13 @@ def _words_of(run: RunDirectory) -> tuple[Bigrams, tuple[str, ...]]:
 
 
 class _StreamTraining:
-    """Steps over a stream, with looks at validation, checkpoints and progress."""
+    """Steps over a stream, with checks at validation, checkpoints and progress."""
 
     def __init__(
         self,
         run: RunDirectory,
         settings: TrainSettings,
-        store: FollowedStore,
+        store: GrowingStore,
         stream: DocumentStream,
         first: sparse.csr_array[np.int32],
         checkpoint: Checkpoint,
@@ -186,9 +191,9 @@ class _StreamTraining:
         self._estimator = cast("OnlineLDA", estimator_of(settings, n_threads))
         self._estimator.resume(first, checkpoint.state)
         checkpoint.state = self._estimator.state_
-        every = look_every(settings, first.shape[0])
-        self._looks = Looks(
-            run, checkpoint, settings, every, LOOK_EVERY_SECONDS, n_threads, of_stream=True
+        every = check_interval(settings, first.shape[0])
+        self._checks = ValidationChecks(
+            run, checkpoint, settings, every, CHECK_SECONDS, n_threads, of_stream=True
         )
         self._saved, self._n_saved = time.monotonic(), checkpoint.state.n_documents
         self._in_step = False
@@ -230,14 +235,16 @@ class _StreamTraining:
             counts = self._stream.take(n_docs)
             estimator.partial_fit(counts)
             checkpoint.seconds += self._clock() - started
-            self._look_if_due()
+            self._check_if_due()
             self._in_step = False
             self._save_now_and_then()
 
-    def _look_if_due(self) -> None:
-        counts = to_look_at(self._stream.validation())
+    def _check_if_due(self) -> None:
+        counts = validation_sample(self._stream.validation())
         n_docs = counts.shape[0]
-        self._looks.look_if_due(self._estimator, counts, self._n_taken, validation_documents=n_docs)
+        self._checks.check_if_due(
+            self._estimator, counts, self._n_taken, validation_documents=n_docs
+        )
 
     def _save_now_and_then(self) -> None:
         if time.monotonic() - self._saved > CHECKPOINT_SECONDS:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 
 
-class FollowedStore:
+class GrowingStore:
     """The shards of a store, as they come.
 
     Once nobody is found to be filling it, its articles are settled: what a later download adds is
-    not looked at any more, so that what is learned does not depend on when one looks.
+    not looked at any more, so that what is learned does not depend on when one checks.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class FollowedStore:
         """Articles that there are, as of the last look."""
         return sum(entry.articles for entry in self.entries)
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """See how far the store is. Cheap where nothing has changed.
 
         Raises

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from corpora import Bigrams, TokenBlock, TokenStore
     from pipeline.settings import TrainSettings
-    from pipeline.training.growing_store import FollowedStore
+    from pipeline.training.growing_store import GrowingStore
 
 SHARDS_WORTH_A_POOL = 2
 """Missing shards a process from which on starting processes pays: each loads spaCy first."""
 MOST_TO_VALIDATE = 5000
-"""Validation documents that are kept for looks along the way: always the first ones."""
+"""Validation documents that are kept for checks along the way: always the first ones."""
 
 
 class DocumentStream:
@@ -53,7 +53,7 @@ class DocumentStream:
 
     def __init__(
         self,
-        store: FollowedStore,
+        store: GrowingStore,
         settings: TrainSettings,
         bigrams: Bigrams,
         vocabulary: tuple[str, ...],
@@ -85,7 +85,7 @@ class DocumentStream:
         """
         store = self._store
         while True:
-            store.look()
+            store.refresh()
             new = store.entries[self.n_shards :]
             if not new and store.is_settled:
                 return

@@ -45,7 +45,12 @@ from pipeline.training.e_step_on_cluster import ClusterEStep
 from pipeline.training.follow import follow
 from pipeline.training.prevalence import is_starving, prevalence_in
 from pipeline.training.trainers import decided_eta, estimator_of, spec_of
-from pipeline.training.validation import LOOK_EVERY_SECONDS, Looks, look_every, to_look_at
+from pipeline.training.validation import (
+    CHECK_SECONDS,
+    ValidationChecks,
+    check_interval,
+    validation_sample,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -212,9 +217,11 @@ def _learn(
     state: Any = checkpoint.state  # of the estimator's kind
     if state is not None:
         logger.info("going on after %s documents", f"{state.n_documents:,}")
-    n_docs, validation = parts.train.n_docs, to_look_at(parts.validation.counts)
-    every = look_every(settings, n_docs)
-    looks = Looks(run, checkpoint, settings, every, LOOK_EVERY_SECONDS, n_threads, of_stream=False)
+    n_docs, validation = parts.train.n_docs, validation_sample(parts.validation.counts)
+    every = check_interval(settings, n_docs)
+    checks = ValidationChecks(
+        run, checkpoint, settings, every, CHECK_SECONDS, n_threads, of_stream=False
+    )
     keeping = _Keeping(checkpoint, run.checkpoint_path, by.stop_after)
     reached = state.n_documents if state else 0
     n_visits = estimator.schedule.max_passes * n_docs
@@ -231,7 +238,7 @@ def _learn(
         )
         for n_documents, n_passes in keeping.if_lost(steps, settings):
             checkpoint.seconds += by.clock() - started
-            checkpoint.stopped = looks.look_if_due(
+            checkpoint.stopped = checks.check_if_due(
                 estimator, validation, n_documents, passes=n_passes
             )
             progress.update(n_documents - reached, _note(checkpoint, n_passes))
@@ -242,7 +249,7 @@ def _learn(
                 break
             started = by.clock()
         if not checkpoint.stopped:
-            looks.look_if_due(estimator, validation, reached, is_end=True, passes=n_passes)
+            checks.check_if_due(estimator, validation, reached, is_end=True, passes=n_passes)
             if (
                 n_passes > settings.max_passes - 0.5  # else it came to an end by itself
                 and checkpoint.best_look is not None

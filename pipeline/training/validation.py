@@ -1,4 +1,4 @@
-"""What training on a corpus and on a stream share: the estimator, and looks at validation."""
+"""What training on a corpus and on a stream share: the estimator, and checks at validation."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pipeline.settings import TrainSettings
     from pipeline.training.checkpoint import Checkpoint
 
-LOOK_EVERY_SECONDS = 5.0
-LOOK_AT_DOCUMENTS = 1000
+CHECK_SECONDS = 5.0
+MAX_CHECKED_DOCUMENTS = 1000
 """Most validation documents that are scored at a look, so that its cost does not grow with the
 corpus."""
 BOUND_AT_ONE_IN, BOUND_AT_LEAST = 8, 40
@@ -33,8 +33,8 @@ BOUND_AT_ONE_IN, BOUND_AT_LEAST = 8, 40
 these: it adds 0.2 to 0.45 of completion's time to a look (8 to 100 topics)."""
 
 
-class Looks:
-    """Looks at validation documents: when they are due, what they showed, which liked best.
+class ValidationChecks:
+    """Checks on validation documents: when they are due, what they showed, which liked best.
 
     Parameters
     ----------
@@ -45,13 +45,12 @@ class Looks:
     settings
         Of the run; they say whether positions are documents or seconds, or not to look at all.
     documents, seconds
-        Least distance of two looks.
+        Least distance of two checks.
     n_threads
         To look with.
     of_stream
-        Whether these are a stream's looks. Its validation documents become more, so that its scores
-        do not compare with each other, nor with those of the passes that follow: they neither end
-        training nor are its topics kept as the best.
+        Whether the checks belong to a stream. Its validation documents grow in number, so its
+        scores are not comparable: they do not end training, and its topics are not kept.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class Looks:
             if ("passes" not in line) == of_stream:
                 self._record(line)
 
-    def look_if_due(
+    def check_if_due(
         self,
         estimator: Trainer,
         counts: sparse.csr_array,
@@ -143,17 +142,17 @@ class Looks:
         metrics[-1]["best_perplexity"] = metrics[checkpoint.best_look]["perplexity"]
 
 
-def look_every(settings: TrainSettings, n_docs: int) -> int:
-    """Least distance of two looks, in documents, in training on so many."""
+def check_interval(settings: TrainSettings, n_docs: int) -> int:
+    """Least distance of two checks, in documents, in training on so many."""
     interval = spec_of(settings).interval
     return min(interval.passes * n_docs, interval.documents)
 
 
-def to_look_at(counts: sparse.csr_array) -> sparse.csr_array:
+def validation_sample(counts: sparse.csr_array) -> sparse.csr_array:
     """Validation documents (D, V) that are scored at a look: all, or evenly spaced ones."""
-    if counts.shape[0] <= LOOK_AT_DOCUMENTS:
+    if counts.shape[0] <= MAX_CHECKED_DOCUMENTS:
         return counts
-    return taken_rows(counts, evenly_spaced(counts.shape[0], LOOK_AT_DOCUMENTS))
+    return taken_rows(counts, evenly_spaced(counts.shape[0], MAX_CHECKED_DOCUMENTS))
 
 
 def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:
@@ -164,7 +163,7 @@ def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:
 def validation_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
     """What a look at validation documents says, by what suits the family.
 
-    Always the same halves of documents, or chains, so that looks compare.
+    Always the same halves of documents, or chains, so that checks compare.
     """
     validation = scoring_of(topics).validation
     estimate = log_likelihood(

@@ -231,7 +231,7 @@ def arrays_of(model: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
 
 
 def metrics_of(directory: Path, run: str) -> list[dict[str, Any]]:
-    """The looks at validation, as they were written down."""
+    """The checks at validation, as they were written down."""
     path = directory / "runs" / run / "metrics.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 

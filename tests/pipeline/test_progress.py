@@ -1,4 +1,4 @@
-"""Bars where somebody looks, lines where nobody does, silence where it was asked for."""
+"""Bars where somebody checks, lines where nobody does, silence where it was asked for."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ LOST, KILLED, DISK_FULL = "lost", "killed", "disk full"
 
 
 class Pending:
-    """What `distributed.Future` is to `Work`."""
+    """What `distributed.Future` is to `RemoteTask`."""
 
     def __init__(self, value: Any = None, status: str = "pending") -> None:
         self.value, self.status = value, status

@@ -109,7 +109,7 @@ def test_a_task_that_kills_every_worker_is_given_up_and_named(
 ) -> None:
     function = partial(tasks.end_process, path=str(tmp_path / "calls"), times=10**6)
     with pytest.raises(TaskKilledError) as caught:
-        list(local.map(function, range(8), most_kills=1))
+        list(local.map(function, range(8), max_worker_deaths=1))
     assert caught.value.index == 3
     # What Dask lets die at a task, first beside others, of which some may have been counted too.
     assert (tmp_path / "calls").stat().st_size <= 2 * 4

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.cluster import remote_task as work_module
 from pipeline.cluster import workers as workers_module
-from pipeline.cluster.remote_task import MOST_KILLS, Work
+from pipeline.cluster.remote_task import MAX_WORKER_DEATHS, RemoteTask
 from pipeline.errors import (
     TRY_AGAIN,
     ClusterError,
@@ -47,26 +47,26 @@ class Begin:
 def test_a_result_that_takes_long_to_come_is_not_made_again(two: Cluster) -> None:
     begin = Begin(two, tasks.large, 0)
     with mock.patch.object(work_module, "FETCH_SECONDS", 0.001):
-        work: Work[bytes] = Work(two, begin)
-        looks = 0
-        while (found := work.look(0.01)) is None:
-            looks += 1
-            assert looks < 1000
+        work: RemoteTask[bytes] = RemoteTask(two, begin)
+        checks = 0
+        while (found := work.poll(0.01)) is None:
+            checks += 1
+            assert checks < 1000
     assert found[0] == bytes(30_000_000)
     assert begin.times == 1
 
 
 def test_a_result_that_is_not_there_yet_is_waited_for(two: Cluster) -> None:
     begin = Begin(two, tasks.sleep_and_double, 4, 0.3)
-    work: Work[int] = Work(two, begin)
-    assert work.look(0.01) is None
+    work: RemoteTask[int] = RemoteTask(two, begin)
+    assert work.poll(0.01) is None
     assert work.result() == 8
     assert begin.times == 1
 
 
 def test_a_result_that_was_cancelled_is_made_again(two: Cluster) -> None:
     begin = Begin(two, tasks.sleep_and_double, 4, 0.3)
-    work: Work[int] = Work(two, begin)
+    work: RemoteTask[int] = RemoteTask(two, begin)
     work.future.cancel(force=True)
     assert work.result() == 8
     assert begin.times == 2
@@ -74,10 +74,10 @@ def test_a_result_that_was_cancelled_is_made_again(two: Cluster) -> None:
 
 def test_workers_that_die_again_and_again(two: Cluster) -> None:
     begin = Begin(two, tasks.fail_as_if_killed, 3)
-    work: Work[int] = Work(two, begin)
+    work: RemoteTask[int] = RemoteTask(two, begin)
     with pytest.raises(TaskKilledError, match="too little memory"):
         work.result()
-    assert begin.times == MOST_KILLS
+    assert begin.times == MAX_WORKER_DEATHS
 
 
 def test_what_cannot_be_sent_at_once_is_sent_again(two: Cluster) -> None:
@@ -89,18 +89,18 @@ def test_what_cannot_be_sent_at_once_is_sent_again(two: Cluster) -> None:
             raise errors.pop()
         return begin()
 
-    assert Work(two, failing).result() == 8
+    assert RemoteTask(two, failing).result() == 8
 
 
 def test_software_that_a_worker_lacks(two: Cluster, tmp_path: Path) -> None:
-    work: Work[int] = Work(
+    work: RemoteTask[int] = RemoteTask(
         two,
         Begin(two, tasks.fail_with, 3, ModuleNotFoundError("No module named 'x'"), "/dev/null", 9),
     )
     with pytest.raises(ClusterError, match=r"No module named 'x'.*install the same wikitopics"):
         work.result()
     path = str(tmp_path / "calls")
-    work = Work(two, Begin(two, tasks.fail_with, 3, AttributeError("no 'y'"), path, 9))
+    work = RemoteTask(two, Begin(two, tasks.fail_with, 3, AttributeError("no 'y'"), path, 9))
     with pytest.raises(AttributeError, match="no 'y'"):  # a mistake of ours
         work.result()
 
@@ -170,7 +170,7 @@ def test_with_workers_a_signal_waits(two: Cluster) -> None:
     deferred = Deferred()
     with signals_handled_by(deferred):
         signal.raise_signal(signal.SIGTERM)
-        work: Work[int] = Work(two, Begin(two, tasks.sleep_and_double, 4, 1.3))
+        work: RemoteTask[int] = RemoteTask(two, Begin(two, tasks.sleep_and_double, 4, 1.3))
         assert work.result() == 8
     assert deferred.signal_number == signal.SIGTERM
 

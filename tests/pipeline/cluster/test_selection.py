@@ -112,9 +112,9 @@ def assert_same(found: Path, expected: Path) -> None:
         one, other = (each / "runs/select-online" / name for each in (found, expected))
         for file in ("model.npz", "topics.txt", "bigrams.tsv", "settings.toml"):
             assert (one / file).read_bytes() == (other / file).read_bytes(), (name, file)
-        looks = [RunDirectory(each).metrics() for each in (one, other)]
-        assert len(looks[0]) == len(looks[1])
-        for a, b in zip(*looks, strict=True):
+        checks = [RunDirectory(each).metrics() for each in (one, other)]
+        assert len(checks[0]) == len(checks[1])
+        for a, b in zip(*checks, strict=True):
             assert {k: v for k, v in a.items() if "second" not in k} == {
                 k: v for k, v in b.items() if "second" not in k
             }

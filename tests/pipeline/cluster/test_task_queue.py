@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from pipeline.cluster.remote_task import MOST_TRIES, Work
+from pipeline.cluster.remote_task import MAX_TRIES, RemoteTask
 from pipeline.errors import ClusterError, TaskKilledError
 from tests.pipeline.cluster import tasks
 
@@ -62,7 +62,7 @@ def test_while_one_takes_long_few_behind_it_are_made(two: Cluster, tmp_path: Pat
             yield str(tmp_path / "first" if i == 0 else tmp_path)
 
     results = two.ordered_map(tasks.wait_for, items(), ahead=2)
-    with mock.patch("pipeline.cluster.task_queue.LOOK_SECONDS", 0.05):
+    with mock.patch("pipeline.cluster.task_queue.POLL_SECONDS", 0.05):
         seconds, start = 1.0, time.monotonic()
 
         def end(_: object = None) -> bool:
@@ -110,13 +110,13 @@ def test_exceptions_are_raised_here(two: Cluster, tmp_path: Path, error: Excepti
 )
 def test_an_os_error_is_tried_twice_more(two: Cluster, tmp_path: Path, error: Exception) -> None:
     path = tmp_path / "calls"
-    function = fails_with(error, str(path), MOST_TRIES - 1)
+    function = fails_with(error, str(path), MAX_TRIES - 1)
     assert sorted(two.map(function, range(8))) == [(i, 2 * i) for i in range(8)]
-    assert path.stat().st_size == MOST_TRIES
+    assert path.stat().st_size == MAX_TRIES
     path.unlink()
     with pytest.raises(type(error), match=str(error)):
-        list(two.map(fails_with(error, str(path), MOST_TRIES), range(8)))
-    assert path.stat().st_size == MOST_TRIES
+        list(two.map(fails_with(error, str(path), MAX_TRIES), range(8)))
+    assert path.stat().st_size == MAX_TRIES
 
 
 def fails_with(error: Exception, path: str, times: int) -> Any:
@@ -142,17 +142,17 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(
     directory = str(tmp_path)
     function = partial(tasks.note_and_wait, directory=directory, end="end")
     results = getattr(two, name)(function, items(), ahead=4)
-    cancelled: list[Work[Any]] = []
-    cancel = Work.cancel
+    cancelled: list[RemoteTask[Any]] = []
+    cancel = RemoteTask.cancel
 
-    def noted(work: Work[Any]) -> None:
+    def noted(work: RemoteTask[Any]) -> None:
         cancelled.append(work)
         cancel(work)
 
     (tmp_path / "end").touch()
     next(results)
     (tmp_path / "end").unlink()
-    with mock.patch.object(Work, "cancel", noted):
+    with mock.patch.object(RemoteTask, "cancel", noted):
         results.close()
     assert cancelled
     began = len(list(tmp_path.glob("began-*")))
@@ -163,17 +163,17 @@ def test_what_is_under_way_is_cancelled_when_nobody_waits(
     assert list(two.ordered_map(tasks.double, range(3))) == [0, 2, 4]
 
 
-@pytest.mark.parametrize("most_kills", [1, 2])
+@pytest.mark.parametrize("max_worker_deaths", [1, 2])
 def test_a_task_at_which_workers_die_is_named(
-    two: Cluster, tmp_path: Path, most_kills: int
+    two: Cluster, tmp_path: Path, max_worker_deaths: int
 ) -> None:
     """Not one of those that were beside it."""
     log = tmp_path / "log"
     function = partial(tasks.killed, log=str(log), always=(5,), once=(1, 4, 6))
     with pytest.raises(TaskKilledError) as caught:
-        list(two.map(function, range(8), most_kills=most_kills))
+        list(two.map(function, range(8), max_worker_deaths=max_worker_deaths))
     assert caught.value.index == 5
-    assert log.read_text().split().count("+5") == 1 + most_kills
+    assert log.read_text().split().count("+5") == 1 + max_worker_deaths
 
 
 @pytest.mark.parametrize("name", ["map", "ordered_map"])
@@ -182,7 +182,7 @@ def test_tasks_that_died_beside_others_are_tried_alone(
 ) -> None:
     log, once = tmp_path / "log", (0, 4, 5, 19)
     function = partial(tasks.killed, log=str(log), always=(), once=once)
-    found = list(getattr(two, name)(function, range(20), most_kills=1))
+    found = list(getattr(two, name)(function, range(20), max_worker_deaths=1))
     if name == "map":
         found = [doubled for _, doubled in sorted(found)]
     assert found == [2 * i for i in range(20)]

@@ -59,7 +59,7 @@ class Bench:
         kills: Callable[[Any], bool] = lambda _: False,
     ) -> None:
         self.n_threads, self.is_elsewhere, self.kills = n_threads, is_elsewhere, kills
-        self.most_kills = 0
+        self.max_worker_deaths = 0
         """How often the last map was to let workers die at an item."""
         self.n_given = 0
         self.n_sent = 0
@@ -69,10 +69,10 @@ class Bench:
         return pickle.dumps(value)
 
     def map(
-        self, function: Any, items: Iterable[Any], *shared: Any, most_kills: int = 3
+        self, function: Any, items: Iterable[Any], *shared: Any, max_worker_deaths: int = 3
     ) -> Iterator[tuple[int, Any]]:
         assert not shared
-        self.most_kills = most_kills
+        self.max_worker_deaths = max_worker_deaths
         iterator = enumerate(items)
         while some := [each for _, each in zip(range(self.n_threads), iterator, strict=False)]:
             for index, item in reversed(some):
@@ -187,7 +187,7 @@ def test_a_shard_that_kills_workers_is_annotated_here_at_last(
     assert filled[-1] == (2, 2)  # tokens of the one of its two articles that is left
     assert tokens.missing() == []
     assert [list(found) for found in tokens.passed_over().values()] == [["en:5"]]
-    assert (bench.n_given, bench.most_kills) == (4, 1)
+    assert (bench.n_given, bench.max_worker_deaths) == (4, 1)
 
 
 def test_what_a_worker_lacks_is_said_with_its_name(

@@ -11,7 +11,7 @@ from corpora import ArticleStore, Bigrams, CorpusFormatError, part_of, writer_lo
 from pipeline.settings import TrainSettings
 from pipeline.text.documents import token_store, tokens_of
 from pipeline.text.settings import text_settings
-from pipeline.training.growing_store import FollowedStore
+from pipeline.training.growing_store import GrowingStore
 from pipeline.training.stream import DocumentStream
 from tests.pipeline.conftest import fill_store
 
@@ -22,38 +22,38 @@ SETTINGS = TrainSettings(documents="article", validation=0.2, test=0.2)
 
 
 def test_a_store_is_waited_for_while_a_download_runs(tmp_path: Path) -> None:
-    store = FollowedStore(ArticleStore(tmp_path / "articles"))
+    store = GrowingStore(ArticleStore(tmp_path / "articles"))
     (tmp_path / "articles/download").mkdir(parents=True)
     with writer_lock(tmp_path / "articles/download"):
-        store.look()
+        store.refresh()
         assert (store.entries, store.is_settled) == ((), False)
     shutil.rmtree(tmp_path / "articles/download")
     fill_store(tmp_path / "articles", 30)
     with writer_lock(tmp_path / "articles"):
-        store.look()
+        store.refresh()
         assert (store.n_articles, len(store.entries), store.is_settled) == (30, 3, False)
     fill_store(tmp_path / "articles", 40)
-    store.look()
+    store.refresh()
     assert (store.n_articles, store.is_settled) == (40, True)
 
 
 def test_once_settled_nothing_is_added(tmp_path: Path) -> None:
     fill_store(tmp_path / "articles", 20)
-    store = FollowedStore(ArticleStore(tmp_path / "articles"))
-    store.look()
+    store = GrowingStore(ArticleStore(tmp_path / "articles"))
+    store.refresh()
     assert store.is_settled
     fill_store(tmp_path / "articles", 30)
     known = [entry.sha256 for entry in store.entries]
-    again = FollowedStore(ArticleStore(tmp_path / "articles"), known, is_settled=True)
+    again = GrowingStore(ArticleStore(tmp_path / "articles"), known, is_settled=True)
     with writer_lock(tmp_path / "articles"):
         for each in (store, again):
-            each.look()
+            each.refresh()
             assert (each.n_articles, each.is_settled) == (20, True)
 
 
 def test_without_a_store_and_a_download_there_is_nothing_to_wait_for(tmp_path: Path) -> None:
     with pytest.raises(CorpusFormatError, match="no article store"):
-        FollowedStore(ArticleStore(tmp_path / "nosuch")).look()
+        GrowingStore(ArticleStore(tmp_path / "nosuch")).refresh()
     assert not list(tmp_path.iterdir())
 
 
@@ -62,7 +62,7 @@ def test_a_store_with_other_articles_is_refused(tmp_path: Path) -> None:
     fill_store(tmp_path / "others", 20, n_words=42)
     known = [entry.sha256 for entry in ArticleStore(tmp_path / "others").entries]
     with pytest.raises(CorpusFormatError, match="bring them back, or choose another --run"):
-        FollowedStore(ArticleStore(tmp_path / "articles"), known).look()
+        GrowingStore(ArticleStore(tmp_path / "articles"), known).refresh()
 
 
 @pytest.mark.parametrize("n_taken", [0, 1, 17])
@@ -70,7 +70,7 @@ def test_training_documents_come_in_order_and_held_out_ones_never(tiny: Path, n_
     articles = ArticleStore(tiny / "articles")
     vocabulary = ("atom", "guitar", "panel", "river")
     stream = DocumentStream(
-        FollowedStore(articles), SETTINGS, Bigrams({}), vocabulary, n_taken, n_processes=1
+        GrowingStore(articles), SETTINGS, Bigrams({}), vocabulary, n_taken, n_processes=1
     )
     expected, held_out, n_before = [], [], []
     for block in tokens_of(articles, text_settings(SETTINGS), 1):
@@ -101,7 +101,7 @@ def test_training_documents_come_in_order_and_held_out_ones_never(tiny: Path, n_
 
 def test_tokens_that_another_process_makes_are_waited_for(untouched: Path) -> None:
     articles = ArticleStore(untouched / "articles")
-    stream = DocumentStream(FollowedStore(articles), SETTINGS, Bigrams({}), ("atom",), 0, 1)
+    stream = DocumentStream(GrowingStore(articles), SETTINGS, Bigrams({}), ("atom",), 0, 1)
     directory = token_store(articles, text_settings(SETTINGS)).directory
     directory.mkdir(parents=True)
     reading = stream.read()

@@ -1,4 +1,4 @@
-"""Looks at validation: when, what is written down, when they end training, which model is kept."""
+"""Validation checks: when, what is written down, when they end training, which model is kept."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
 from pipeline.training import train as train_command
 from pipeline.training import validation as learning
-from pipeline.training.train import LOOK_EVERY_SECONDS, train
+from pipeline.training.train import CHECK_SECONDS, train
 from pipeline.training.validation import (
     BOUND_AT_LEAST,
     BOUND_AT_ONE_IN,
-    LOOK_AT_DOCUMENTS,
+    MAX_CHECKED_DOCUMENTS,
     bound_of,
     evenly_spaced,
-    to_look_at,
     validation_of,
+    validation_sample,
 )
 from tests.pipeline.support import (
     TINY,
@@ -86,7 +86,7 @@ def test_gibbs_sampling_is_looked_at_from_its_first_sample_on(tiny: Path) -> Non
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_the_end_is_looked_at_too(tiny: Path, model: str) -> None:
     argv = ("--max-passes", 12, "--stopping-patience", 50)
-    with mock.patch("pipeline.training.train.look_every", return_value=10_000):
+    with mock.patch("pipeline.training.train.check_interval", return_value=10_000):
         assert call("train", "--run", "x", *TINY_OF[model], *argv, cwd=tiny).code == 0
     passes = [line["passes"] for line in metrics_of(tiny, "x")]
     assert passes[-1] == 12.0
@@ -94,13 +94,17 @@ def test_the_end_is_looked_at_too(tiny: Path, model: str) -> None:
 
 
 def test_at_most_so_many_documents_are_looked_at() -> None:
-    few = sparse.csr_array(np.arange(LOOK_AT_DOCUMENTS, dtype=np.int32)[:, None])
-    assert to_look_at(few) is few
-    for n_docs in (LOOK_AT_DOCUMENTS + 1, 2 * LOOK_AT_DOCUMENTS, 7 * LOOK_AT_DOCUMENTS + 3):
+    few = sparse.csr_array(np.arange(MAX_CHECKED_DOCUMENTS, dtype=np.int32)[:, None])
+    assert validation_sample(few) is few
+    for n_docs in (
+        MAX_CHECKED_DOCUMENTS + 1,
+        2 * MAX_CHECKED_DOCUMENTS,
+        7 * MAX_CHECKED_DOCUMENTS + 3,
+    ):
         rows = np.arange(n_docs, dtype=np.int32)
-        taken = to_look_at(sparse.csr_array(rows[:, None])).toarray().ravel()
-        assert len(taken) == LOOK_AT_DOCUMENTS
-        shortest, longest = n_docs // LOOK_AT_DOCUMENTS, -(-n_docs // LOOK_AT_DOCUMENTS)
+        taken = validation_sample(sparse.csr_array(rows[:, None])).toarray().ravel()
+        assert len(taken) == MAX_CHECKED_DOCUMENTS
+        shortest, longest = n_docs // MAX_CHECKED_DOCUMENTS, -(-n_docs // MAX_CHECKED_DOCUMENTS)
         assert set(np.diff(taken)) <= {shortest, longest}
         assert taken[0] == 0
         assert taken[-1] >= n_docs - longest
@@ -271,7 +275,7 @@ def test_patience(tiny: Path, patience: int, n_looks: int) -> None:
 
 @pytest.mark.parametrize(("tolerance", "n_looks"), [(0.0, 10), (2e-3, 9), (5e-3, 4), (0.5, 4)])
 def test_tolerance(tiny: Path, tolerance: float, n_looks: int) -> None:
-    # Each of six looks is better by 0.1 %: within the patience of three by 0.3 %.
+    # Each of six checks is better by 0.1 %: within the patience of three by 0.3 %.
     scores = [-1000.0, *(-999.0 + i for i in range(5)), *[-994.0] * 10]
     seen: list[LDATopics] = []
     with mock.patch.object(learning, "validation_of", scripted(scores, seen)):
@@ -319,11 +323,11 @@ def test_compiling_is_no_training(tiny: Path) -> None:
 
 
 def due(first: float, n: int) -> Iterator[float]:
-    """Whole seconds at which looks are due, of a clock that shows each of them."""
+    """Whole seconds at which checks are due, of a clock that shows each of them."""
     last = first
     for _ in range(n):
         yield last
-        last = math.ceil(max(1.1 * last, last + LOOK_EVERY_SECONDS))
+        last = math.ceil(max(1.1 * last, last + CHECK_SECONDS))
 
 
 @pytest.mark.parametrize(("model", "first"), [("online", 5), ("gibbs", 5)])
