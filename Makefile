@@ -72,6 +72,6 @@ docs: $(DEVELOPMENT)
 	$(BIN)/sphinx-build -E -W --keep-going -b html docs docs/_build
 
 clean:
-	rm -rf docs/_build docs/reference/commands docs/reference/python
+	rm -rf docs/_build docs/reference/commands docs/reference/python docs/reference/house
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis
 	find corpora models evaluation downloader pipeline -name '*.nb[ci]' -delete

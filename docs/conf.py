@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs.plain_docstrings import plain_docstring  # noqa: E402 - found by the line above
+from docs.house_map import write_drawing  # noqa: E402 - found by the line above
+from docs.plain_docstrings import plain_docstring  # noqa: E402
 from docs.reference_pages import write_pages  # noqa: E402
 from pipeline.version import software_version  # noqa: E402
 
@@ -50,4 +51,5 @@ html_show_sphinx = False
 def setup(app: Sphinx) -> None:
     """Write the pages that are made from the code before Sphinx looks for pages."""
     app.connect("builder-inited", lambda _: write_pages(HERE / "reference"))
+    app.connect("builder-inited", lambda _: write_drawing(HERE / "reference" / "house"))
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)

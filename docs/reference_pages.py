@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pipeline
+from docs.house_map import house_page, rooms
 from pipeline.cli import build_parser
 from pipeline.setting_sources import ENVIRONMENT_PREFIX, SECTIONS, SETTINGS_FILE, value_type
 from pipeline.settings import choices_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dataclasses import Field
     from pathlib import Path
 
-GENERATED = ("commands", "python")
+GENERATED = ("commands", "python", "house")
 """Folders of docs/reference whose pages are all made here."""
 
 KINDS = {int: "whole number", float: "number", str: "text", bool: "true or false"}
@@ -157,6 +158,7 @@ def page_makers() -> dict[str, Callable[[], str]]:
         f"commands/{name}": partial(command_page, name, each) for name, each in commands().items()
     }
     made["commands/settings"] = settings_page
+    made["house/map"] = lambda: house_page(rooms())
     return made | {f"python/{name}": partial(python_page, name) for name in PYTHON}
 
 
