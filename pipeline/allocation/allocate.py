@@ -146,7 +146,7 @@ def _score(
 
 @contextmanager
 def _warned_of_at_the_end() -> Iterator[None]:
-    """Unsure estimates are told of by `warnings_of`, all together, and those of the cache too."""
+    """Silence warnings of unreliable estimates: `warnings_of` reports them all, cached ones too."""
 
     def is_not_a_warning(record: logging.LogRecord) -> bool:
         return record.levelno < logging.WARNING
@@ -160,7 +160,7 @@ def _warned_of_at_the_end() -> Iterator[None]:
 
 
 def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> None:
-    """Compile what the method needs, so that no model is charged with it."""
+    """Compile the method's kernels, so that no model's time includes it."""
     if settings.method == "exact":
         return
     token = CellCounts(table.counts.cells[:1], np.ones(1, dtype=np.int64), table.counts.shape)
@@ -176,7 +176,7 @@ def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings
 
 
 def _best(scores: Sequence[TimedMarginal]) -> int:
-    """The place of the most probable model; of equal ones the first."""
+    """Index of the most probable model; the first of equal ones."""
     return int(np.argmax([score.estimate.log_marginal for score in scores]))
 
 
@@ -187,7 +187,7 @@ def _result(
     table: CountTable,
     settings: AllocateSettings,
 ) -> dict[str, Any]:
-    """What is printed and written down."""
+    """Result as it is printed and saved."""
     rows, best = rows_of(candidates, scores), _best(scores)
     partly = (table.counts.cells == MISSING).any(axis=1)
     bound = None
@@ -231,7 +231,7 @@ def _pictures(
     factors: Factors | None,
     directory: Path,
 ) -> list[str]:
-    """Draw what can be drawn; the names of the files."""
+    """Draw the figures, and return the names of their files."""
     what = "lower bound of log p" if result["method"] == "vb" else "log marginal likelihood"
     drawn = pictures_of(result["rows"], scores, _best(scores), factors, what)
     return [path.name for path in write_pictures(drawn, directory)]
@@ -269,7 +269,7 @@ def _factorised(
 
 
 def _file_name(candidate: Candidate, candidates: Sequence[Candidate]) -> str:
-    """A name that no other model has: the graph's, or the number of one that is drawn by arrows."""
+    """Unique file name: the graph's name, or its number if it is given by arrows."""
     graphs = list(dict.fromkeys(each.graph for each in candidates))
     is_plain = candidate.graph in KINDS
     graph = candidate.graph if is_plain else f"graph{graphs.index(candidate.graph) + 1}"
@@ -277,7 +277,7 @@ def _file_name(candidate: Candidate, candidates: Sequence[Candidate]) -> str:
 
 
 def _check(settings: AllocateSettings) -> None:
-    """Refuse at once what would be refused after all the work."""
+    """Refuse impossible settings before any work."""
     if not 0 <= settings.seed < 2**63:
         raise UsageError(f"--seed must be from 0 to 2**63 - 1, found {settings.seed}")
     for name, least in (("particles", 2), ("moves", 0), ("repeats", 1), ("top", 1)):
@@ -294,7 +294,7 @@ def _check(settings: AllocateSettings) -> None:
 
 
 def _check_prior(settings: AllocateSettings, graphs: Sequence[str]) -> None:
-    """Refuse settings of a graph that is not asked for."""
+    """Refuse settings of a graph that is not scored."""
     for name in ("alpha", "eta"):
         default = type(settings).__dataclass_fields__[name].default
         if getattr(settings, name) != default and "lda" not in graphs:

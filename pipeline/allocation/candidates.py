@@ -33,7 +33,7 @@ MOST_RANKS = 1000
 BY_PARTICLES = ("smc", "smc-adaptive", "sis")
 BY_MODES = ("dual-em", "icm")
 BYTES_A_TOKEN = 40
-"""Of one run: its cell, and what is written down of it."""
+"""Bytes that one particle run keeps for a token."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,19 +42,19 @@ class Candidate:
 
     graph: str
     rank: int | None
-    """The number of values that is varied; None where nothing is."""
+    """Number of hidden values that is varied; None if nothing is varied."""
     sizes: Mapping[str, int]
-    """Of all that is hidden."""
+    """Number of values of each hidden index."""
     model: AllocationModel
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name of the model in messages."""
         return self.graph if self.rank is None else f"{self.graph}, rank {self.rank}"
 
     @property
     def hash(self) -> str:
-        """A hash of all that the model is; seeds depend on it, so that it must not change."""
+        """Hash of the model's definition. Seeds depend on it, so it must not change."""
         model, prior = self.model, self.model.prior
         parts = {
             "parents": [[name, *of] for name, of in model.parents.items()],
@@ -69,17 +69,17 @@ class Candidate:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def seed_of(self, seed: int) -> int:
-        """The seed of this model, which does not depend on what others there are."""
+        """Seed of this model; it does not depend on the other models."""
         return int(hashlib.sha256(f"{seed} {self.hash}".encode()).hexdigest()[:15], 16)
 
 
 def parse_ranks(text: str) -> list[int]:
-    """The numbers that commas part, ascending; FROM:TO is a range, both ends included.
+    """Return the numbers of a comma-separated list, ascending; FROM:TO is an inclusive range.
 
     Raises
     ------
     UsageError
-        If there are none, one is no positive whole number, or is there twice.
+        If the list is empty, or a number is not positive, not whole, or repeated.
     """
     ranks: list[int] = []
     for part in text.split(","):
@@ -101,12 +101,12 @@ def parse_ranks(text: str) -> list[int]:
 
 
 def parse_sizes(text: str) -> dict[str, int]:
-    """NAME=NUMBER, parted by commas.
+    """Parse a comma-separated list of NAME=NUMBER.
 
     Raises
     ------
     UsageError
-        If one is not that, or is there twice.
+        If an entry has another form, or a name is repeated.
     """
     sizes: dict[str, int] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
@@ -122,12 +122,12 @@ def parse_sizes(text: str) -> dict[str, int]:
 def candidates_of(
     table: CountTable, graphs: Sequence[Graph], settings: AllocateSettings, prior: Prior
 ) -> list[Candidate]:
-    """Each graph with each rank, graphs in their order.
+    """Return each graph with each rank, graphs in their order.
 
     Raises
     ------
     UsageError
-        If the size of something hidden is not said, or said of what there is not.
+        If a hidden index has no size, or a size is given for an unknown index.
     """
     ranks, sizes = parse_ranks(settings.ranks), parse_sizes(settings.sizes)
     vary = tuple(name.strip() for name in settings.vary.split(",") if name.strip())
@@ -158,12 +158,12 @@ def candidates_of(
 def check_candidates(
     candidates: Sequence[Candidate], table: CountTable, settings: AllocateSettings
 ) -> None:
-    """Refuse what does not fit in memory, of all models, before the first is scored.
+    """Refuse models that do not fit in memory, before the first model is scored.
 
     Raises
     ------
     UsageError
-        If particles or, where factors are wanted, tables take more than `--max-memory`.
+        If particles, or the tables of factors, take more than `--max-memory`.
     """
     most = max_memory(settings)
     n_runs = min(effective_n_jobs(settings.threads), settings.repeats)
@@ -188,7 +188,7 @@ def check_candidates(
 
 @contextmanager
 def refused_by_name(candidate: Candidate, hint: str = "") -> Iterator[None]:
-    """What takes too much memory is refused with the model's name, of the many that are tried."""
+    """Add the model's name to an error about memory: many models are tried."""
     try:
         yield
     except (MarginalCostError, TableMemoryError, MemoryError) as error:
@@ -196,18 +196,18 @@ def refused_by_name(candidate: Candidate, hint: str = "") -> Iterator[None]:
 
 
 def n_table_bytes(model: AllocationModel) -> float:
-    """Of conditional tables and expected counts, as they are written down."""
+    """Bytes of the saved conditional tables and expected counts."""
     sizes = [np.prod(model.table_shape(name), dtype=np.float64) for name in model.indices]
     return 16.0 * float(np.sum(sizes))
 
 
 def max_memory(settings: AllocateSettings) -> int:
-    """In bytes."""
+    """`--max-memory` in bytes."""
     return int(settings.max_memory * 2**30)
 
 
 def _check_joint_values(candidate: Candidate, unknown: Sequence[Sequence[str]]) -> None:
-    """Modes of allocations go over all joint values of what is hidden."""
+    """Refuse modes of allocations over too many joint values of the hidden indices."""
     for names in unknown:
         sizes = [candidate.model.cardinalities[name] for name in names]
         if math.prod(sizes) > MAX_JOINT_VALUES:
@@ -219,7 +219,7 @@ def _check_joint_values(candidate: Candidate, unknown: Sequence[Sequence[str]]) 
 
 
 def _check_tokens(table: CountTable, n_runs: int, *, keeps: bool, most: int) -> None:
-    """Particles take in token by token, and write something down of each."""
+    """Refuse more tokens than particle runs can keep in memory."""
     needed = table.counts.n_tokens * BYTES_A_TOKEN * max(n_runs, int(keeps))
     if needed > most:
         raise UsageError(
@@ -232,7 +232,7 @@ def _check_tokens(table: CountTable, n_runs: int, *, keeps: bool, most: int) -> 
 def _varied(
     graph: Graph, table: CountTable, vary: Sequence[str], sizes: Mapping[str, int]
 ) -> list[str]:
-    """What of a graph has the rank as its number of values."""
+    """Hidden indices whose number of values is the rank."""
     unsaid = [name for name in graph.hidden(table.axes) if name not in sizes]
     if not vary and len(unsaid) < 2:
         return unsaid

@@ -1,7 +1,7 @@
-"""How long `allocate` will take, roughly, so that nobody waits for hours without being told.
+"""Rough running time of `allocate`, so that a long run is announced.
 
-Particles take a step for each token and for each move after it, mean field an epoch after another;
-both go over the joint values of what is hidden of a token or of a cell.
+Particles take a step for each token and each move after it; mean field takes epochs. Both go over
+the joint values of the hidden indices of a token or of a cell.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LONG = 600.0
-"""Seconds."""
+"""Seconds from which a run is announced as long."""
 A_STEP, A_CELL, A_PRODUCT = 1e-7, 5e-7, 1e-8
-"""Seconds for a particle's step, a cell in an epoch, and either's each product, of one core."""
+"""Seconds of one core for a particle's step, a cell in an epoch, and a product in either."""
 EPOCHS_OF_A_START, EPOCHS_TO_THE_END = 120, 300
-"""Typical ones of tables of documents."""
+"""Typical numbers of epochs for tables of documents."""
 
 
 def warn_of_long_work(
     candidates: Sequence[Candidate], table: CountTable, settings: AllocateSettings
 ) -> None:
-    """Say about how long the scores will take, if it is more than ten minutes."""
+    """Log the expected time, if it is more than ten minutes."""
     seconds = sum(expected_seconds(each, table, settings) for each in candidates)
     if seconds > LONG:
         or_other = "" if settings.method == "vb" else ", --moves, or --method vb"
@@ -47,7 +47,7 @@ def warn_of_long_work(
 
 
 def expected_seconds(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> float:
-    """Of one score, within a factor of three or so; 0 of exact ones, which are refused instead."""
+    """Seconds for one score, within a factor of about three; 0 for exact ones."""
     n_threads = min(effective_n_jobs(settings.threads), settings.repeats)
     n_products = plan_of(candidate.model, table.counts).scratch_size
     if settings.method in BY_PARTICLES:

@@ -1,4 +1,4 @@
-"""A table of counts of any number of axes, with what these and their values are called."""
+"""Table of counts over any number of axes, with names of axes and of their values."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """Counts with what their axes and the values of these are called."""
+    """Counts with names of their axes and labels of their values."""
 
     path: str
     layout: str
     """"records", "matrix", "array" or "documents"."""
     axes: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
-    """For each axis those of its values, in order."""
+    """Labels of the values of each axis, in order."""
     counts: CellCounts
 
     @property
     def hash(self) -> str:
-        """Of all that a score depends on: cells, counts and shape."""
+        """Hash of all that a score depends on: cells, counts and shape."""
         shape = np.array(self.counts.shape, dtype=np.int64)
         arrays = {"cells": self.counts.cells.ravel(), "counts": self.counts.counts, "shape": shape}
         return content_hash([of_array(name, each) for name, each in arrays.items()])
 
     def of_axes(self, names: Sequence[str]) -> CountTable:
-        """The columns of records that `names` names, in this order; nothing is known of others.
+        """Table of these columns of records, in this order.
 
-        Records that say nothing of these are left out.
+        Records without a value in any of them are left out.
 
         Raises
         ------
         UsageError
-            If there is no such column, or one is named twice.
+            If a column does not exist, or is named twice.
         """
         for name in names:
             if name not in self.axes:
@@ -63,12 +63,12 @@ class CountTable:
         )
 
     def renamed(self, names: Sequence[str]) -> CountTable:
-        """The same with other names of its axes.
+        """Table with other names of its axes.
 
         Raises
         ------
         UsageError
-            If there are not as many, or two are the same.
+            If the number of names is wrong, or a name is repeated.
         """
         if len(names) != len(self.axes):
             raise UsageError(
@@ -79,7 +79,7 @@ class CountTable:
         return replace(self, axes=tuple(names))
 
     def with_values_alike(self, places: Sequence[int], why: str) -> CountTable:
-        """The same with one list of values for several axes: of records all that any of them has.
+        """Table in which several axes share one list of values, the union of theirs for records.
 
         Raises
         ------
@@ -107,17 +107,17 @@ class CountTable:
 
 
 def in_order(labels: set[str]) -> tuple[str, ...]:
-    """Labels of values: by number if all are numbers, else by alphabet."""
+    """Sort labels: by number if all are numbers, else alphabetically."""
     if all(map(is_number, labels)):
         return tuple(sorted(labels, key=lambda label: (float(label), label)))
     return tuple(sorted(labels))
 
 
 def axis_names(n_axes: int) -> tuple[str, ...]:
-    """Names of axes that have none: those that ready-made graphs have."""
+    """Default names of axes: those of the standard graphs."""
     return ("i", "j") if n_axes == 2 else tuple(f"i{n}" for n in range(1, n_axes + 1))
 
 
 def is_number(text: str) -> bool:
-    """Whether this is a decimal number, as people write them."""
+    """Whether a text is a decimal number."""
     return NUMBER.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""The lines of a CSV file, each with its number, for messages that name it."""
+"""Lines of a CSV file with their numbers, for error messages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from corpora import CorpusFormatError
 
 
 def csv_lines(path: str, what: str) -> list[tuple[int, list[str]]]:
-    """Number and fields of each line that is not empty; `what` the file should hold.
+    """Return number and fields of each line that is not empty; `what` the file should hold.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     CorpusFormatError
-        If it is no CSV.
+        If the file is no CSV.
     """
     if not Path(path).exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)

@@ -1,7 +1,7 @@
 """Factors of a scored model as a file: conditional tables and expected counts, without pickle.
 
 An .npz of arrays `tables/NAME` and `counts/NAME` over the axes `header["families"][NAME]`, and
-`header`, the bytes of a JSON object, which says what the values of each axis stand for.
+`header`, the bytes of a JSON object with the labels of the values of each axis.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ DEPENDS_ON = ("factors", "repeats", "particles", "moves", "seed")
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """What a factorisation found."""
+    """Result of a factorisation."""
 
     header: dict[str, Any]
     """Graph, rank, method, objective; `indices` in order; `families`, the axes of each table;
-    `labels`, of each axis those of its values; a, b, seed and version."""
+    `labels` of the values of each axis; a, b, seed and version."""
     tables: Mapping[str, Floats]
     """p(name | its parents), its own axis the last, which sums to 1."""
     counts: Mapping[str, Floats]
@@ -60,7 +60,7 @@ class Factors:
     def from_arrays(
         cls, header: dict[str, Any], names: Sequence[str], arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """The factors of the indices in `names`.
+        """Return the factors of the indices in `names`.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Factors:
 def cached_factors(
     cache: ResultCache, candidate: Candidate, table: CountTable, settings: AllocateSettings
 ) -> Factors:
-    """The factors in the cache; fitted, and put there, if there are none.
+    """Return the cached factors; fit and cache them if there are none.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _fitted(
 def _header_of(
     candidate: Candidate, table: CountTable, settings: AllocateSettings
 ) -> dict[str, Any]:
-    """The model, the meaning of its axes and the settings, for readers of the factors."""
+    """Model, labels of its axes, and settings, for readers of the factors."""
     model = candidate.model
     labels = dict(zip(table.axes, map(list, table.labels), strict=True))
     return {
@@ -153,7 +153,7 @@ def _header_of(
 
 
 def write_factors(path: str | os.PathLike[str], factors: Factors) -> None:
-    """Write them, whole or not at all; equal factors give equal bytes."""
+    """Write factors atomically; equal factors give equal bytes."""
     write_arrays(path, FACTORS_FORMAT, factors.header, factors.to_arrays())
 
 
@@ -163,7 +163,7 @@ def read_factors(path: str | os.PathLike[str]) -> Factors:
     Raises
     ------
     ModelFormatError
-        If it is something else, or damaged.
+        If the file holds something else, or is damaged.
     FileNotFoundError
         If there is no such file.
     """
@@ -178,7 +178,7 @@ def read_factors(path: str | os.PathLike[str]) -> Factors:
 
 
 def save_topics(path: Path, candidate: Candidate, table: CountTable, factors: Factors) -> bool:
-    """Write model.npz, as `train` does, if the graph is LDA's and it is clear what a word is."""
+    """Write model.npz, as `train` does, if the graph is LDA's and one axis is known as words."""
     model = candidate.model
     if not is_lda_graph(model):
         return False
@@ -195,7 +195,7 @@ def save_topics(path: Path, candidate: Candidate, table: CountTable, factors: Fa
 
 
 def _share_of(factors: Factors, model: AllocationModel, name: str) -> Floats:
-    """Share of the tokens (K,) that each value of an index has."""
+    """Share of the tokens (K,) of each value of an index."""
     counts = factors.counts[name]
     totals = counts.reshape(-1, model.cardinalities[name]).sum(axis=0)
     share: Floats = totals / totals.sum()

@@ -1,4 +1,4 @@
-"""Pictures of `allocate`: evidence against rank, how the particles fared, factors."""
+"""Figures of `allocate`: evidence against rank, effective sample sizes, factors."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
     Draw = Callable[[Any], None]
 
-MOST_LABELS = 30
-"""Of an axis that are written out; of longer axes as many of the most probable values are shown."""
+MAX_LABELS = 30
+"""Labels shown on an axis; of longer axes the most probable values."""
 MOST_TABLES = 12
 SAME_SCALE = 0.2
-"""Of the largest probability of all tables: tables that reach it share one scale of colours."""
-MOST_WRITTEN = 12
-"""Rows and columns of tables that have their values written in their cells."""
+"""Share of the largest probability of all tables: tables that reach it share a colour scale."""
+MAX_WRITTEN = 12
+"""Rows and columns of tables whose cells show their values as text."""
 PANEL_WIDTH, PANEL_HEIGHT = 4.5, 3.2
 BESIDE = 1.4, 1.0
-"""What a panel has beside and below its cells."""
+"""Margins of a panel beside and below its cells, in inches."""
 ROW = 0.13
-"""A row that has room for its label. All inches."""
+"""Height of a row with room for its label, in inches."""
 LABEL_SIZE = 7.5
 DARK, LIGHT = "#101010", "#fafafa"
-"""Of values on light and on dark cells, which are the same on dark pages."""
+"""Colours of text on light and on dark cells; dark pages have the same cells."""
 NEXT: tuple[dict[str, Any], ...] = (
     {"color": BLUE, "linestyle": "--", "linewidth": 1.1, "zorder": 2.8},
     {"color": VERMILION, "linestyle": ":", "linewidth": 1.3, "zorder": 2.6},
 )
-"""Lines of the models that come next to the best."""
+"""Line styles of the models next to the best."""
 NEAR = 15.0
-"""Nats below certainty that log odds are shown of."""
+"""Nats below certainty down to which log odds are shown."""
 
 
 def pictures_of(
@@ -49,7 +49,7 @@ def pictures_of(
     factors: Factors | None,
     what: str,
 ) -> dict[str, Draw]:
-    """Each picture that there is something for, by its name."""
+    """Figures that have data, by name."""
     drawn: dict[str, Draw] = {"allocation": _evidence(rows, what)}
     if any(score.estimate.path is not None for score in scores):
         drawn["particles"] = _particles(rows, scores, best)
@@ -61,7 +61,7 @@ def pictures_of(
 def _evidence(rows: Sequence[Mapping[str, Any]], what: str) -> Draw:
     """Log marginal over rank for each graph, and log odds of the models that come near the best.
 
-    A graph without rank is a line from side to side.
+    A graph without rank is a horizontal line.
     """
 
     def draw(figure: Any) -> None:
@@ -99,9 +99,9 @@ def _lines(axes: Any, rows: Sequence[Mapping[str, Any]], value: str, error: str)
 def _particles(
     rows: Sequence[Mapping[str, Any]], scores: Sequence[TimedMarginal], best: int
 ) -> Draw:
-    """Effective particles and surviving ancestors over the tokens taken in, means over runs.
+    """Effective sample size and surviving ancestors over tokens, means over runs.
 
-    The best model stands out, and those that come next to it; all others are pale.
+    The best models have colours; all others are pale.
     """
     followed = [
         n
@@ -148,8 +148,8 @@ def _or_least(value: float | None) -> float:
 def _factors(factors: Factors) -> Draw:
     """Each conditional table as a heat map: rows are the parents' values, columns its own.
 
-    Equal colours are equal probabilities, but in tables of much smaller ones, which have a scale
-    each. Values stand in the order in which the table of counts has them.
+    Tables share one colour scale, except those of much smaller probabilities. Values have the order
+    of the table of counts.
     """
     header = factors.header
     groups = [group[1:] for group in header["tied"]]
@@ -185,7 +185,7 @@ def _factors(factors: Factors) -> Draw:
 
 
 class _Table:
-    """What is drawn of a conditional table."""
+    """Part of a conditional table that is drawn."""
 
     def __init__(self, factors: Factors, name: str) -> None:
         family = factors.header["families"][name]
@@ -204,8 +204,8 @@ class _Table:
 
 
 def _heat_map(axes: Any, table: _Table, most: float) -> Any:
-    """The image, whose lightest colour is the probability `most`."""
-    # Not at the top: commands that draw nothing would wait for it.
+    """Draw the image, whose lightest colour is the probability `most`."""
+    # Imported here: commands that draw nothing do not wait for it.
     from pipeline.figures.text_width import text_width  # noqa: PLC0415
 
     image = axes.imshow(table.cells, aspect="auto", cmap=HEAT_MAP, vmin=0, vmax=most)
@@ -217,7 +217,7 @@ def _heat_map(axes: Any, table: _Table, most: float) -> Any:
     axes.set_xticks(range(len(table.columns)), table.columns, rotation=0 if fits else 90, **texts)
     axes.set_yticks(range(len(table.rows)), table.rows, **texts)
     axes.set_ylabel(table.parents, parse_math=False)
-    if max(table.cells.shape) <= MOST_WRITTEN:
+    if max(table.cells.shape) <= MAX_WRITTEN:
         size = min(8.0, room / text_width("0.00", 1.0) * 0.9)
         for (row, column), value in np.ndenumerate(table.cells):
             ink = DARK if value > most / 2 else LIGHT
@@ -227,12 +227,12 @@ def _heat_map(axes: Any, table: _Table, most: float) -> Any:
 
 
 def _most(n_values: int, factors: Factors, name: str, axis: int) -> NDArray[np.int64]:
-    """Which rows or columns of a table are drawn, in order: all, or those with most tokens."""
-    if n_values <= MOST_LABELS:
+    """Rows or columns of a table that are drawn, in order: all, or those with most tokens."""
+    if n_values <= MAX_LABELS:
         return np.arange(n_values)
     counts = factors.counts[name]
     weights = counts.reshape(-1, counts.shape[-1]).sum(axis=axis)
-    return np.sort(np.argsort(-weights, kind="stable")[:MOST_LABELS])
+    return np.sort(np.argsort(-weights, kind="stable")[:MAX_LABELS])
 
 
 def _short(label: str) -> str:

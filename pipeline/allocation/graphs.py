@@ -1,11 +1,10 @@
-"""Graphs of `allocate`: ready-made ones by their names, others as arrows between names of axes.
+"""Graphs of `allocate`: standard graphs by name, others as arrows between names of axes.
 
     nmf
     k -> i, k -> j
     doc -> topic -> word; doc -> broad -> narrow -> word
 
-A name that is none of an axis of the data is a hidden index. Graphs to be compared with each other
-are parted by semicolons.
+A name that is not an axis of the data is a hidden index. Semicolons separate graphs to compare.
 """
 
 from __future__ import annotations
@@ -28,34 +27,34 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Prior:
-    """What the Dirichlet and Gamma priors are made of."""
+    """Parameters of the Dirichlet and Gamma priors."""
 
     a: float | None = None
-    """By default 1; of LDA what makes its tables agree."""
+    """Total pseudo-count; by default 1, for LDA the value at which its tables agree."""
     b: float | None = None
     alpha: float = 0.1
     eta: float = 0.1
 
     @property
     def rates(self) -> dict[str, Any]:
-        """`a` and `b` as ready-made graphs take them."""
+        """`a` and `b` as keyword arguments of the standard graphs."""
         return {"a": 1.0 if self.a is None else self.a, "b": self.b}
 
 
 Names = Callable[[int], tuple[str, ...]]
-"""Of the number of axes."""
+"""Names for a given number of axes."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A ready-made graph."""
+    """Standard graph."""
 
     make: Callable[[Shape, Sizes, Prior], AllocationModel]
-    """Its visible indices are the axes, in their order."""
+    """Function that makes the model; its visible indices are the axes, in order."""
     hidden: Names
-    """The numbers of values that have to be chosen, mostly called as the hidden index is."""
+    """Names of the sizes to choose, mostly those of the hidden indices."""
     n_axes: tuple[int, int] = (2, 2)
-    """From, to."""
+    """Smallest and largest number of axes."""
     alike: Callable[[int], tuple[int, ...]] = lambda n_axes: ()  # noqa: ARG005
     """Axes that must have the same values."""
 
@@ -146,19 +145,19 @@ KINDS: dict[str, Kind] = {
         alike=_all,
     ),
 }
-"""By name. The sizes come in the order of `hidden`."""
+"""Standard graphs by name. Sizes have the order of `hidden`."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph as it was asked for."""
+    """Graph as the user gave it."""
 
     text: str
     parents: Mapping[str, tuple[str, ...]] | None = None
-    """Of arrows; None of a ready-made graph, whose name is `text`."""
+    """Parents of each index, from arrows; None for a standard graph, whose name is `text`."""
 
     def hidden(self, axes: Sequence[str]) -> tuple[str, ...]:
-        """The names of the numbers of values that are to be chosen."""
+        """Names of the sizes to choose."""
         if self.parents is None:
             return KINDS[self.text].hidden(len(axes))
         return tuple(name for name in self.parents if name not in axes)
@@ -168,12 +167,12 @@ class Graph:
         return KINDS[self.text].alike(len(axes)) if self.parents is None else ()
 
     def check(self, table: CountTable) -> None:
-        """Whether the graph is one of all axes of the table.
+        """Check that the graph covers all axes of the table.
 
         Raises
         ------
         UsageError
-            If it is not.
+            If the graph leaves an axis out, or names one that does not exist.
         """
         n_axes = len(table.axes)
         if self.parents is None:
@@ -196,12 +195,12 @@ class Graph:
             )
 
     def model(self, table: CountTable, sizes: Sizes, prior: Prior) -> AllocationModel:
-        """The model over the table's axes, with so many values of what is hidden.
+        """Return the model over the table's axes, with these sizes of the hidden indices.
 
         Raises
         ------
         UsageError
-            If there is none, such as of a graph with a cycle.
+            If the graph gives no model, as with a cycle.
         """
         try:
             if self.parents is None:
@@ -215,7 +214,7 @@ class Graph:
             raise UsageError(f"graph {self.text!r}: {error}") from error
 
     def _renamed(self, model: AllocationModel, table: CountTable) -> AllocationModel:
-        """The same model with the names of the table's axes."""
+        """Model with the names of the table's axes."""
         new = {name: name for name in model.indices}
         new |= dict(zip(model.visible, table.axes, strict=True))
         for name in model.hidden:
@@ -237,12 +236,12 @@ class Graph:
 
 
 def parse_graphs(text: str) -> list[Graph]:
-    """The graphs that semicolons part.
+    """Return the graphs of a list separated by semicolons.
 
     Raises
     ------
     UsageError
-        If one is neither a known name nor arrows between names, or is there twice.
+        If a graph is neither a known name nor arrows between names, or is repeated.
     """
     parts = [" ".join(part.split()) for part in text.split(";")]
     if not all(parts):
@@ -255,12 +254,12 @@ def parse_graphs(text: str) -> list[Graph]:
 
 
 def prepared(table: CountTable, graphs: Sequence[Graph], *, chosen: bool) -> CountTable:
-    """The table that all graphs are scored on: of records the columns that arrows name.
+    """Return the table that all graphs are scored on: of records the columns that arrows name.
 
     Parameters
     ----------
     chosen
-        Whether the columns were chosen, so that all of them are to be used.
+        Whether the user chose the columns, so that all of them are used.
 
     Raises
     ------

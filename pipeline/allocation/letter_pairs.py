@@ -1,4 +1,4 @@
-"""How often each letter follows each other: from a table, or counted in the built-in sample."""
+"""Counts of pairs of letters: from a table, or counted in the built-in sample."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ logger = logging.getLogger(__name__)
 LETTERS = string.ascii_uppercase
 SAMPLE = "sample"
 MOST = 2**53
-"""Pairs of all letters together: more than this are not exact as floating-point numbers."""
+"""Largest total of pairs: larger ones are not exact as floating-point numbers."""
 
 
 class LetterPairs(NamedTuple):
-    """Counts of pairs, and where they are from."""
+    """Counts of pairs and their source."""
 
     source: str
-    """Name of the file, or `sample`."""
+    """Name of the file, or "sample"."""
     counts: Ints
     """(26, 26), the first letter of the pair in rows, the second in columns, A to Z."""
 
 
 def letter_pairs(path: str, threads: int) -> LetterPairs:
-    """The pairs of the table at `path`; without a path those of the built-in sample's articles.
+    """Return the pairs of the table at `path`; without a path those of the built-in sample.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     CorpusFormatError
-        If it is no such table; the message names the line.
+        If the file is no such table; the message names the line.
     """
     return LetterPairs(Path(path).name, read_pairs(path)) if path else sample_pairs(threads)
 
@@ -62,9 +62,9 @@ def sample_pairs(threads: int) -> LetterPairs:
 
 
 def count_pairs(texts: Iterable[str]) -> Ints:
-    """(26, 26), pairs of the letters A to Z side by side, small and capital ones alike.
+    """Count adjacent pairs (26, 26) of the letters A to Z, without case.
 
-    Anything else parts words, letters with accents too.
+    All other characters separate words, letters with accents too.
     """
     counts = np.zeros(26 * 26, dtype=np.int64)
     for text in texts:
@@ -78,16 +78,16 @@ def count_pairs(texts: Iterable[str]) -> Ints:
 
 
 def read_pairs(path: str) -> Ints:
-    """(26, 26) of a CSV whose header has the letters A to Z after its first field, as rows have.
+    """Read pairs (26, 26) of a CSV whose header and rows name the letters A to Z.
 
-    Letters may be small ones, in any order; the first letter of a pair names the row.
+    Letters have any case and order; the first letter of a pair names the row.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     CorpusFormatError
-        If it is no such table; the message names the line.
+        If the file is no such table; the message names the line.
     """
     lines = csv_lines(path, "letter pairs")
     if not lines:

@@ -1,15 +1,14 @@
 """CSV files of `allocate`: a table of records, or a matrix of counts.
 
-Records: a header; then a line an observation, whose fields are the values that the columns have of
-it. An empty field is a value that was not observed. A last column called `count` says how many
-observations a line stands for.
+Records: a header; then a line for each observation with its values. An empty field is a value that
+was not observed. A last column called `count` is the number of observations of a line.
 
     colour,size,count
     red,small,3
     red,,1
 
 A matrix: numbers, with or without a line of names of the columns and a first field that names the
-row. Which of both a file is its lines tell (`_layout_of`); where they do not, `--layout` has to.
+row. `_layout_of` tells the two apart; `--layout` decides where it cannot.
 """
 
 from __future__ import annotations
@@ -30,20 +29,21 @@ if TYPE_CHECKING:
 COUNT = "count"
 MOST = 2**53
 Row = tuple[int, list[str]]
-"""The number of a line and its fields."""
+"""Number of a line, and its fields."""
 
 
 def read_csv(path: str, layout: str = "auto") -> CountTable:
-    """The counts in a CSV file.
+    """Read the counts in a CSV file.
 
     Raises
     ------
     OSError
-        If it is missing or cannot be read.
+        If the file is missing or cannot be read.
     CorpusFormatError
-        If a line has too few or too many fields, or a field is no count; the line is named.
+        If a line has too few or too many fields, or a field is no count; the message names the
+        line.
     UsageError
-        If it can be a table of records as well as a matrix.
+        If the file can be a table of records as well as a matrix.
     """
     reader = LineReader(path)
     rows = list(_rows(reader))
@@ -61,7 +61,7 @@ def read_csv(path: str, layout: str = "auto") -> CountTable:
 
 
 def _rows(reader: LineReader) -> Iterator[Row]:
-    """Lines that are not empty, taken apart at commas, semicolons or tabs."""
+    """Lines that are not empty, split at commas, semicolons or tabs."""
     lines = reader.text_lines()
     first = next(lines, None)
     if first is None:
@@ -83,16 +83,16 @@ def _rows(reader: LineReader) -> Iterator[Row]:
 
 
 def _layout_of(path: str, rows: Sequence[Row]) -> str:
-    """What a file is, by these rules, of which the first that fits decides.
+    """Layout of a file, by the first of these rules that fits.
 
     1. The first line ends in `count`: records.
     2. The first line is all numbers: a matrix without names.
     3. The first field of the file is empty: a matrix with names of rows and columns.
-    4. A field that is in neither the first line nor the first column is no number: records; or
-       there is one column only.
+    4. A field outside the first line and the first column is no number, or there is one column
+       only: records.
     5. There are three columns or more, none empty, and the first holds a different name in each
        line: a matrix with names of rows.
-    6. A name is there twice in the first column: records.
+    6. A name is repeated in the first column: records.
     """
     header, body = rows[0][1], [fields for _, fields in rows[1:]]
     if header[-1].lower() == COUNT:
@@ -147,8 +147,11 @@ def _records(reader: LineReader, rows: Sequence[Row]) -> CountTable:
 
 
 def _matrix(reader: LineReader, rows: Sequence[Row]) -> CountTable:
-    """Rows are named if a first field below the first line is no number; columns if one beside the
-    first of the first line is none, or the first is empty, or no row is named and it is none.
+    """Parse a matrix with or without names.
+
+    Rows have names if a first field below the first line is no number. Columns have names if a
+    field of the first line after the first is no number, if the first field is empty, or if no row
+    has a name and the first field is no number.
     """
     first = rows[0][1]
     has_corner = not first[0] and len(first) > 1

@@ -1,4 +1,4 @@
-"""The files that `allocate` reads.
+"""Files that `allocate` reads.
 
     name.csv, .tsv         records or a matrix, see `pipeline.allocation.read_csv`
     name.npy               an array; name.npz: a sparse matrix as SciPy writes it, or one array
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 
 
 def read_table(path: str, layout: str = "auto", axes: Sequence[str] = ()) -> CountTable:
-    """The counts in a file.
+    """Read the counts in a file.
 
     Parameters
     ----------
     layout : {"auto", "records", "matrix"}
-        What a CSV file is.
+        Layout of a CSV file.
     axes : names
-        Of records the columns to take, in this order; of all others names for their axes.
+        Columns to take from records, in this order; names of the axes of other tables.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If it is not what its name says, or holds what is no count; the message names the place.
+        If the content does not fit the name, or is no count; the message names the place.
     UsageError
-        If its name tells no format, it is not clear what it is, or `axes` does not fit.
+        If its name gives no format, its layout is unclear, or `axes` does not fit.
     """
     if not Path(path).exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -72,7 +72,7 @@ def read_table(path: str, layout: str = "auto", axes: Sequence[str] = ()) -> Cou
 
 
 def _array_in(path: str) -> Any:
-    """The array of a .npy file, or the one array or sparse matrix of an .npz file."""
+    """Return the array of a .npy file, or the one array or sparse matrix of an .npz file."""
     try:
         loaded: Any = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -125,7 +125,7 @@ def _of_array(path: str, array: Any) -> CountTable:
 
 
 def _of_documents(path: str) -> CountTable:
-    """Bags of words; a Matrix Market file without words beside it is a matrix."""
+    """Read bags of words; a Matrix Market file without words beside it is a matrix."""
     try:
         kind = format_of(path)
     except UnknownFormatError as error:

@@ -1,14 +1,13 @@
-"""Scored models as rows: posterior log odds with their errors, what to take, what to beware of.
+"""Scored models as rows: posterior log odds with errors, a recommendation, warnings.
 
-All models are as probable as each other before the data are seen. Then the log-probability of model
-m given the data is l_m - log Σ_n exp(l_n), and, as the estimates l are independent, its variance is
-Σ_n (δ_mn - p_n)² s_n² (delta method).
+All models have the same prior probability. The posterior log-probability of model m is
+l_m - log Σ_n exp(l_n); as the estimates l are independent, its variance is Σ_n (δ_mn - p_n)² s_n²
+(delta method).
 
-The standard error s of a log is the relative one of the probability. It is never above 1, whatever
-the runs are: if one of them outweighs all others, the mean is that run's, and s comes to 1. The
-estimate is *rough* then (`MarginalEstimate.is_unreliable`). It is likely to be too low, by an
-unknown amount, since few runs find where the mass is: no model is said to be better than one with a
-rough estimate.
+The standard error s of a log is the relative one of the probability. It is never above 1: if one
+run outweighs all others, the mean is that run's, and s is 1. The estimate is *rough* then
+(`MarginalEstimate.is_unreliable`): likely too low, by an unknown amount, since few runs find where
+the mass is. No model is called better than one with a rough estimate.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 ERRORS_APART = 2.0
-"""Standard errors of a difference by which models are told apart."""
+"""Standard errors by which a difference counts as significant."""
 FEW_PARTICLES = 10.0
-"""Effective particles below which a standard error is not to be trusted."""
+"""Effective sample size below which a standard error is not trusted."""
 MOST_NAMES = 4
 
 
 def rows_of(
     candidates: Sequence[Candidate], scores: Sequence[TimedMarginal]
 ) -> list[dict[str, Any]]:
-    """A row for each model; numbers that there are not are None, as JSON has no NaN."""
+    """Return a row for each model; missing numbers are None, as JSON has no NaN."""
     marginals = np.array([score.estimate.log_marginal for score in scores])
     errors = np.array([score.estimate.standard_error for score in scores])
     odds, odds_errors = log_odds(marginals, errors)
@@ -68,7 +67,7 @@ def log_odds(marginals: Floats, errors: Floats) -> tuple[Floats, Floats]:
     odds = marginals - logsumexp(marginals)
     shares = np.exp(odds)
     weights = (np.eye(len(odds)) - shares) ** 2
-    # a model that is impossible has no error, and none has a part in the others'
+    # An impossible model has no error, and adds none to the errors of others.
     known = np.where(shares > 0, errors, 0.0)
     with np.errstate(invalid="ignore"):
         variance = weights @ known**2 + np.where(shares > 0, 0.0, errors**2)
@@ -76,7 +75,7 @@ def log_odds(marginals: Floats, errors: Floats) -> tuple[Floats, Floats]:
 
 
 def recommend(rows: Sequence[dict[str, Any]], place: int, method: str) -> str:
-    """Which to take, that at `place`, and whether others may be as good."""
+    """Recommend the model at `place`, and say whether others may be as good."""
     best = rows[place]
     if best["log_marginal"] is None:
         return "none: the counts are impossible under every model"
@@ -97,7 +96,7 @@ def _compared(best: dict[str, Any], others: Sequence[dict[str, Any]], method: st
     runner_up = max(others, key=lambda row: float(row["log_marginal"]))
     gap, error = difference(best, runner_up)
     rough = [row for row in others if row["rough"]]
-    near = [row for row in others if not told_apart(best, row) and row not in rough]
+    near = [row for row in others if not is_significant(best, row) and row not in rough]
     above = f"{gap:.2f} ± {error:.2f} nats" if error else f"{gap:.2f} nats"
     if best["rough"] or runner_up["rough"]:
         above = f"{gap:.2f} nats, with errors that nobody knows,"
@@ -134,16 +133,16 @@ def _names(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def difference(best: dict[str, Any], other: dict[str, Any]) -> tuple[float, float | None]:
-    """Nats that one model is above another, and the standard error of that."""
+    """Return the difference of two models in nats, and its standard error."""
     errors = best["standard_error"], other["standard_error"]
     gap = float(best["log_marginal"] - other["log_marginal"])
     return gap, None if None in errors else math.hypot(*errors)
 
 
-def told_apart(best: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether the difference is larger than its error, and the lower estimate to be trusted.
+def is_significant(best: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether the difference exceeds its error, and the lower estimate is reliable.
 
-    That the higher one may be too low does not matter. Rounding errors are no difference.
+    The higher estimate may be too low; that does not matter. Rounding errors are no difference.
     """
     if other["rough"]:
         return False
@@ -155,7 +154,7 @@ def told_apart(best: dict[str, Any], other: dict[str, Any]) -> bool:
 def warnings_of(
     rows: Sequence[dict[str, Any]], particles: int, best: int, bound: float | None = None
 ) -> list[str]:
-    """What makes a figure doubtful.
+    """Return warnings about unreliable figures.
 
     Parameters
     ----------
@@ -199,18 +198,18 @@ def warnings_of(
 
 
 def name_of(row: dict[str, Any]) -> str:
-    """A model in words."""
+    """Name of a model in sentences."""
     rank = "" if row["rank"] is None else f", rank {row['rank']}"
     return f"{row['graph']}{rank}"
 
 
 def finite(value: float) -> float | None:
-    """JSON has neither NaN nor infinity."""
+    """Return the value, or None if JSON has none for it: NaN or infinity."""
     return float(value) if math.isfinite(value) else None
 
 
 def _particles(score: TimedMarginal) -> dict[str, float | None]:
-    """The fewest effective particles, and the ancestors that survived, at any token of any run."""
+    """Smallest effective sample size and number of surviving ancestors, over tokens and runs."""
     path = score.estimate.path
     if path is None or not path.tokens.size:
         return {"effective_sample_size": None, "surviving_ancestors": None}

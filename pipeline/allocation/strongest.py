@@ -1,6 +1,6 @@
-"""What each hidden value of a factorisation stands for: the visible values that are likely with it.
+"""Meaning of each hidden value of a factorisation: the visible values that are likely with it.
 
-p(visible | hidden) is summed out of the conditional tables; those of indices that are no ancestors
+p(visible | hidden) is computed from the conditional tables; tables of indices that are no ancestors
 of either sum to 1 and are left out.
 """
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def strongest(factors: Factors, n_labels: int) -> list[dict[str, Any]]:
-    """Of each hidden index its values, the most probable first, with the likeliest labels."""
+    """Return the values of each hidden index, most probable first, with the likeliest labels."""
     labels = factors.header["labels"]
     found = []
     for hidden in factors.header["hidden"]:
@@ -51,7 +51,7 @@ def strongest(factors: Factors, n_labels: int) -> list[dict[str, Any]]:
 
 
 def marginal(factors: Factors, names: Sequence[str]) -> Floats:
-    """p(names), an array of an axis each."""
+    """p(names), an array with an axis for each name."""
     families: Mapping[str, list[str]] = factors.header["families"]
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(families)
@@ -67,7 +67,7 @@ def marginal(factors: Factors, names: Sequence[str]) -> Floats:
 
 
 def format_strongest(rows: Sequence[Mapping[str, Any]]) -> str:
-    """As lines: value, share of tokens, and for each visible index labels with probabilities."""
+    """Format as lines: value, share of tokens, labels of visible indices with probabilities."""
     lines = []
     for row in rows:
         heads = [f"{row['index']} {value['value']}" for value in row["values"]]

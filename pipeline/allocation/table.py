@@ -1,4 +1,4 @@
-"""What `allocate` found: as lines for people, and as CSV."""
+"""Result of `allocate` as text and as CSV."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COLUMNS = (
     *("log_odds", "log_odds_standard_error", "effective_sample_size", "surviving_ancestors"),
     "seconds",
 )
-MOST_VALUES = 60
-"""Hidden values that are printed."""
+MAX_VALUES = 60
+"""Hidden values that are printed at most."""
 
 
 def print_allocation(result: Mapping[str, Any]) -> None:
-    """What the data are, a table of the models, the recommendation, and what the best one found."""
+    """Print the data, a table of the models, the recommendation, and the best model's factors."""
     axes = " × ".join(f"{each['name']} ({each['values']:,})" for each in result["axes"])
     left = result["partly_observed"]
     print(
@@ -47,7 +47,7 @@ def print_allocation(result: Mapping[str, Any]) -> None:
 
 
 def format_rows(result: Mapping[str, Any]) -> str:
-    """The table of all models."""
+    """Format the table of all models."""
     rows = result["rows"]
     width = max(len("graph"), *(len(row["graph"]) for row in rows))
     name = "lower bound" if result["method"] == "vb" else "log marginal ± s.e."
@@ -70,7 +70,7 @@ def format_rows(result: Mapping[str, Any]) -> str:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A line a model; what there is not is empty."""
+    """Format a line for each model; missing values are empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -79,7 +79,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def what_was_done(result: Mapping[str, Any]) -> str:
-    """How the figures were made."""
+    """Sentence on how the figures were computed."""
     method = result["method"]
     if method == "exact":
         how = "exact"
@@ -94,7 +94,7 @@ def what_was_done(result: Mapping[str, Any]) -> str:
 
 
 def _shortened(strongest: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [{**row, "values": row["values"][:MOST_VALUES]} for row in strongest]
+    return [{**row, "values": row["values"][:MAX_VALUES]} for row in strongest]
 
 
 def _with_error(value: float | None, error: float | None, is_rough: bool) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from corpora.errors import CorpusFormatError
-from pipeline.allocation.table import MOST_VALUES, what_was_done
+from pipeline.allocation.table import MAX_VALUES, what_was_done
 from pipeline.figures.file_svg import DamagedPictureError, file_svg
 from pipeline.report.page import render_template
 
@@ -49,7 +49,7 @@ def allocation_page(directory: Path) -> str:
             done=what_was_done(result),
             best=result["best"],
             figures=_figures(result, directory),
-            most_values=MOST_VALUES,
+            most_values=MAX_VALUES,
         )
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise CorpusFormatError(

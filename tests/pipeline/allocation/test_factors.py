@@ -18,7 +18,7 @@ from models import LDATopics, ModelFormatError, load_model
 from models.allocation.model import AllocationModel
 from pipeline.allocation import allocate as command
 from pipeline.allocation.factors import Factors, read_factors
-from pipeline.allocation.scores import log_odds, recommend, rows_of, told_apart, warnings_of
+from pipeline.allocation.scores import is_significant, log_odds, recommend, rows_of, warnings_of
 from pipeline.allocation.strongest import format_strongest, marginal, strongest
 from pipeline.allocation.table import format_rows
 from tests.pipeline.support import call, flip
@@ -263,12 +263,12 @@ def test_recommendations(rows: list[dict[str, Any]], method: str, sentence: str)
     assert sentence in recommend(rows, int(np.argmax(values)), method)
 
 
-def test_what_is_told_apart() -> None:
-    assert told_apart(row(1, -7.0), row(2, -7.29))
-    assert not told_apart(row(1, -7.0), row(2, -7.28))
-    assert not told_apart(row(1, -7.0, 0.0), row(2, -7.0 - 1e-12, 0.0))
-    assert told_apart(row(1, -7.0, 1.0), row(2, -70.0))
-    assert not told_apart(row(1, -7.0), row(2, -70.0, 1.0))
+def test_what_is_significant() -> None:
+    assert is_significant(row(1, -7.0), row(2, -7.29))
+    assert not is_significant(row(1, -7.0), row(2, -7.28))
+    assert not is_significant(row(1, -7.0, 0.0), row(2, -7.0 - 1e-12, 0.0))
+    assert is_significant(row(1, -7.0, 1.0), row(2, -70.0))
+    assert not is_significant(row(1, -7.0), row(2, -70.0, 1.0))
 
 
 def test_an_estimate_that_one_run_makes_is_rough() -> None:

@@ -13,7 +13,7 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from pipeline.allocation.factors import Factors
-from pipeline.allocation.figures import LABEL_SIZE, MOST_LABELS, pictures_of
+from pipeline.allocation.figures import LABEL_SIZE, MAX_LABELS, pictures_of
 from pipeline.figures.style import MUTED, style
 
 
@@ -77,7 +77,7 @@ def test_labels_of_large_tables_are_turned_and_small_values_have_colours_of_thei
     assert documents.images[0].get_clim() == (0.0, 0.6)
     assert not words.texts
     ticks = words.get_xticklabels()
-    assert len(ticks) == MOST_LABELS
+    assert len(ticks) == MAX_LABELS
     assert {tick.get_rotation() for tick in ticks} == {90}
     apart = np.diff([tick.get_window_extent().x0 for tick in ticks]) * 72 / words.figure.dpi
     assert apart.min() >= LABEL_SIZE  # none on another
