@@ -32,10 +32,10 @@ from pipeline.scoring.score import (
     LoadedModel,
     default_method,
     or_none,
-    probability_of_words,
     restricted,
     score,
     scored_words,
+    vocabulary_mass,
 )
 from pipeline.scoring.words import counts_of, n_tokens_of
 from pipeline.settings import EvaluateSettings
@@ -135,7 +135,7 @@ def comparison_section(
     articles = documents.article_of
     n_articles = len(set(articles))
     comparison = compare(_by_article(estimates, articles))
-    shares = {each.name: probability_of_words(each.model, words) for each in models}
+    shares = {each.name: vocabulary_mass(each.model, words) for each in models}
     is_alike = max(shares.values()) - min(shares.values()) <= COSTLY
     conditional = None
     left = [restricted(each, words) for each in models]

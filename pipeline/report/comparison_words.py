@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluation.methods import caveats_of, scoring_of
 from pipeline.report.likelihood_section import SMOOTHING
-from pipeline.scoring.score import nats_of_words
+from pipeline.scoring.score import vocabulary_cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def reading_of_restricted(
     """
     costly = [
         f"{100 * (1 - row.scored_share):.0f} % of that of {row.model}, worth "
-        f"{nats_of_words(row.scored_share):.2f} nats a word"
+        f"{vocabulary_cost(row.scored_share):.2f} nats a word"
         for row in rows
         if 1 - row.scored_share >= COSTLY
     ]

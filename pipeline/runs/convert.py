@@ -36,7 +36,7 @@ KEY_WORDS = 20
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is asked for: paths, formats ("" is for what the names tell) and the vocabulary file."""
+    """Paths, formats ("" to tell them from the names) and vocabulary file of a conversion."""
 
     source: str
     target: str
@@ -47,13 +47,13 @@ class Conversion:
 
 
 def convert(asked: Conversion) -> dict[str, Any]:
-    """Read, write, and say how much there is and what was lost.
+    """Convert a file or a run, and return its sizes and what was lost.
 
     Raises
     ------
     UsageError
-        If a name does not tell its format, the target is there already, or a run is asked for what
-        it cannot give.
+        If a name does not tell its format, the target exists, or the run does not have what is
+        asked for.
     """
     try:
         if (Path(asked.source) / "provenance.json").is_file():
@@ -97,8 +97,8 @@ def _convert_corpus(asked: Conversion, source: str, source_format: str) -> dict[
 
 
 def _convert_run(asked: Conversion) -> dict[str, Any]:
-    """The bags of words of a run, or its topics for MALLET's readers."""
-    # Only here: models bring numba along.
+    """Write the bags of words of a run, or its topics in MALLET's formats."""
+    # Imported here: models import numba.
     from pipeline.runs.loaded_run import LoadedRun  # noqa: PLC0415
     from pipeline.runs.run_directory import RunDirectory  # noqa: PLC0415
 
@@ -124,7 +124,7 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
 
 
 def _write_keys(run: LoadedRun, target: str) -> dict[str, int]:
-    # Only here: estimators bring numba along.
+    # Imported here: estimators import numba.
     from evaluation.methods import scoring_of  # noqa: PLC0415
 
     model = run.model
@@ -151,4 +151,4 @@ RUN_OUTPUTS: dict[str, Callable[[LoadedRun, str], dict[str, int]]] = {
     "mallet-topic-keys": _write_keys,
     "mallet-doc-topics": _write_proportions,
 }
-"""What a run can be written as besides the formats of a corpus."""
+"""Formats of a run besides those of a corpus, with their writers."""

@@ -41,7 +41,7 @@ def infer(settings: InferSettings, run_name: str, files: list[str]) -> dict[str,
         load_annotator(how.spacy_model, noun_chunks=how.noun_chunks),
         stop_words_of(how.spacy_model),
     )
-    # A file is a document, whatever the documents of the run are.
+    # Each file is one document, even if the run's documents are sections.
     block = run.bigrams.join(select(annotated, replace(how, documents="article")))
     corpus = Corpus.from_blocks([block], model.vocabulary)
     proportions = model.topics.proportions(corpus.counts, n_jobs=effective_n_jobs(settings.threads))

@@ -1,4 +1,4 @@
-"""A finished run and what is read of it, each once, however many ask for it."""
+"""Finished run whose files are read once, when they are first needed."""
 
 from __future__ import annotations
 
@@ -24,52 +24,52 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class LoadedRun:
-    """A run whose training has come to its end; its files are read when they are first asked for.
+    """Finished run; each file is read when it is first needed.
 
     Raises
     ------
     CorpusFormatError, ModelFormatError
-        By what asks for a file that is missing or damaged.
+        On access to a file that is missing or damaged.
     """
 
     directory: RunDirectory
     is_checked: bool = True
-    """Whether every byte of the bags of words is checked when they are opened."""
+    """Whether all bytes of the bags of words are checked when they are opened."""
 
     @classmethod
     def find(cls, runs: str, name: str, *, is_checked: bool = True) -> LoadedRun:
-        """The run of that name, or at that path.
+        """Find the run of that name, or at that path.
 
         Raises
         ------
         UsageError
-            If there is none.
+            If there is no such run.
         """
         return cls(find_run(runs, name), is_checked)
 
     @property
     def name(self) -> str:
-        """The last part of its path, as people call it."""
+        """Last part of its path."""
         return self.directory.path.name
 
     @cached_property
     def settings(self) -> TrainSettings:
-        """The settings that the run was begun with."""
+        """Settings of the run."""
         return self.directory.settings()
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Contents of its provenance.json."""
+        """Content of provenance.json."""
         return self.directory.provenance()
 
     @cached_property
     def model(self) -> SavedModel:
-        """The model.
+        """Trained model.
 
         Raises
         ------
         UsageError
-            If training has not come to its end.
+            If training has not ended.
         """
         run = self.directory
         if not run.model_path.exists():
@@ -81,36 +81,38 @@ class LoadedRun:
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The bags of words of all documents, mapped from disk."""
+        """Bags of words of all documents, memory-mapped."""
         return Corpus.load(self.directory.corpus_path, mmap=True, checked=self.is_checked)
 
     @cached_property
     def parts(self) -> Split:
-        """The documents for training, validation and test."""
+        """Documents for training, validation and test."""
         return split(self.corpus, self.settings.validation, self.settings.test)
 
     @cached_property
     def bigrams(self) -> Bigrams:
-        """The joined pairs of words."""
+        """Bigrams of the run."""
         return Bigrams.load(self.directory.verified(self.directory.bigrams_path))
 
     @cached_property
     def text_settings(self) -> TextSettings:
-        """The settings by which articles became tokens."""
+        """Settings of the text stage."""
         return text_settings(self.settings)
 
     @cached_property
     def store(self) -> ArticleStore:
-        """The articles: where the settings say, from here or from where `runs` is.
+        """Store of the articles; its path is relative to here or to the folder of `runs`.
 
-        There may be nothing any more.
+        The store may not exist any more.
         """
         articles = self.settings.articles
         if is_url(articles):
             try:
                 return ArticleStore(path_of(articles))
             except MissingExtraError:
-                return ArticleStore(Path(articles))  # where nothing is, and so is said
+                return ArticleStore(
+                    Path(articles)
+                )  # it does not exist, and says so when it is read
         path = Path(articles)
         beside = self.directory.path.parent.parent / path
         return ArticleStore(beside if beside.is_dir() and not path.is_dir() else path)

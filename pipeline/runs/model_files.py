@@ -1,9 +1,8 @@
 """Models of any origin by their path: runs, saved models, and files of other programs.
 
-What a file is its content tells. Files of gensim and scikit-learn are pickles, and to load a pickle
-is to run what it says: that is done for a file that is named as a model, and that begins as a
-pickle of one of their classes, and for no other. That a file begins so says what it is meant to be,
-not that it is harmless.
+The format is detected from the content. Files of gensim and scikit-learn are pickles, and loading a
+pickle runs code. A pickle is loaded only if the user names it as a model and it begins as a pickle
+of one of their classes. Such a beginning does not make a file harmless.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 START = 1 << 16
-"""Bytes by which a file is told."""
+"""Bytes read to detect the format."""
 PICKLED_KINDS = {
     "gensim.models.ldamodel LdaModel": "gensim",
     "gensim.models.ldamulticore LdaMulticore": "gensim",
     "sklearn.decomposition._lda LatentDirichletAllocation": "sklearn",
     "sklearn.pipeline Pipeline": "sklearn",
 }
-"""What a pickle that is loaded begins with."""
+"""First class of a pickle that may be loaded, by kind."""
 KNOWN = (
     "a run, a model.npz, gensim's LdaModel.save, scikit-learn's LatentDirichletAllocation or "
     "Pipeline by joblib or pickle, tomotopy's LDAModel.save, MALLET's state or topic-word weights, "
@@ -57,40 +56,39 @@ KNOWN = (
 def read_model(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> SavedModel:
-    """The model at `path`, whatever wrote it.
+    """Read the model at `path`, of any origin.
 
-    Loading a model of gensim or scikit-learn runs code that the file chooses: name none that you
-    would not run.
+    Loading a model of gensim or scikit-learn runs code from the file: name only files you trust.
 
     Parameters
     ----------
     path
-        The directory of a run; a model.npz; the file of gensim's `LdaModel.save`; of scikit-learn
-        by joblib or pickle; of tomotopy's `LDAModel.save`; MALLET's `--output-state`, or its
+        Directory of a run; model.npz; file of gensim's `LdaModel.save`, of scikit-learn by joblib
+        or pickle, of tomotopy's `LDAModel.save`; MALLET's `--output-state`, or its
         `--topic-word-weights-file` and, after a comma, the state or the topic keys, for alpha;
         final.beta of lda-c, or its directory.
     vocabulary
-        A vocabulary file, for models without words of their own: lda-c's, and scikit-learn's as far
-        as they were fitted to bare counts. Others do not look at it.
+        Vocabulary file for models without words of their own: those of lda-c, and of scikit-learn
+        if fitted to bare counts. Other models ignore it.
 
     Returns
     -------
     SavedModel
-        Its vocabulary is empty if neither model nor file says the words.
+        Model; its vocabulary is empty if neither model nor file names the words.
 
     Raises
     ------
     ModelFormatError
-        If it is no model that is known here, is damaged, or has another number of words than the
+        If the model is of an unknown kind, is damaged, or has another number of words than the
         vocabulary.
     CorpusFormatError
-        If a file of MALLET or lda-c is not what its format says; the message names file and line.
+        If a file of MALLET or lda-c breaks its format; the message names file and line.
     MissingExtraError
-        If it is tomotopy's, which is not installed.
+        If the model is tomotopy's, and tomotopy is not installed.
     OSError
         If a file is missing or cannot be read.
     UsageError
-        If it is a run whose training has not come to its end.
+        If the run's training has not ended.
     """
     saved = _read(path)
     if not saved.vocabulary and vocabulary is not None:
@@ -107,14 +105,14 @@ def read_model(
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """What kind of model is at `path`, a key of `READERS`; no pickle is loaded to tell.
+    """Return the kind of the model at `path`, a key of `READERS`; no pickle is loaded for this.
 
     Raises
     ------
     ModelFormatError
-        If it is none that is known.
+        If the kind is unknown.
     OSError
-        If there is nothing, or it cannot be read.
+        If the file is missing or cannot be read.
     """
     path = Path(path)
     if path.is_dir():
@@ -185,18 +183,18 @@ READERS: dict[str, Callable[[Path], SavedModel]] = {
     "mallet-state": mallet_state_model,
     "ldac": ldac_model,
 }
-"""By kind. MALLET's weights are read with a second file."""
+"""Readers by kind. MALLET's weights are read with a second file."""
 
 
 @contextmanager
 def _loading(path: Path) -> Iterator[None]:
-    """Whatever a pickle that is damaged, or of another version, runs into is one error."""
+    """Turn any error of loading a pickle, damaged or of another version, into ModelFormatError."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
             yield
         except FileNotFoundError:
-            raise  # one of the files that gensim keeps beside the model
+            raise  # a file that gensim keeps beside the model is missing
         except Exception as error:
             raise ModelFormatError(
                 f"{path}: not a usable model: {type(error).__name__}: {error}"
@@ -206,7 +204,7 @@ def _loading(path: Path) -> Iterator[None]:
 
 
 def _start_of(path: Path) -> bytes:
-    """The first bytes of a file, decompressed."""
+    """Return the first bytes of a file, decompressed."""
     with path.open("rb") as stream:
         start = stream.read(START)
     if start.startswith(b"PK\x03\x04"):
@@ -225,9 +223,9 @@ def _start_of(path: Path) -> bytes:
 
 
 def _first_class(start: bytes) -> str:
-    """The module and the name of the first class that a pickle asks for; empty if none is found.
+    """Return module and name of the first class in a pickle; empty if none is found.
 
-    The opcodes are looked at, and nothing is done of what they say.
+    Opcodes are read, none is executed.
     """
     texts: list[str] = []
     try:
@@ -239,7 +237,7 @@ def _first_class(start: bytes) -> str:
             if "UNICODE" in opcode.name:
                 texts.append(str(argument))
     except (ValueError, IndexError, OverflowError):
-        pass  # cut off or damaged before there was one
+        pass  # truncated or damaged before the first class
     return ""
 
 
@@ -258,9 +256,9 @@ def _kind_of_text(path: Path, start: bytes) -> str:
                 f"{path}: MALLET's topic keys name a few words of each topic and are no model: "
                 "give its --output-state or --topic-word-weights-file"
             )
-    values = line.split()[:-1] or line.split()  # the last may be cut off
+    values = line.split()[:-1] or line.split()  # the last may be truncated
     if values and all(_is_number(value) and not float(value) > 0 for value in values):
-        return "ldac"  # logarithms of probabilities
+        return "ldac"  # log-probabilities
     raise ModelFormatError(f"{path} is no model that is known here: a model is {KNOWN}")
 
 

@@ -1,13 +1,13 @@
-"""A run directory: `runs/NAME/`, all of one training run and what it takes to use its model.
+"""Run directory: `runs/NAME/`, all files of one training run.
 
-settings.toml      as resolved
-provenance.json    versions, seed, hashes, where the articles came from, what came out
-corpus/            the bags of words it learns from
-bigrams.tsv        the joined pairs
-vocabulary.txt     of a run that follows a download: its words, a line each
-metrics.jsonl      a line each time validation was looked at
-checkpoints/       what an interrupted run goes on from
-model.npz          the model, once it is done
+settings.toml      settings as resolved
+provenance.json    versions, seed, hashes, source of the articles, results
+corpus/            bags of words to learn from
+bigrams.tsv        pairs of words that are joined
+vocabulary.txt     words, one a line, if the run follows a download
+metrics.jsonl      a line for each validation check
+checkpoints/       state to resume from
+model.npz          the finished model
 topics.txt         its topics, for reading
 lock               held by the process that trains
 """
@@ -45,46 +45,46 @@ FORMAT = "wikitopics run"
 VERSION = 1
 
 NOT_IDENTITY = ("run", "runs", "threads", "cluster")
-"""Settings that do not change what comes out."""
+"""Settings that do not change results."""
 
 SAMPLE_STORE = "articles-sample"
-"""The store that the built-in sample is kept in."""
+"""Store of the built-in sample."""
 
 
 class RunDirectory:
-    """The files of one run."""
+    """Files of one run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @property
     def corpus_path(self) -> Path:
-        """The corpus directory."""
+        """Directory of the corpus."""
         return self.path / "corpus"
 
     @property
     def settings_path(self) -> Path:
-        """The settings that it was begun with."""
+        """File of the settings."""
         return self.path / "settings.toml"
 
     @property
     def bigrams_path(self) -> Path:
-        """The joined pairs."""
+        """File of the bigrams."""
         return self.path / "bigrams.tsv"
 
     @property
     def vocabulary_path(self) -> Path:
-        """The words that are counted, where they are fixed before the corpus is complete."""
+        """File of the words that are counted, if they are fixed before the corpus is complete."""
         return self.path / "vocabulary.txt"
 
     @property
     def model_path(self) -> Path:
-        """The finished model."""
+        """File of the finished model."""
         return self.path / "model.npz"
 
     @property
     def checkpoint_path(self) -> Path:
-        """The one checkpoint that is kept."""
+        """File of the last checkpoint."""
         return self.path / "checkpoints" / "latest.npz"
 
     @property
@@ -99,14 +99,14 @@ class RunDirectory:
 
     @property
     def words_hash(self) -> str:
-        """What tells bigrams and vocabulary from others, once both are fixed."""
+        """Hash of bigrams and vocabulary, once both are fixed."""
         known = self.provenance()["sha256"]
         files = (self.bigrams_path, self.vocabulary_path)
         return sha256_of("".join(known[path.name] for path in files).encode())
 
     @property
     def is_settled(self) -> bool:
-        """Whether something hangs on the settings, so that they cannot be mended any more."""
+        """Whether files depend on the settings, so that these may not change any more."""
         return self.has_corpus or self.has_vocabulary
 
     @property
@@ -115,7 +115,7 @@ class RunDirectory:
         return (self.path / "provenance.json").exists()
 
     def create(self, settings: TrainSettings, entries: dict[str, Any]) -> None:
-        """Begin a run: the directory, its settings and, at once, what is known of it so far."""
+        """Begin a run: write the directory, its settings and the provenance known by now."""
         self.checkpoint_path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write_text(self.settings_path, tomli_w.dumps({"train": as_table(settings)}))
         self.update_provenance(
@@ -131,7 +131,7 @@ class RunDirectory:
         )
 
     def settings(self) -> TrainSettings:
-        """The settings that the run was begun with."""
+        """Settings of the run."""
         path = self.verified(self.settings_path)
         try:
             return from_table(TrainSettings, read_table(path, "train"), str(path))
@@ -139,9 +139,9 @@ class RunDirectory:
             raise CorpusFormatError(str(error)) from error
 
     def articles_changed(self) -> bool:
-        """Whether the store holds other articles by now than when the run was begun.
+        """Whether the store's articles have changed since the run was begun.
 
-        Nothing is known of one that is gone, or of a URL that cannot be read at the moment.
+        False if the store is gone, or its URL cannot be read at the moment.
         """
         known = self.provenance().get("articles", {})
         try:
@@ -155,17 +155,17 @@ class RunDirectory:
             return False
 
     def record(self, path: Path) -> None:
-        """Note a text file of the run in the provenance, for `verified` to know it again."""
+        """Record the hash of a text file in the provenance, for `verified`."""
         known = self.provenance().get("sha256", {})
         self.update_provenance({"sha256": {**known, path.name: sha256_of(path.read_bytes())}})
 
     def verified(self, path: Path) -> Path:
-        """`path`, if it is as it was recorded.
+        """Return `path` if the file has its recorded hash.
 
         Raises
         ------
         CorpusFormatError
-            If the file is missing or was changed since.
+            If the file is missing or was changed.
         """
         expected = self.provenance().get("sha256", {}).get(path.name)
         if not path.is_file():
@@ -175,12 +175,12 @@ class RunDirectory:
         return path
 
     def provenance(self) -> dict[str, Any]:
-        """What is known of how the run came about.
+        """Content of provenance.json.
 
         Raises
         ------
         UnsupportedVersionError
-            If a newer version of this software began it.
+            If a newer version of this software wrote it.
         CorpusFormatError
             If the file is missing or damaged.
         """
@@ -209,11 +209,11 @@ class RunDirectory:
         atomic_write_text(self.path / "provenance.json", text)
 
     def finish(self, entries: dict[str, Any]) -> None:
-        """Close the provenance with what came out."""
+        """Add results to the provenance, and mark the run as finished."""
         self.update_provenance({**entries, "finished": _now()})
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The checks at validation that `write_metrics` wrote; none if there were none."""
+        """Validation checks that `write_metrics` wrote; empty if there were none."""
         path = self.path / "metrics.jsonl"
         try:
             lines = path.read_text("utf-8").splitlines()
@@ -224,25 +224,23 @@ class RunDirectory:
             raise CorpusFormatError(f"{path}: not JSON lines: {error}") from error
 
     def write_metrics(self, metrics: list[dict[str, Any]]) -> None:
-        """All checks at validation so far, one JSON object a line."""
+        """Write all validation checks, one JSON object a line."""
         text = "".join(json.dumps(line) + "\n" for line in metrics)
         atomic_write_text(self.path / "metrics.jsonl", text)
 
 
 def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirectory, TrainSettings]:
-    """The run to go on with or to begin, and the settings it has or will have.
+    """Return the run to resume or to begin, and its settings.
 
-    A named run that exists goes on with its own settings; once it has a corpus or, following a
-    download, its words, `given`, what was asked for, may repeat them but not differ. Without a name
-    the run is called after model and topics, with a number if there is one of other settings
-    already.
-
-    A run that was finished on other articles than its store holds by now is not taken for it.
+    A named run that exists continues with its own settings. Once it has a corpus (or, if it follows
+    a download, its words), the settings in `given` must be the same. Without a name the run is
+    called after model and topics, with a number if a run with other settings, or finished on other
+    articles, has that name.
 
     Raises
     ------
     UsageError
-        If other settings are asked for than the run was begun with.
+        If the settings differ from those that the run was begun with.
     """
     root = Path(settings.runs)
     if settings.articles:
@@ -252,7 +250,7 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
         if run.exists:
             begun = run.settings()
             if not run.is_settled:
-                # Nothing hangs on its settings yet: pruning that left no word can be mended.
+                # No file depends on its settings yet: pruning that left no word can be changed.
                 asked = {name: getattr(settings, name) for name in (*given, *NOT_IDENTITY)}
                 return run, _mended(begun, asked)
             for name in given:
@@ -281,12 +279,12 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
 
 
 def find_run(runs: str, name: str) -> RunDirectory:
-    """The run of that name, or at that path.
+    """Find the run of that name, or at that path.
 
     Raises
     ------
     UsageError
-        If there is none.
+        If there is no such run.
     """
     for path in (Path(runs) / name, Path(name)):
         run = RunDirectory(path)
@@ -301,7 +299,7 @@ def find_run(runs: str, name: str) -> RunDirectory:
 def about_articles(
     settings: TrainSettings, entries: Iterable[ShardEntry], *, settled: bool
 ) -> dict[str, Any]:
-    """For the provenance: what the run learns from; `settled` says that these are all."""
+    """Entries of the provenance about the articles; `settled`: no more articles will come."""
     entries = tuple(entries)
     about: dict[str, Any] = {
         "articles": {
@@ -314,20 +312,20 @@ def about_articles(
         },
     }
     if settings.documents != "auto" and settings.spacy_model:
-        # Else the articles that decide these are not there yet.
+        # Otherwise the articles that decide these have not come yet.
         about["annotation"] = json.loads(describe(text_settings(settings)))
     return about
 
 
 def versions() -> dict[str, str]:
-    """Versions of what numbers depend on."""
+    """Versions of the software that numbers depend on."""
     packages = ("gensim", "numba", "numpy", "scikit-learn", "scipy", "spacy")
     found = {package: metadata.version(package) for package in packages}
     return {"wikitopics": software_version(), "python": platform.python_version(), **found}
 
 
 def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
-    """`settings` with what they leave open decided as it was for a run that was begun."""
+    """Return settings whose open values are decided as in the run that was begun."""
     return replace(
         settings,
         articles=settings.articles or SAMPLE_STORE,
@@ -339,7 +337,7 @@ def _decided_as(begun: TrainSettings, settings: TrainSettings) -> TrainSettings:
 
 
 def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
-    """The settings of a run with others; those that its model no longer has go to defaults."""
+    """Return a run's settings with changes; settings that the new model lacks become defaults."""
     model = asked.get("model", begun.model)
     defaults: dict[str, Any] = {
         each.name: each.default
@@ -348,7 +346,7 @@ def _mended(begun: TrainSettings, asked: dict[str, Any]) -> TrainSettings:
     }
     trainer = asked.get("trainer", begun.trainer)
     if (model, trainer) != (begun.model, begun.trainer):
-        defaults["eta"] = "auto"  # else that of the other model
+        defaults["eta"] = "auto"  # not the other model's number
     return replace(begun, **defaults | asked)
 
 
@@ -362,7 +360,7 @@ def _identity(settings: TrainSettings) -> dict[str, Any]:
 
 
 def _no_json(name: str) -> None:
-    """Refuse NaN and infinities, which Python reads though they are no JSON."""
+    """Refuse NaN and infinity: Python reads them, but they are no JSON."""
     raise ValueError(f"{name} is no number of JSON")
 
 

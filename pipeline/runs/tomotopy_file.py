@@ -1,7 +1,7 @@
-"""tomotopy's .bin files, read by a process of its own.
+"""tomotopy's .bin files, read in a separate process.
 
-On a file that is damaged, or of another model than LDA, tomotopy 0.14 ends the process, or computes
-on without an end.
+tomotopy 0.14 crashes the process, or never ends, on a file that is damaged or of another model than
+LDA.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from models.saved import SavedModel
 
 SECONDS = 5
-"""Of processor time that a file may take at least; large ones get more, in excess of any need."""
+"""Processor time allowed for a file, in seconds; large files get more."""
 BYTES_A_SECOND = 10**6
 
 
 def read_tomotopy(path: str | os.PathLike[str]) -> SavedModel:
-    """The `tomotopy.LDAModel` that its `save` wrote.
+    """Read a file that `tomotopy.LDAModel.save` wrote.
 
     Raises
     ------
     MissingExtraError
         If tomotopy is not installed.
     ModelFormatError
-        If it cannot read the file as an LDAModel.
+        If tomotopy cannot read the file as an LDAModel.
     """
     item = os.fspath(path), SECONDS + os.path.getsize(path) // BYTES_A_SECOND  # noqa: PTH202
     try:
-        (saved,) = ordered_map(_read, [item], 2)  # with 1 it would be this process
+        (saved,) = ordered_map(_read, [item], 2)  # with 1 it would run in this process
     except WorkerDiedError:
         saved = "it is damaged, or of another kind, such as HDPModel"
     if isinstance(saved, str):
@@ -45,7 +45,7 @@ def read_tomotopy(path: str | os.PathLike[str]) -> SavedModel:
 
 
 def _read(item: tuple[str, int]) -> SavedModel | str:
-    """The model, or what is wrong with it; the process ends if it takes too many seconds."""
+    """Return the model, or an error message; the process is ended after too many seconds."""
     path, seconds = item
     try:
         tomotopy = import_module("tomotopy")
@@ -60,7 +60,7 @@ def _read(item: tuple[str, int]) -> SavedModel | str:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     stderr = os.dup(2)
     silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 2)  # what the C++ library says as it ends
+    os.dup2(silence, 2)  # silence the C++ library's last message
     try:
         return tomotopy_model(tomotopy.LDAModel.load(path))
     except (TypeError, ValueError, RuntimeError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The topics of a model as rows, and as a table that fits a terminal."""
+"""Topics of a model as rows, and as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from models import SavedModel
 
 WIDTH = 100
-"""Columns that a line of dependencies may take."""
+"""Longest line of dependencies, in columns."""
 
 
 def topic_rows(
     model: SavedModel, n_words: int, n_dependencies: int = N_DEPENDENCIES, by: str = "weight"
 ) -> list[dict[str, Any]]:
-    """A row a topic, the most prevalent first: its number, share of tokens and top words.
+    """Return a row for each topic, most prevalent first: number, share of tokens, top words.
 
-    Rows of Poisson MRFs have their `positive` and `negative` dependencies too, up to
-    `n_dependencies` of each, unless that is 0.
+    Rows of Poisson MRFs also have up to `n_dependencies` `positive` and `negative` dependencies.
     """
     order: list[int] = list(range(model.topics.n_topics))
     if model.prevalence is not None:
@@ -43,7 +42,7 @@ def topic_rows(
 
 
 def format_topics(rows: list[dict[str, Any]]) -> str:
-    """The rows as lines of text: topic number, share of tokens, words; then dependencies."""
+    """Format rows as lines: topic number, share of tokens, words; then dependencies."""
     lines = ["topic  share  words"]
     for row in rows:
         share = "     -" if row["prevalence"] is None else f"{row['prevalence']:6.1%}"
@@ -54,7 +53,7 @@ def format_topics(rows: list[dict[str, Any]]) -> str:
 
 
 def _dependency_lines(row: dict[str, Any]) -> list[str]:
-    """The pairs, those that bring each other after +, those that bar each other after -."""
+    """Format pairs of words: positive dependencies after +, negative ones after -."""
     if not row["positive"] and not row["negative"]:
         return [" " * 14 + "(no dependencies)"]
     lines = []

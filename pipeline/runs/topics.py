@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:
-    """Top words, prevalence and dependencies of each topic of a finished run."""
+    """Return top words, prevalence and dependencies of each topic of a finished run."""
     if settings.words < 1:
         raise UsageError(f"--words must be at least 1, found {settings.words}")
     if settings.dependencies < 0:
@@ -36,14 +36,14 @@ def topics(settings: TopicsSettings, run_name: str) -> dict[str, Any]:
 def _draw(
     model: SavedModel, rows: list[dict[str, Any]], run_name: str, directory: Path
 ) -> list[str]:
-    """Write the picture of dependencies; the paths of its files.
+    """Draw the dependencies, and return the paths of the files.
 
     Raises
     ------
     UsageError
-        If there are none to draw.
+        If the run has no dependencies.
     """
-    # Drawing takes longer to import than all else.
+    # Imported here: drawing takes long to import.
     from pipeline.figures.word_graph import dependency_picture  # noqa: PLC0415
     from pipeline.figures.write import write_pictures  # noqa: PLC0415
 

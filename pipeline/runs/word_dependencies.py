@@ -1,4 +1,4 @@
-"""The pairs of words of each topic that depend on each other most, where words depend at all."""
+"""Strongest dependencies between words, topic by topic, for models that have them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from models import SavedModel
 
 N_DEPENDENCIES = 10
-"""How many of each sign are shown where nothing else is said."""
+"""Dependencies of each sign that are shown by default."""
 SORTED_BY = ("weight", "effect")
-"""By Φ; or by the correlation of two counts that it makes, of which more in `_effect`."""
+"""Order by Φ, or by the correlation of counts that it causes (see `_effect`)."""
 
 
 @dataclass(frozen=True)
 class Dependency:
-    """Two words and Φ of them: one brings the other if it is positive, and bars it if negative."""
+    """Two words and their Φ: positive if they attract each other, negative if they repel."""
 
     first: str
     second: str
     weight: float
-    """In the literature this is Φ_st."""
+    """Φ_st in the literature."""
 
 
 @dataclass(frozen=True)
 class TopicDependencies:
-    """Those of one topic, the strongest first."""
+    """Dependencies of one topic, strongest first."""
 
     positive: tuple[Dependency, ...]
     negative: tuple[Dependency, ...]
@@ -39,14 +39,13 @@ class TopicDependencies:
 def strongest_dependencies(
     model: SavedModel, n: int = N_DEPENDENCIES, by: str = "weight"
 ) -> list[TopicDependencies] | None:
-    """Up to `n` of each sign for each topic; None of models whose words do not depend.
+    """Return up to `n` dependencies of each sign for each topic; None for models without any.
 
     Parameters
     ----------
     by
-        What they are sorted by: "weight", Φ, as in Table 1 of Inouye et al. (2015), or "effect".
-        By weight, pairs of words that the topic hardly has can come first. Those of the same
-        weight stand in the order of the vocabulary.
+        Order: "weight", Φ, as in Table 1 of Inouye et al. (2015), or "effect". By weight, words
+        that are rare in the topic can come first. Ties have the order of the vocabulary.
     """
     assert by in SORTED_BY
     topics = model.topics
@@ -72,7 +71,7 @@ def strongest_dependencies(
 
 
 def _largest(values: NDArray[np.float64], admitted: NDArray[np.bool_], n: int) -> NDArray[np.intp]:
-    """Where the `n` largest of the admitted values are, the largest first."""
+    """Indices of the `n` largest admitted values, largest first."""
     places = np.flatnonzero(admitted)
     return places[np.argsort(-values[places], kind="stable")[:n]]
 
@@ -80,9 +79,9 @@ def _largest(values: NDArray[np.float64], admitted: NDArray[np.bool_], n: int) -
 def _effect(
     words: NDArray[np.int64], weight: NDArray[np.float64], word_probability: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(E,), Φ_st √(p_s p_t): the correlation of x_s and x_t to first order in Φ, over 2 ω L.
+    """Φ_st √(p_s p_t), shape (E,): the correlation of x_s and x_t to first order in Φ, over 2 ω L.
 
-    Without Φ the counts are near Poisson, of means and variances L p, and Φ makes their covariance
+    Without Φ the counts are nearly Poisson with mean and variance L p; with Φ their covariance is
     2 ω Φ_st L p_s L p_t.
     """
     effect: NDArray[np.float64] = weight * np.sqrt(word_probability[words].prod(axis=1))

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from evaluation.scorer import Scorer
 
 DOCUMENTS_A_THREAD = 64
-"""In blocks that threads share: the last documents of a block keep only some of them busy."""
-FEWEST_DOCUMENTS = 4
-"""Of a part of a block for each thread."""
+"""Documents in a block for each thread: the last ones of a block do not use all threads."""
+MIN_DOCUMENTS = 4
+"""Documents for each thread in a part of a block, at least."""
 BLOCK_SECONDS = 5.0
-"""That a part of a block is to take."""
-MOST_FASTER = 4.0
-"""A part has at most so many times as many documents as the one before."""
+"""Target seconds for a part of a block."""
+MAX_GROWTH = 4.0
+"""Largest ratio of the documents of a part to those of the part before."""
 MAX_SHOWN = 3
-"""Models whose perplexity so far is shown."""
+"""Models whose perplexity is shown while documents are scored."""
 
 
 class WordBlocks:
@@ -43,7 +43,7 @@ class WordBlocks:
     corpus
         Larger than memory if it is mapped.
     words
-        Those to count, in the order of columns.
+        Words to count, in the order of columns.
     at_least
         Documents a block, where they are not too long for that.
     """
@@ -68,7 +68,7 @@ class WordBlocks:
             n_tokens_before += int(counts.data.sum())
 
     def used(self) -> NDArray[np.bool_]:
-        """(words,), those that some document has."""
+        """Mask (words,) of words that some document has."""
         is_used = np.zeros(self._n_words, dtype=bool)
         for first, last in self.bounds:
             start, stop = self._counts.indptr[[first, last]]
@@ -97,7 +97,7 @@ class WordBlocks:
 def to_score(
     blocks: Iterable[DocumentBlock], known: Sequence[PartialEstimate]
 ) -> Iterator[tuple[int, DocumentBlock]]:
-    """(number of the model, block): what is not known of scores, block by block."""
+    """Yield (number of the model, block) for documents without a score, block by block."""
     for block in blocks:
         first, last = block.first_document, block.first_document + block.n_documents
         for number, scores in enumerate(known):
@@ -108,13 +108,12 @@ def to_score(
 def scored_here(
     scorers: Sequence[Scorer], items: Iterable[tuple[int, DocumentBlock]], n_threads: int
 ) -> Iterator[tuple[int, int, LikelihoodEstimate]]:
-    """(number, first document, estimate) of blocks by the scorer of each's number.
+    """Yield (number, first document, estimate): each block scored by the scorer of its number.
 
-    Blocks come in parts that take about `BLOCK_SECONDS`, so that little is lost with what is under
-    way.
+    Blocks are scored in parts of about `BLOCK_SECONDS`, so that an interrupt loses little.
     """
-    most = [FEWEST_DOCUMENTS * n_threads for _ in scorers]
-    # A sum of very many numbers is in another order with more threads; workers have one.
+    most = [MIN_DOCUMENTS * n_threads for _ in scorers]
+    # The order of very long sums depends on the threads of BLAS; workers have one.
     with threadpool_limits(1):
         for number, block in items:
             for part in _parts(block, most, number):
@@ -122,13 +121,13 @@ def scored_here(
                 estimate = scorers[number].score(part, n_threads)
                 seconds = working_clock() - started
                 yield number, part.first_document, estimate
-                faster = BLOCK_SECONDS / seconds if seconds > 0 else MOST_FASTER
-                wanted = int(part.n_documents * min(faster, MOST_FASTER))
-                most[number] = max(FEWEST_DOCUMENTS * n_threads, wanted)
+                faster = BLOCK_SECONDS / seconds if seconds > 0 else MAX_GROWTH
+                wanted = int(part.n_documents * min(faster, MAX_GROWTH))
+                most[number] = max(MIN_DOCUMENTS * n_threads, wanted)
 
 
 def _parts(block: DocumentBlock, most: Sequence[int], number: int) -> Iterator[DocumentBlock]:
-    """The block in parts of most[number] documents, which is looked up each time."""
+    """Yield the block in parts of most[number] documents, read again for each part."""
     first, last = block.first_document, block.first_document + block.n_documents
     while True:
         stop = min(first + most[number], last)
@@ -139,14 +138,14 @@ def _parts(block: DocumentBlock, most: Sequence[int], number: int) -> Iterator[D
 
 
 class PerplexitySoFar:
-    """Perplexities of models on what is scored of the documents."""
+    """Perplexities of models on the documents scored by now."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
         self._total, self._n_tokens = np.zeros(len(names)), np.zeros(len(names))
 
     def add(self, number: int, part: LikelihoodEstimate) -> None:
-        """More documents are scored by the model of that number."""
+        """Add scores of documents by the model of that number."""
         self._total[number] += part.total
         self._n_tokens[number] += part.total_tokens
 

@@ -1,4 +1,4 @@
-"""`evaluate`: how probable documents that training never saw are under models; which is best."""
+"""`evaluate`: held-out likelihood of models, and which model is best."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from pipeline.scoring.score import (
     default_method,
     log_warnings,
     or_none,
-    probability_of_words,
     score_all,
     scored_words,
+    vocabulary_mass,
 )
 from pipeline.scoring.words import n_tokens_of
 from pipeline.text.held_out import held_out
@@ -51,14 +51,14 @@ COLUMNS = (
     *("id", "tokens", "log_likelihood", "standard_error", "effective_sample_size", "n_samples"),
     "model",
 )
-"""Of --per-document."""
+"""Columns of --per-document."""
 
 
 def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]:
-    """Held-out likelihood of models, and of several how they differ.
+    """Score held-out documents by each model, and compare the models.
 
-    Scored are the articles of a store, counts in a file, or the test part of the first run; of them
-    the words that every model knows.
+    Documents are the articles of a store, counts in a file, or the test part of the first run. Only
+    words that every model knows are scored.
     """
     _check(settings, names)
     models = [_loaded(settings, name) for name in names]
@@ -90,7 +90,7 @@ def _result(
     words: tuple[str, ...],
     estimates: dict[str, LikelihoodEstimate],
 ) -> dict[str, Any]:
-    """What is said of the scores of models."""
+    """Result as it is printed."""
     # Sections of an article are not independent: the article is the unit of the standard error.
     articles = documents.article_of
     by_article = {name: estimate.by_group(articles) for name, estimate in estimates.items()}
@@ -131,7 +131,7 @@ def _result(
 
 
 def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
-    """Refuse at once what would be refused after all the work."""
+    """Refuse impossible settings before any work."""
     if settings.samples is not None and settings.samples < 1:
         raise UsageError(f"--samples must be at least 1, found {settings.samples}")
     if not 0 <= settings.seed < 2**63:
@@ -150,7 +150,7 @@ def _check(settings: EvaluateSettings, names: Sequence[str]) -> None:
 
 
 def _check_families(settings: EvaluateSettings, models: Sequence[LoadedModel]) -> None:
-    """Refuse a method, a convention or smoothing that is none of a model's family."""
+    """Refuse a method, a convention or smoothing that a model's family does not have."""
     for each in models:
         family, scoring = family_of(each.model.topics), scoring_of(each.model.topics)
         assert settings.method is not None
@@ -176,7 +176,7 @@ def _check_families(settings: EvaluateSettings, models: Sequence[LoadedModel]) -
 
 
 def _check_sampling(settings: EvaluateSettings) -> None:
-    """The settings of estimators."""
+    """Refuse impossible settings of estimators."""
     if settings.target_se is not None and not 0 < settings.target_se < math.inf:
         raise UsageError(f"--target-se must be a positive number, found {settings.target_se}")
     if not 0 <= settings.smoothing < 1:
@@ -188,7 +188,7 @@ def _check_sampling(settings: EvaluateSettings) -> None:
 
 
 def _check_method(settings: EvaluateSettings) -> None:
-    """What does not go with the method, which is known here."""
+    """Refuse settings that the method does not have."""
     assert settings.method is not None
     named = named_methods(settings.method)
     instead = "give another --method, such as left-to-right-sequential"
@@ -211,7 +211,7 @@ def _check_method(settings: EvaluateSettings) -> None:
 
 
 def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
-    """The run of that name, or the model in that file."""
+    """Load the run of that name, or the model in that file."""
     try:
         run = LoadedRun.find(settings.runs, name)
     except UsageError:
@@ -223,7 +223,7 @@ def _loaded(settings: EvaluateSettings, name: str) -> LoadedModel:
 
 
 def _words_to_count(models: Sequence[LoadedModel]) -> tuple[str, ...]:
-    """The words of all models, those of the first run first."""
+    """Words of all models, those of the first run first."""
     in_order = sorted(models, key=lambda each: each.run is None)
     return tuple(dict.fromkeys(word for each in in_order for word in each.model.vocabulary))
 
@@ -231,7 +231,7 @@ def _words_to_count(models: Sequence[LoadedModel]) -> tuple[str, ...]:
 def _with_words(
     models: Sequence[LoadedModel], documents: HeldOut, settings: EvaluateSettings
 ) -> list[LoadedModel]:
-    """The models, those without words of their own with those of the documents, in their order."""
+    """Models, each with words: one without takes the documents' words, in their order."""
     run = next((each for each in models if each.run is not None), None)
     words, source = documents.corpus.vocabulary, documents.source
     if run is not None and not settings.counts:
@@ -257,7 +257,7 @@ def _with_words(
 def _certificate(
     settings: EvaluateSettings, named: LoadedModel, n_tokens: NDArray[np.int64], n_threads: int
 ) -> dict[str, Any]:
-    """Of documents as long as the scored ones, simulated from the model over all of its words."""
+    """Certificate on documents simulated from the model, as long as the scored ones."""
     if (n_tokens > 0).sum() < 2:
         raise UsageError("--certify needs two documents with a token, found fewer")
     assert settings.method is not None
@@ -283,7 +283,7 @@ def _row(
     estimate: LikelihoodEstimate,
     by_article: LikelihoodEstimate,
 ) -> dict[str, Any]:
-    """What is said of one model."""
+    """Row of one model."""
     corpus, topics = documents.corpus, named.model.topics
     n_all = corpus.n_tokens + int(corpus.n_unknown.sum())
     n_unknown = n_all - n_tokens_of(corpus, named.model.vocabulary)
@@ -297,9 +297,7 @@ def _row(
         "topics": topics.n_topics,
         "words": topics.n_words,
         "unknown_share": n_unknown / max(1, n_all),
-        "probability_of_scored_words": probability_of_words(
-            named.model, words, estimate.convention
-        ),
+        "probability_of_scored_words": vocabulary_mass(named.model, words, estimate.convention),
         "log_likelihood": estimate.total,
         "nats_per_word": estimate.nats_per_word,
         "nats_per_word_standard_error": or_none(by_article.nats_per_word_standard_error),
@@ -313,7 +311,7 @@ def _row(
 
 
 def _differences(by_article: dict[str, LikelihoodEstimate]) -> dict[str, Any]:
-    """The best model, and of every other one what it costs more."""
+    """Best model, and the difference of every other model from it."""
     comparison = compare(by_article)
     names = ("nats_per_word", "standard_error", "z", "probability", "p_value", "perplexity_ratio")
     return {
@@ -328,7 +326,7 @@ def _differences(by_article: dict[str, LikelihoodEstimate]) -> dict[str, Any]:
 def _write_documents(
     path: str, documents: HeldOut, estimates: dict[str, LikelihoodEstimate]
 ) -> None:
-    """A line a document and model, all documents of one model after the other."""
+    """Write a line for each model and document, model by model."""
     lines = ["\t".join(COLUMNS)]
     for name, estimate in estimates.items():
         columns = (

@@ -1,6 +1,6 @@
-"""Held-out scores by the workers of a cluster: each block of documents under each model is a task.
+"""Held-out scores by the workers of a cluster: a task for each block of documents and model.
 
-Documents go with the tasks, models once to each worker, so that workers need see no file.
+Documents are sent with the tasks, models once to each worker: workers read no files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def score_item(item: tuple[int, DocumentBlock], *scorers: Scorer) -> LikelihoodEstimate:
-    """What a worker does: a block scored by the scorer of that number, on one thread."""
+    """Score a block by the scorer of that number, on one thread of a worker."""
     number, block = item
     return scorers[number].score(block, 1)
 
@@ -25,14 +25,14 @@ def score_item(item: tuple[int, DocumentBlock], *scorers: Scorer) -> LikelihoodE
 def scored_on(
     cluster: Cluster, scorers: Sequence[Scorer], items: Iterable[tuple[int, DocumentBlock]]
 ) -> Iterator[tuple[int, int, LikelihoodEstimate]]:
-    """What `pipeline.scoring.blocks.scored_here` gives, to the bit, in any order: as they come.
+    """Yield the same bits as `pipeline.scoring.blocks.scored_here`, in order of completion.
 
-    Blocks are made as they are needed. Leaving the generator cancels what is under way.
+    Blocks are made as they are needed. Leaving the generator cancels running tasks.
 
     Raises
     ------
     ClusterLostError
-        If the scheduler goes away.
+        If the scheduler is lost.
     """
     in_flight: dict[int, tuple[int, int]] = {}
 

@@ -49,23 +49,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model to score."""
+    """Model to score."""
 
     name: str
-    """As it was given."""
+    """Name as the user gave it."""
     run: LoadedRun | None
     model: SavedModel
 
 
 def default_method(models: Sequence[LoadedModel]) -> str:
-    """What models are scored by if nothing else is asked for: all by the same.
+    """Return the default method for these models, one for all.
 
     See `evaluation.methods.default_method`.
 
     Raises
     ------
     UsageError
-        If there is none.
+        If no method suits all models.
     """
     method = methods.default_method(scoring_of(each.model.topics) for each in models)
     if method is not None:
@@ -79,12 +79,12 @@ def default_method(models: Sequence[LoadedModel]) -> str:
 
 
 def scored_words(models: Sequence[LoadedModel], documents: HeldOut) -> tuple[str, ...]:
-    """The words that every model knows, in the order of the first.
+    """Return the words that every model knows, in the order of the first.
 
     Raises
     ------
     CorpusFormatError
-        If the documents have none of them.
+        If the documents contain none of these words.
     """
     words = common_words([each.model.vocabulary for each in models])
     if not set(words) & set(documents.corpus.vocabulary):
@@ -104,7 +104,7 @@ def score(
     words: tuple[str, ...],
     n_threads: int,
 ) -> Scored:
-    """Score documents by one model: see `score_all`. What is in the cache is not scored again."""
+    """Score documents by one model, unless the cache holds the scores; see `score_all`."""
     known = PartialScores.of(settings, [named.model], documents, words)
     if not known.is_complete:
         with known.saved():
@@ -121,11 +121,11 @@ def score_all(
     cluster: Cluster | None = None,
     known: PartialScores | None = None,
 ) -> dict[str, LikelihoodEstimate]:
-    """How probable the documents are by `settings.method`, of their tokens of `words`.
+    """Score the tokens of `words` of all documents by `settings.method`, under each model.
 
-    Columns of `words` come first for every model, so that random halves are the same. Documents are
-    scored in blocks, here by `n_threads` or by the workers of a cluster, and get the same bits.
-    Those with scores in `known` are not scored again, and the others are added to it.
+    Columns of `words` come first for every model, so that random halves of documents are the same.
+    Documents are scored in blocks, by threads or by the workers of a cluster, with the same bits.
+    Documents with scores in `known` are not scored again; new scores are added to `known`.
 
     Raises
     ------
@@ -187,12 +187,12 @@ def _scorer(settings: EvaluateSettings, named: LoadedModel, words: tuple[str, ..
 
 
 def _check_cost(scorer: Scorer, blocks: WordBlocks, n_threads: int) -> None:
-    """Refuse before anything is scored what would be refused in the middle of it.
+    """Refuse documents that cost too much, before the first is scored.
 
     Raises
     ------
     ExactCostError
-        If a document takes too much.
+        If a document takes too much memory or time.
     """
     if scorer.has_cost:
         for block in blocks:
@@ -202,12 +202,12 @@ def _check_cost(scorer: Scorer, blocks: WordBlocks, n_threads: int) -> None:
 def check_possible(
     name: str, topics: Topics, is_used: NDArray[np.bool_], words: tuple[str, ...]
 ) -> None:
-    """Here, where words have names and smoothing is an option.
+    """Refuse words of probability 0, by name.
 
     Raises
     ------
     ZeroProbabilityError
-        If some word of the documents, `is_used` (words,), has no topic.
+        If a word of the documents, `is_used` (words,), has no topic.
     """
     impossible = np.flatnonzero(is_used & ~(topics.topic_word[:, : len(words)] > 0).any(axis=0))
     if len(impossible):
@@ -218,37 +218,35 @@ def check_possible(
         )
 
 
-def probability_of_words(
+def vocabulary_mass(
     model: SavedModel, words: Sequence[str], convention: Convention = "sequence"
 ) -> float:
-    """The share of its probability that a model gives to `words`; the rest is at its cost."""
-    if convention == "bag-and-length":  # the other words are integrated over
+    """Return the probability that a model gives to `words` together."""
+    if convention == "bag-and-length":  # other words are integrated out
         return 1.0
     is_scored = np.isin(np.array(model.vocabulary), np.array(words))
     return min(1.0, float(model.topics.word_share[is_scored].sum()))
 
 
-def nats_of_words(share: float) -> float:
-    """What it costs a model, in nats a word, to give `share` of its probability to scored words.
+def vocabulary_cost(share: float) -> float:
+    """Return the cost of words that are not scored: -log(share), in nats a word.
 
-    A token is of the scored words with that probability, so that log p of a document has the log of
-    it for each of its tokens: all of the cost if the share is the same for every topic, else about.
+    A model gives scored words the probability `share`, so log p of a document contains log(share)
+    for each token: exactly if the share is the same in all topics, else about.
     """
     return max(0.0, -math.log(share)) if share > 0 else math.inf  # a share may be rounded up
 
 
 def restricted(named: LoadedModel, words: Sequence[str]) -> LoadedModel | None:
-    """The model of documents that have no other words than `words`, which cost it nothing then.
+    """Return the model given that documents have no other words than `words`.
 
-    Models of different vocabularies are alike in this: one that another turns into when it is given
-    further words comes back to the other when they are taken away. See `restricted` of a family's
-    `Scoring`.
+    Other words then cost nothing, so models with different vocabularies compare. See `restricted`
+    of a family's `Scoring`.
 
     Returns
     -------
     LoadedModel or None
-        None for families that have no such models, and for models in which no topic has one of
-        `words`.
+        None if the family has no such models, or if no topic of the model has one of `words`.
     """
     model, known = named.model, set(words)
     if set(model.vocabulary) == known:
@@ -264,14 +262,14 @@ def restricted(named: LoadedModel, words: Sequence[str]) -> LoadedModel | None:
 
 
 def log_warnings(estimates: Mapping[str, LikelihoodEstimate]) -> None:
-    """Log what is to be known of the scores of models, by name; of one model without its name."""
+    """Log warnings about the scores of models; the name is left out for a single model."""
     for name, estimate in estimates.items():
         for warning in estimate.warnings:
             logger.warning("%s%s", f"{name}: " if len(estimates) > 1 else "", warning)
 
 
 def or_none(value: float) -> float | None:
-    """JSON has neither NaN nor infinity."""
+    """Return the value, or None if JSON has none for it: NaN or infinity."""
     return value if math.isfinite(value) else None
 
 

@@ -1,25 +1,25 @@
-"""What `evaluate` found, for people."""
+"""Result of `evaluate` as text."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pipeline.scoring.score import nats_of_words
+from pipeline.scoring.score import vocabulary_cost
 
 CONVENTIONS = {
     "sequence": "",
     "bag": " of counts, given how many tokens,",
     "bag-and-length": " of counts and lengths",
 }
-"""What a probability is of, unless it is of tokens in order."""
+"""Meaning of a probability by convention; nothing for tokens in order."""
 COSTLY = 0.01
-"""Difference of the probabilities of scored words that is told of."""
+"""Difference of the probabilities of scored words from which a warning is printed."""
 MUCH = 0.5
-"""Share of a difference that makes it one of vocabularies more than of models."""
+"""Share of a difference from which it is due to vocabularies more than to models."""
 
 
 def print_evaluation(result: dict[str, Any]) -> None:
-    """A few lines for people; of several models a table."""
+    """Print some lines for one model, a table for several."""
     documents = (
         _number(result["articles"], result["unit"])
         if result["articles"] == result["documents"]
@@ -73,7 +73,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
             f"{row['model']:{width}s}  {row['perplexity']:10.1f}"
             f"  {_figure(row['perplexity_standard_error'], 6, '.1f')}  {row['nats_per_word']:11.4f}"
             f"  {_figure(row['nats_per_word_monte_carlo_standard_error'], 13, '.2g')}"
-            f"  {row['unknown_share']:7.1%}  {1 - scored:10.1%}  {nats_of_words(scored):5.2f}"
+            f"  {row['unknown_share']:7.1%}  {1 - scored:10.1%}  {vocabulary_cost(scored):5.2f}"
         )
     if any(row["probability_of_scored_words"] < 1 - 1e-9 for row in rows):
         print(
@@ -102,7 +102,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
 
 
 def _ranked_by_words(result: dict[str, Any]) -> str:
-    """A warning if words that are not scored make much of a difference; else nothing."""
+    """Return a warning if words that are not scored change the comparison much, else nothing."""
     scored = {row["model"]: row["probability_of_scored_words"] for row in result["models"]}
     best = result["best"]
     costly = []
@@ -110,7 +110,7 @@ def _ranked_by_words(result: dict[str, Any]) -> str:
         name, difference = row["model"], row["nats_per_word"]
         if scored[best] - scored[name] <= COSTLY or difference is None:
             continue
-        worth = nats_of_words(scored[name]) - nats_of_words(scored[best])
+        worth = vocabulary_cost(scored[name]) - vocabulary_cost(scored[best])
         if worth >= MUCH * difference:
             costly.append(f"{name} {worth:.2f} of the {difference:.2f}")
     if not costly:
@@ -131,7 +131,7 @@ def _number(number: int, what: str) -> str:
 
 
 def _print_certificate(certificate: dict[str, Any]) -> None:
-    """The bracket of the truth in nats a document, and where the method's values stand to it."""
+    """Print the bracket of the true value in nats a document, and the method's place in it."""
     print(
         f"certificate: of {certificate['n_documents']:,} documents simulated from the model, the "
         "mean log p is between\n"

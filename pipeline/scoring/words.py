@@ -1,4 +1,4 @@
-"""Words matched by name, so that models with vocabularies of their own score the same tokens."""
+"""Vocabularies matched by word, so that all models score the same tokens."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def common_words(vocabularies: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The words that are in every vocabulary, in the order of the first."""
+    """Return the words of all vocabularies, in the order of the first."""
     others = [set(words) for words in vocabularies[1:]]
     return tuple(word for word in vocabularies[0] if all(word in known for known in others))
 
 
 def counts_of(corpus: Corpus, words: Sequence[str], n_columns: int) -> sparse.csr_array:
-    """The counts (n_docs, n_columns) of `words` in the first columns; no word is in the others."""
+    """Return counts (n_docs, n_columns) with `words` in the first columns, zeros in the others."""
     column_of = {word: j for j, word in enumerate(words)}
     column = np.array([column_of.get(word, -1) for word in corpus.vocabulary], dtype=np.int64)
     counts = corpus.counts.tocoo()
@@ -38,11 +38,10 @@ def counts_of(corpus: Corpus, words: Sequence[str], n_columns: int) -> sparse.cs
 
 
 def topics_of(model: SavedModel, words: Sequence[str], convention: str = "sequence") -> Topics:
-    """The model with `words` as its first columns, and the rest of its words after them.
+    """Return the model with `words` as its first columns, and its other words after them.
 
-    By the convention "bag-and-length", where a word that is not scored is one that nobody looked
-    at, there is no rest: leaving out columns is what integrates over Poisson counts. By the others
-    the rest are words that tokens could have been of, and were not, at the model's cost.
+    By the convention "bag-and-length" the other words are left out, which integrates over their
+    Poisson counts. By the other conventions they stay: tokens could have been one of them.
     """
     if tuple(words) == model.vocabulary:
         return model.topics
@@ -56,7 +55,7 @@ def topics_of(model: SavedModel, words: Sequence[str], convention: str = "sequen
 
 
 def n_tokens_of(corpus: Corpus, words: Iterable[str]) -> int:
-    """How many tokens of the documents are one of `words`."""
+    """Count the tokens of the documents that are one of `words`."""
     known = set(words)
     is_known = np.array([word in known for word in corpus.vocabulary], dtype=bool)
     blocks = (block for _, block in row_blocks(corpus.counts))

@@ -1,8 +1,8 @@
-"""The directory of a choice of K: `RUNS/select-NAME/`, a run for each K, which share one corpus.
+"""Directory of a selection: `RUNS/select-NAME/`, a run for each K, which share one corpus.
 
-settings.toml      what the runs have in common, as asked for, and the first seed
+settings.toml      settings that the runs share, as given, and the first seed
 topics-5/, …       the runs; topics-5-2 is the second of that K, with the next seed
-select.json        what came out, and select.svg and select.png, the same as a plot
+select.json        the result; select.svg and select.png show it as a plot
 lock               held by the process that selects
 """
 
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
 
 SETTINGS = "settings.toml"
 OF_ONE_RUN = (*NOT_IDENTITY, "topics")
-"""Settings in which the runs of one choice differ, or that do not change what comes out."""
+"""Settings in which the runs of a selection differ, or that do not change results."""
 LARGEST_SEED = 2**63
 
 
 class SelectDirectory:
-    """The files of one choice of K.
+    """Files of one selection.
 
     Parameters
     ----------
     path
-        Where it is.
+        Path of the directory.
     training
-        What its runs have in common; the seed is that of the first run of each K.
+        Settings that its runs share; the seed is that of the first run of each K.
     """
 
     def __init__(self, path: Path, training: TrainSettings) -> None:
         self.path, self.training = path, training
 
     def settings_of(self, n_topics: int, number: int) -> TrainSettings:
-        """The settings of run `number`, from 0, with so many topics."""
+        """Settings of run `number`, counted from 0, with `n_topics` topics."""
         assert self.training.seed is not None
         name = f"topics-{n_topics}" + (f"-{number + 1}" if number else "")
         return replace(
@@ -60,21 +60,21 @@ class SelectDirectory:
             seed=self.training.seed + number,
             run=name,
             runs=str(self.path),
-            cluster="",  # wherever it is trained, it is the same run
+            cluster="",  # a run is the same wherever it is trained
         )
 
     def run_of(self, settings: TrainSettings) -> RunDirectory:
-        """Where the run with these settings is, whether it was begun or not."""
+        """Directory of the run with these settings, begun or not."""
         return RunDirectory(self.path / settings.run)
 
     def run_with_corpus(self) -> RunDirectory | None:
-        """A run whose bags of words are complete; None if there is none yet."""
+        """Run whose bags of words are complete; None if there is none yet."""
         return next((run for run in self._runs() if run.has_corpus), None)
 
     def prepare(self, settings: TrainSettings) -> RunDirectory:
-        """Begin a run on the corpus of those before it, so that training does not make it again.
+        """Begin a run on the corpus of an earlier run, so that it is not counted again.
 
-        The first run has to make it. Nothing is done for a run that has its corpus.
+        The first run counts it. A run that has its corpus is left as it is.
         """
         run, source = self.run_of(settings), self.run_with_corpus()
         if source is None or run.has_corpus:
@@ -96,7 +96,7 @@ class SelectDirectory:
         return run
 
     def create(self) -> None:
-        """Write down the settings; the directory is there, and its lock held."""
+        """Write the settings; the directory must exist, and its lock be held."""
         table = {n: v for n, v in as_table(self.training).items() if n not in OF_ONE_RUN}
         atomic_write_text(self.path / SETTINGS, tomli_w.dumps({"train": table}))
 
@@ -105,25 +105,25 @@ class SelectDirectory:
 
 
 def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDirectory:
-    """The choice of K to go on with or to begin; nothing is written.
+    """Return the selection to continue or to begin; nothing is written.
 
-    A named one goes on if it was begun with the same settings, but for the numbers of topics: more
-    of them can be added. Without a name it is called after the model, with a number if there is one
-    of other settings already. As long as no run has a corpus, settings can be mended.
+    A named selection continues if it was begun with the same settings, except the numbers of
+    topics: more of them can be added. Without a name it is called after the model, with a number
+    if one with other settings exists. Settings may change as long as no run has a corpus.
 
     Parameters
     ----------
     training
-        What was asked for; `runs` is where the directory is, or is to be.
+        Settings as given; `runs` is the folder of the directory.
     name
-        Empty for none.
+        Name of the selection, or empty.
     n_seeds
         Runs for each K: their seeds follow the first one.
 
     Raises
     ------
     UsageError
-        If a named one was begun with other settings, and has a corpus by now.
+        If a named selection was begun with other settings, and has a corpus.
     """
     articles = training.articles or SAMPLE_STORE
     articles = articles if is_url(articles) else os.path.normpath(articles)
@@ -145,7 +145,7 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
         if other is None:
             return found
         if found.run_with_corpus() is None and (name or lock_holder(path) is None):
-            break  # nothing hangs on its settings yet
+            break  # it has no corpus: its settings may still change
         if name:
             raise UsageError(
                 f"{path} was begun with {other} = {getattr(begun, other)}, not "
@@ -166,7 +166,7 @@ def _first_seed(seed: int | None, n_seeds: int) -> int:
 
 
 def _first_difference(begun: TrainSettings, asked: TrainSettings) -> str | None:
-    """The name of a setting in which the two differ, of those that runs have in common."""
+    """Name of the first shared setting in which the two differ."""
     return next(
         (
             name
@@ -185,21 +185,21 @@ def _table(path: Path) -> dict[str, object]:
 
 
 def _link_corpus(source: Path, target: Path) -> None:
-    """The files of a corpus, and the corpora of its parts, which are directories in it."""
+    """Link the files of a corpus, and of the corpora of its parts, which are directories in it."""
     target.mkdir(exist_ok=True)
     for directory in sorted(each for each in source.iterdir() if each.is_dir()):
         _link_corpus(directory, target / directory.name)
-    # The header last: with it the corpus is there.
+    # The header comes last: it marks the corpus as complete.
     files = [each for each in source.iterdir() if each.suffix in (".npy", ".json")]
     for file in sorted(files, key=lambda each: each.suffix == ".json"):
-        if not file.name.startswith("."):  # one that is being written
+        if not file.name.startswith("."):  # a temporary file
             _link(file, target / file.name)
 
 
 def _link(source: Path, target: Path) -> None:
-    """`target` with the content of `source`: the same file, where the file system can do that.
+    """Make `target` a hard link to `source`, or a copy where links are not supported.
 
-    Neither is ever written to again; a file that changes is replaced.
+    Files are never changed in place, only replaced.
     """
     target.unlink(missing_ok=True)
     try:

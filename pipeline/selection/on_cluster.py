@@ -1,10 +1,10 @@
-"""The runs of a choice of K on workers: each is trained in slices, and each slice is a task.
+"""Runs of a selection on workers: each run is trained in slices, and each slice is a task.
 
-A slice takes the files of a run along, trains for about a minute by `train` itself, and brings back
-what changed, so that every run has a checkpoint here that is a slice old at most. A lost worker
-costs a slice; the death of the client or of the scheduler costs one of each run under way, and the
-same command goes on. As a run that is gone on with comes to the same bits as one without a break,
-neither slices nor who makes them show in the result.
+A slice takes the files of a run, trains for about a minute by `train` itself, and returns the
+changed files, so the client always has a checkpoint that is at most one slice old. A lost worker
+costs a slice; the death of the client or the scheduler costs a slice of each active run, and the
+same command continues. A resumed run has the same bits as an uninterrupted one, so the result does
+not depend on slices or workers.
 """
 
 from __future__ import annotations
@@ -47,30 +47,29 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIRST_SECONDS = 5.0
-"""Of a run's first slice; each further one is twice as long, so that some result comes early."""
+"""Seconds of a run's first slice; each next one is twice as long."""
 SLICE_SECONDS = 60.0
-"""Of the others."""
+"""Seconds of later slices."""
 LONGEST_SECONDS = 600.0
 OVERHEADS = 20
-"""A slice is at least so many times as long as what it takes besides training, which then costs a
-twentieth of the time."""
+"""Shortest slice, in units of its overhead, which then takes a twentieth of the time."""
 BYTES_A_SECOND = 100e6
-"""That come and go over a network, for that reckoning."""
-MOST_SENT = 1 << 30
-"""Bytes of a corpus that is sent to workers; a larger one must be where they see it."""
+"""Assumed rate of the network, to estimate the overhead."""
+MAX_SENT = 1 << 30
+"""Largest corpus that is sent to workers, in bytes; workers must be able to read a larger one."""
 MAX_SHOWN = 4
-"""Runs under way whose passes are shown."""
+"""Active runs whose passes are shown."""
 
 
 def train_on(cluster: Cluster, runs: Sequence[RunDirectory], corpus: Path, n_wanted: int) -> None:
-    """Train runs, and say of each that is done what it came to.
+    """Train runs, and log the validation result of each.
 
     Parameters
     ----------
     cluster, runs, corpus
         See `RunsOnCluster`, also for what is raised.
     n_wanted
-        Runs with those that were done before.
+        Number of runs, finished ones included.
     """
     slices = RunsOnCluster(cluster, runs, corpus).results()
     passes: dict[str, float] = {}
@@ -90,7 +89,7 @@ def train_on(cluster: Cluster, runs: Sequence[RunDirectory], corpus: Path, n_wan
 
 
 def _validation_of(run: RunDirectory) -> str:
-    """What the validation documents said of a run that is done, as the end of a sentence."""
+    """Validation perplexity of a finished run, as the end of a sentence."""
     metrics, best = run.metrics(), run.provenance().get("best_look")
     if best is None:
         return ""
@@ -100,12 +99,12 @@ def _validation_of(run: RunDirectory) -> str:
 
 @dataclass
 class _InFlight:
-    """A run, and the slice of it that some worker makes."""
+    """Run, and the slice of it that a worker trains."""
 
     run: RunDirectory
     work: RemoteTask[SliceEnd | None]
     seconds: float
-    """Of the next slice, if what it takes besides is little."""
+    """Seconds of the next slice, if its overhead is small."""
 
 
 class RunsOnCluster:
@@ -114,12 +113,11 @@ class RunsOnCluster:
     Parameters
     ----------
     cluster
-        Who trains.
+        Cluster that trains.
     runs
-        The directories of the runs, each begun and with its corpus, in the order in which they are
-        to be trained.
+        Directories of the runs, each begun and with its corpus, in the order of training.
     corpus
-        The corpus that all of them have.
+        Corpus that all runs share.
     """
 
     def __init__(self, cluster: Cluster, runs: Sequence[RunDirectory], corpus: Path) -> None:
@@ -130,14 +128,14 @@ class RunsOnCluster:
         self._arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def results(self) -> Iterator[tuple[RunDirectory, SliceEnd]]:
-        """A run and what a slice of it came to, as they come; its files are written by then.
+        """Yield (run, end of a slice) in order of completion; the run's files are written.
 
-        Leaving the generator cancels what is under way.
+        Leaving the generator cancels running tasks.
 
         Raises
         ------
         UsageError
-            If the corpus is too large to be sent to a worker that does not see it.
+            If the corpus is too large to be sent to a worker that cannot read it.
         TaskKilledError, ClusterError, ClusterLostError
             As `RemoteTask.result` does.
         StoreLockedError
@@ -160,11 +158,11 @@ class RunsOnCluster:
                         yield self._runs[number], end
 
     def _begin(self, number: int, run: RunDirectory, seconds: float, planned: float) -> None:
-        """Let a worker make a slice of so many seconds, in the place of so many as planned."""
+        """Submit a slice of `seconds`; `planned` is its length without overhead."""
         sent = self._sent
 
         def begin() -> Future[Any]:
-            # From disk, as it may be begun again, and what is large is not kept here meanwhile.
+            # Read from disk: it may be resubmitted, and large files are not kept in memory.
             files = {name: (run.path / name).read_bytes() for name in run_files(run)}
             item = RunSlice(
                 run.path.name, str(run.path.parent), files, self._corpus, seconds=seconds
@@ -178,7 +176,7 @@ class RunsOnCluster:
         self._in_flight[number] = _InFlight(run, work, following)
 
     def _waited(self) -> list[int]:
-        """Numbers of runs whose slice may be there; maybe none."""
+        """Numbers of runs whose slice may be done; maybe none."""
         try:
             return [self._arrived.get(timeout=POLL_SECONDS)]
         except queue.Empty:
@@ -186,7 +184,7 @@ class RunsOnCluster:
             return list(self._in_flight)
 
     def _poll(self, number: int) -> SliceEnd | None:
-        """What the slice of a run came to, if it is there, and the next one is begun."""
+        """Return the end of a run's slice, if it is done, and submit the next one."""
         in_flight = self._in_flight.get(number)
         if in_flight is None or in_flight.work.future.status == "pending":
             return None
@@ -208,7 +206,7 @@ class RunsOnCluster:
         if end.is_done:
             del self._in_flight[number]
         else:
-            # There and back.
+            # Files are sent both ways.
             n_bytes = 2 * sum((run.path / name).stat().st_size for name in run_files(run))
             overhead = end.overhead + n_bytes / BYTES_A_SECOND
             seconds = min(max(in_flight.seconds, OVERHEADS * overhead), LONGEST_SECONDS)
@@ -216,11 +214,11 @@ class RunsOnCluster:
         return end
 
     def _send_corpus(self) -> None:
-        """From now on, let the corpus go with the tasks, once to each worker."""
+        """Send the corpus with later tasks, once to each worker."""
         if self._sent:
             return
         n_bytes = sum(self._corpus.sizes.values())
-        if n_bytes > MOST_SENT:
+        if n_bytes > MAX_SENT:
             raise UsageError(
                 f"{self._corpus.path} is not to be seen by some worker, and has "
                 f"{n_bytes / 2**30:.1f} GiB, more than is sent to them: put --runs on a file "
@@ -237,7 +235,7 @@ class RunsOnCluster:
 def estimates_on(
     cluster: Cluster, models: Sequence[Path], counts: sparse.csr_array
 ) -> Iterator[tuple[int, LikelihoodEstimate]]:
-    """Number of a model's file and the score of held-out counts (D, V) under it, as they come."""
+    """Yield (number of the model, its score of held-out counts (D, V)), as they are done."""
     topics = (load_model(path).topics for path in models)
     shared = cluster.share(counts)
     found = cluster.map(score_model, topics, shared, ahead=1)

@@ -1,4 +1,4 @@
-"""The table of a choice of K as a plot."""
+"""Plot of the table of a selection."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def plot_selection(
     Parameters
     ----------
     rows
-        As `pipeline.selection.scores.rows_of` gives them.
+        Rows of `pipeline.selection.scores.rows_of`.
     recommended
-        The K to mark.
+        K to mark.
     scored
-        Name of the part that perplexity is of.
+        Name of the part that perplexity is measured on.
     """
     topics = [row["topics"] for row in rows]
     panels = {
@@ -55,7 +55,7 @@ def plot_selection(
 
 
 def _column(rows: Sequence[dict[str, Any]], name: str) -> tuple[list[float], list[float]]:
-    """The values of a column and their standard errors; a gap where there is no value."""
+    """Values of a column and their standard errors; NaN where there is no value."""
     if name == "difference":
         values = [row["difference_to_best"] for row in rows]
         errors = [row["difference_standard_error"] for row in rows]

@@ -1,8 +1,8 @@
-"""What a worker does for a choice of K: a slice of a run, which `train` makes, or a model's score.
+"""Work of a worker for a selection: a slice of a run, trained by `train`, or a model's score.
 
-A worker keeps nothing of a run: its files come with the task, are put into a temporary directory
-that `train` goes on in as in any other, and those that it changed go back. Only a corpus that was
-sent stays as long as it is in use, for all threads of the process.
+A worker keeps nothing of a run: its files come with the task and go into a temporary directory,
+where `train` resumes; changed files go back. A corpus that was sent stays as long as it is in use,
+for all threads of the process.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CorpusPlace:
-    """Where the client has the corpus of the runs, and what tells it from any other."""
+    """Path of the runs' corpus on the client, and its identity."""
 
     path: str
-    """Absolute."""
+    """Absolute path."""
     header: bytes
-    """Of its `header.json`, which has the hashes of all other files."""
+    """Content of its `header.json`, which has the hashes of all other files."""
 
     @classmethod
     def of(cls, directory: Path) -> CorpusPlace:
-        """The place of a corpus that this process sees."""
+        """Describe a corpus that this process can read."""
         return cls(os.path.abspath(directory), (directory / HEADER).read_bytes())  # noqa: PTH100
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Bytes of each file, but for the header."""
+        """Size of each file in bytes, except the header."""
         entries = json.loads(self.header)["files"].values()
         return {str(entry["name"]): int(entry["bytes"]) for entry in entries}
 
     def is_seen(self) -> bool:
-        """Whether this very corpus is at the same place for the process that asks."""
+        """Whether this process finds the same corpus at the path."""
         directory = Path(self.path)
         try:
             return (directory / HEADER).read_bytes() == self.header and all(
@@ -71,37 +71,37 @@ class CorpusPlace:
             return False
 
     def contents(self) -> dict[str, bytes]:
-        """Its files, to be sent."""
+        """Contents of its files, to be sent."""
         found = {name: (Path(self.path) / name).read_bytes() for name in self.sizes}
         return {**found, HEADER: self.header}
 
 
 @dataclass(frozen=True)
 class RunSlice:
-    """A slice of a run that is to be made."""
+    """Slice of a run to train."""
 
     name: str
     runs: str
-    """The directory of runs as the client calls it, which the model's header names."""
+    """Folder of runs as the client names it; the model's header contains it."""
     files: Mapping[str, bytes]
-    """Of the run's directory, but for the corpus."""
+    """Files of the run's directory, except the corpus."""
     corpus: CorpusPlace
     seconds: float
-    """After which training ends with a checkpoint."""
+    """Seconds after which training ends with a checkpoint."""
 
 
 @dataclass(frozen=True)
 class SliceEnd:
-    """What a slice came to."""
+    """End of a slice."""
 
     files: Mapping[str, bytes]
-    """Those that are new or other than before."""
+    """New and changed files."""
     is_done: bool
-    """Whether the model is among them."""
+    """Whether the run is finished, with its model among the files."""
     passes: float
-    """That training has made, if it is not done."""
+    """Passes that training has made, if it is not done."""
     overhead: float
-    """Seconds that went into anything but training and compiling."""
+    """Seconds spent outside training and compiling."""
 
 
 def train_slice(item: RunSlice, sent: Mapping[str, bytes] | None = None) -> SliceEnd | None:
@@ -110,12 +110,12 @@ def train_slice(item: RunSlice, sent: Mapping[str, bytes] | None = None) -> Slic
     Parameters
     ----------
     sent
-        The files of the corpus, once a worker did not see it.
+        Files of the corpus, if some worker could not read it.
 
     Returns
     -------
     SliceEnd or None
-        None if the corpus is not to be seen from here, and was not sent.
+        None if this worker cannot read the corpus, and it was not sent.
     """
     started, compiled = time.monotonic(), seconds_compiling()
     _prepare_process()
@@ -149,13 +149,13 @@ def train_slice(item: RunSlice, sent: Mapping[str, bytes] | None = None) -> Slic
 
 
 def score_model(topics: Topics, counts: sparse.csr_array) -> LikelihoodEstimate:
-    """How probable held-out counts (D, V) are under a model: a worker's task."""
+    """Score held-out counts (D, V) under a model, as a worker's task."""
     _prepare_process()
     return estimate_of(topics, counts, 1)
 
 
 def run_files(run: RunDirectory) -> list[str]:
-    """The files of a run, but for its corpus and its lock, that are there; the model last."""
+    """Existing files of a run, except its corpus and its lock; the model last."""
     paths = [
         *(run.settings_path, run.bigrams_path, run.path / "provenance.json"),
         *(run.path / "metrics.jsonl", run.path / "topics.txt", run.checkpoint_path, run.model_path),
@@ -165,13 +165,13 @@ def run_files(run: RunDirectory) -> list[str]:
 
 @cache
 def _prepare_process() -> None:
-    """One thread a task, also in linear algebra; no semaphores, which killed processes leave."""
+    """Use one thread a task, also in BLAS; make no semaphores, which killed processes leave."""
     threadpool_limits(1)
     tqdm.set_lock(threading.RLock())
 
 
 def _folder() -> str | None:
-    """Where a worker keeps what is temporary; None elsewhere, for where the system does."""
+    """Temporary folder of a worker; None outside of workers, for the system's."""
     from distributed import get_worker  # noqa: PLC0415 - the optional package
 
     try:
@@ -181,7 +181,7 @@ def _folder() -> str | None:
 
 
 def _clock_of_task() -> Callable[[], float]:
-    """The clock of training, which ends it when nobody waits for the task any more."""
+    """Clock of training, which ends training when the task was cancelled."""
     from distributed import get_worker  # noqa: PLC0415 - the optional package
 
     try:
@@ -200,7 +200,7 @@ def _clock_of_task() -> Callable[[], float]:
 
 
 def _name_runs(model_path: Path, runs: str) -> None:
-    """Put the client's directory of runs into the header of a model, in place of this one."""
+    """Write the client's folder of runs into the header of a model."""
     model = load_model(model_path)
     settings = model.header["settings"]
     if "runs" in settings:
@@ -209,7 +209,7 @@ def _name_runs(model_path: Path, runs: str) -> None:
 
 
 class _SentCorpora:
-    """Corpora that this process was sent, each written once; unused ones make room for others."""
+    """Corpora sent to this process, each written once; unused ones are deleted for others."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -217,7 +217,7 @@ class _SentCorpora:
         self._users: Counter[bytes] = Counter()
 
     def enter(self, place: CorpusPlace, sent: Mapping[str, bytes] | None) -> Path | None:
-        """The corpus, to be used until `leave`; None if it is not here."""
+        """Return the corpus, for use until `leave`; None if this process does not have it."""
         with self._lock:
             if place.header not in self._directories:
                 if sent is None:
@@ -229,7 +229,7 @@ class _SentCorpora:
             return Path(self._directories[place.header].name)
 
     def leave(self, place: CorpusPlace) -> None:
-        """Another use is at its end."""
+        """End a use of the corpus."""
         with self._lock:
             self._users[place.header] -= 1
 
@@ -239,7 +239,7 @@ _sent_corpora = _SentCorpora()
 
 @contextmanager
 def _corpus_here(place: CorpusPlace, sent: Mapping[str, bytes] | None) -> Iterator[Path | None]:
-    """The corpus where the client has it, or as it was sent."""
+    """Corpus at the client's path, or as it was sent."""
     if place.is_seen():
         yield Path(place.path)
         return

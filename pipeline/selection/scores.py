@@ -1,4 +1,4 @@
-"""What the runs of a choice of K come to: a row for each K, and which K to take."""
+"""Scores of a selection: a row for each K, and the recommended K."""
 
 from __future__ import annotations
 
@@ -44,27 +44,27 @@ COHERENCE_MEASURES = ("c_v", "c_npmi", "u_mass")
 
 @dataclass(frozen=True, eq=False)
 class RunScore:
-    """What one run comes to."""
+    """Scores of one run."""
 
     run: str
     n_topics: int
     seed: int
     estimate: LikelihoodEstimate
-    """Of held-out articles; their documents are added up."""
+    """Likelihood of held-out articles, summed over the documents of each."""
     coherences: dict[str, Coherence]
     diversity: float
     exclusivity: float
-    """Mean over topics."""
+    """Mean exclusivity over topics."""
     seconds: float
-    """Of training."""
+    """Seconds of training."""
 
 
 def scored_part(settings: TrainSettings, parts: Split) -> tuple[str, Corpus]:
-    """The documents to choose by, and their name: those that training did not stop by.
+    """Return the part to choose K by, and its name: one that early stopping did not use.
 
-    Early stopping takes the model that is best on the validation part, which flatters that part's
-    figures, and those of some K more than others. Without early stopping the validation part is as
-    good, and the test part stays untouched, for the model that is chosen.
+    Early stopping takes the model that is best on the validation part. This biases the scores of
+    that part, for some K more than for others. Without early stopping the validation part is
+    unbiased, and the test part stays untouched for the model that is chosen.
     """
     if settings.early_stopping == "none" and parts.validation.n_tokens:
         return "validation", parts.validation
@@ -78,7 +78,7 @@ def running_text(
     n_processes: int,
     cluster: Cluster | None = None,
 ) -> RunningText | None:
-    """The training part of the run's articles, in its vocabulary; None if they are gone."""
+    """Training part of the run's articles as running text; None if the articles are gone."""
     store = ArticleStore(settings.articles)
     known = set(run.provenance()["articles"]["shards"])
     entries = tuple(entry for entry in (store.entries if store.exists else ()))
@@ -106,15 +106,15 @@ def running_text(
 def estimates_here(
     models: Sequence[Path], counts: sparse.csr_array, n_threads: int
 ) -> Iterator[tuple[int, LikelihoodEstimate]]:
-    """Number of a model's file and the score of held-out counts (D, V) under it, in order."""
-    # A sum of very many numbers is in another order with more threads; workers have one.
+    """Yield (number of the model, its score of held-out counts (D, V)), in order."""
+    # The order of very long sums depends on the threads of BLAS; workers have one.
     with threadpool_limits(1):
         for number, path in enumerate(models):
             yield number, estimate_of(load_model(path).topics, counts, n_threads)
 
 
 def estimate_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> LikelihoodEstimate:
-    """Held-out likelihood of counts (D, V): of the same ones by halves the same halves."""
+    """Held-out likelihood of counts (D, V); the random halves are the same for all models."""
     scorer = Scorer.of(topics, random_state=0)
     return scorer.score(scorer.checked(counts), n_threads)
 
@@ -127,7 +127,7 @@ def score_run(
     reference: Corpus | RunningText,
     n_words: int,
 ) -> RunScore:
-    """What a run comes to, its held-out likelihood being `estimate`."""
+    """Score a run whose held-out likelihood is `estimate`."""
     assert settings.seed is not None
     topics = load_model(run.model_path).topics
     return RunScore(
@@ -146,11 +146,11 @@ def score_run(
 
 
 def rows_of(scores: Sequence[RunScore]) -> list[dict[str, Any]]:
-    """A row for each K, ascending: means over its seeds, and its difference to the best K.
+    """Return a row for each K, ascending: means over seeds, and the difference to the best K.
 
-    Nats a word are of the mean log-likelihood of the seeds, so that a difference has two errors:
-    over documents, paired, and, with more seeds than one, over seeds. Both are in its standard
-    error. Missing numbers are None, as JSON has no NaN.
+    Nats a word use the mean log-likelihood over seeds. The standard error of a difference has two
+    parts: over documents, paired, and over seeds, if there are several. Missing numbers are None,
+    as JSON has no NaN.
     """
     by_topics = {k: [s for s in scores if s.n_topics == k] for k in {s.n_topics for s in scores}}
     means = {k: _mean_estimate([s.estimate for s in some]) for k, some in by_topics.items()}
@@ -184,7 +184,7 @@ def rows_of(scores: Sequence[RunScore]) -> list[dict[str, Any]]:
 
 
 def recommend(rows: Sequence[dict[str, Any]]) -> tuple[int, str]:
-    """The smallest K within a standard error of the best, and a sentence that says why."""
+    """Return the smallest K within a standard error of the best, and a sentence with the reason."""
     best = min(rows, key=lambda row: float(row["nats_per_word"]))
     chosen = next(
         row
@@ -210,7 +210,7 @@ def recommend(rows: Sequence[dict[str, Any]]) -> tuple[int, str]:
 
 
 def _mean_estimate(estimates: Sequence[LikelihoodEstimate]) -> LikelihoodEstimate:
-    """Of each document the mean log-likelihood of the runs."""
+    """Mean log-likelihood of the runs, document by document."""
     errors = [each.standard_error for each in estimates]
     return replace(
         estimates[0],
@@ -220,7 +220,7 @@ def _mean_estimate(estimates: Sequence[LikelihoodEstimate]) -> LikelihoodEstimat
 
 
 def _seed_error(scores: Sequence[RunScore]) -> float | None:
-    """Standard error, over seeds, of their mean nats a word; None for one seed."""
+    """Standard error over seeds of the mean nats a word; None for one seed."""
     if len(scores) < 2:
         return None
     values = [score.estimate.nats_per_word for score in scores]
@@ -228,9 +228,9 @@ def _seed_error(scores: Sequence[RunScore]) -> float | None:
 
 
 def _coherence_entry(scores: Sequence[RunScore], measure: str) -> dict[str, Any]:
-    """Means over seeds; the standard error, over topics, is that of one run.
+    """Mean over seeds; the standard error, over topics, is that of one run.
 
-    Runs of other seeds find much the same topics: they do not make it smaller.
+    Runs with other seeds find nearly the same topics, so they do not reduce it.
     """
     found = [score.coherences[measure] for score in scores]
     errors = [each.standard_error for each in found]
@@ -243,5 +243,5 @@ def _coherence_entry(scores: Sequence[RunScore], measure: str) -> dict[str, Any]
 
 
 def _or_none(value: float) -> float | None:
-    """JSON has neither NaN nor infinity."""
+    """Return the value, or None if JSON has none for it: NaN or infinity."""
     return value if math.isfinite(value) else None

@@ -45,21 +45,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TOKENS_WORTH_A_PROCESS = 1_000_000
-"""Tokens times runs from which on runs are trained at the same time, in a process each with its
-share of the threads. On two cores that took 0.7 to 0.9 of the time that they take one after another
-with all threads (4,000 articles, 10 to 80 topics), and on the sample, where the start of processes
-counts, as long. It takes the memory of as many runs."""
+"""Tokens times runs from which runs are trained at the same time, each in a process with its share
+of the threads. On two cores this took 0.7 to 0.9 of the time of one run after another with all
+threads (4,000 articles, 10 to 80 topics), and the same time on the sample, where the start of
+processes counts. It takes the memory of as many runs."""
 
 
 def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
-    """Train what is not trained yet, score all of it, and write the table and the plot.
+    """Train runs that are not finished, score all runs, and write the table and the plot.
 
     Parameters
     ----------
     settings : SelectSettings
-        As resolved.
+        Settings of the selection.
     training : TrainSettings
-        What all runs have in common.
+        Settings that all runs share.
 
     Raises
     ------
@@ -92,12 +92,12 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def topic_numbers(text: str) -> list[int]:
-    """The numbers of topics that a list parted by commas names, ascending.
+    """Return the numbers of a comma-separated list, ascending.
 
     Raises
     ------
     UsageError
-        If there are none, one is no whole number or not positive, or one is there twice.
+        If the list is empty, or a number is not whole, not positive, or repeated.
     """
     parts = [part.strip() for part in text.split(",")]
     if not any(parts):
@@ -135,17 +135,17 @@ def _train_all(
     n_threads: int,
     cluster: Cluster | None,
 ) -> None:
-    """Train the runs that are not done: the first one to have a corpus, then the others."""
+    """Train unfinished runs: first one that makes the corpus, then the others."""
     pending = [each for each in wanted if not selection.run_of(each).model_path.exists()]
     if len(pending) < len(wanted):
         logger.info("%d of %d runs are done", len(wanted) - len(pending), len(wanted))
-    # The longest first, so that no process is left with it at the end.
+    # Longest first, so that no process is left with it at the end.
     pending.sort(key=lambda each: -each.topics)
     if pending and selection.run_with_corpus() is None:
-        # The quickest makes the corpus. All its settings are asked for, as they can be mended
-        # until it has one.
+        # The quickest run makes the corpus. All its settings are passed: they may change until it
+        # has one.
         first, stop_after = pending[-1], None if cluster is None else 0.0
-        with suppress(SliceEnded):  # workers do the rest of it
+        with suppress(SliceEnded):  # workers train the rest
             train(first, vars(first), cluster=cluster, stop_after=stop_after)
         pending = [each for each in pending if not selection.run_of(each).model_path.exists()]
     runs = [selection.prepare(each) for each in pending]
@@ -165,15 +165,15 @@ def _train_all(
 
 
 def _prepare_process() -> None:
-    """Keep progress bars from making semaphores, which processes that are killed leave behind."""
+    """Keep progress bars from making semaphores, which killed processes leave behind."""
     tqdm.set_lock(threading.RLock())
 
 
 def _train_one(task: tuple[TrainSettings, int]) -> None:
-    """Train a run on its corpus, with so many threads; a worker process may be what does it."""
+    """Train a run on its corpus with this number of threads, in any process."""
     settings, n_threads = task
     logger.info("run %s", settings.run)
-    # The others are in the file that the run was begun with.
+    # Other settings are in the file of the run.
     train(TrainSettings(run=settings.run, runs=settings.runs, threads=n_threads), {})
 
 
@@ -184,7 +184,7 @@ def _score_all(
     n_threads: int,
     cluster: Cluster | None,
 ) -> dict[str, Any]:
-    """The table of all runs, all scored on the same documents."""
+    """Score all runs on the same documents, and make the table."""
     first = selection.run_of(wanted[0])
     settings = first.settings()
     corpus = Corpus.load(first.corpus_path, mmap=True, checked=True)
@@ -230,7 +230,7 @@ def _score_all(
 def _estimates(
     runs: Sequence[RunDirectory], held_out: Corpus, n_threads: int, cluster: Cluster | None
 ) -> list[LikelihoodEstimate]:
-    """How probable the held-out documents are under each run."""
+    """Held-out likelihood under each run."""
     models = [run.model_path for run in runs]
     if cluster is None:
         scored = estimates_here(models, held_out.counts, n_threads)

@@ -1,4 +1,4 @@
-"""The parts of speech that the two words of a bigram may have, from the settings."""
+"""Parts of speech that the two words of a bigram may have."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def bigram_patterns(settings: TrainSettings) -> frozenset[tuple[str, str]] | None:
-    """The pairs of parts of speech that are named; None if any will do.
+    """Return the allowed pairs of parts of speech; None if all are allowed.
 
     Raises
     ------
     UsageError
-        If the setting is not pairs of parts of speech, or names one that is not kept or that the
-        spaCy model does not give.
+        If the setting is no list of pairs, or names a part of speech that is not kept or that the
+        spaCy model does not have.
     """
     patterns = set()
     for part in filter(str.strip, settings.bigram_patterns.split(",")):

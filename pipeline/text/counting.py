@@ -1,4 +1,4 @@
-"""The passes over tokens from which a corpus comes: bigrams, vocabulary, counts."""
+"""Passes over tokens that make a corpus: bigrams, vocabulary, counts."""
 
 from __future__ import annotations
 
@@ -26,30 +26,31 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 WORTH_A_POOL = 20_000
-"""Articles a process from which on starting processes pays: they are counted in some 4 s."""
+"""Articles for each process from which processes pay: counting them takes about 4 s."""
 
 
 @dataclass(frozen=True)
 class TrainingPart:
-    """Tells the documents to train on by their ids; can be sent to other processes."""
+    """Predicate of training documents by id; can be pickled."""
 
     validation: float
     test: float
 
     def __call__(self, document_id: str) -> bool:
-        """Whether the document is one of them."""
+        """Whether the document belongs to the training part."""
         return part_of(document_id, self.validation, self.test) == "train"
 
 
 class CountingPasses:
-    """The passes over the tokens that a corpus takes, each with its progress.
+    """Passes over tokens that make a corpus, each with its progress bar.
 
     Parameters
     ----------
     tokens
-        Filled.
+        Complete store of tokens.
     n_processes, workers
-        Who counts, see `TokenStore.map`. Few articles are counted in this process alone.
+        Processes or workers that count, see `TokenStore.map`. Few articles are counted in this
+        process alone.
     """
 
     def __init__(
@@ -61,18 +62,18 @@ class CountingPasses:
         self._n_processes = n_processes if is_worth_it else 1
 
     def pairs(self, step: PairsOfBlock) -> Iterator[BlockPairs]:
-        """Words and pairs of neighbours of each block."""
+        """Count words and adjacent pairs of each block."""
         return self._pass("bigrams", step, lambda counted: counted.n_docs)
 
     def frequencies(
         self, bigrams: Bigrams, learn_from: Callable[[str], bool]
     ) -> Iterator[Frequencies]:
-        """Of each block, in how many documents to learn from each word is."""
+        """Count the training documents of each block that contain each word."""
         step = Joined(bigrams, FrequenciesOfBlock(learn_from))
         return self._pass("vocabulary", step, lambda counted: counted.n_docs)
 
     def bags(self, bigrams: Bigrams, vocabulary: tuple[str, ...]) -> Iterator[Bags]:
-        """The documents of each block."""
+        """Count the words of the documents of each block."""
         step = Joined(bigrams, BagsOfBlock(vocabulary))
         return self._pass("counts", step, lambda bags: len(bags.doc_ids))
 
@@ -94,16 +95,16 @@ def bigrams_of(
     settings: TrainSettings,
     directory: Path | None = None,
 ) -> Bigrams:
-    """The pairs to join, by the settings' score and rule; none if they say so.
+    """Learn the pairs to join by the settings' score and rule; empty if they ask for none.
 
     Parameters
     ----------
     counted_by
-        Gives what a step makes of each block.
+        Function that applies a step to each block.
     is_training
-        Whether a document, by its id, is one to learn from.
+        Whether a document, given by its id, belongs to the training part.
     directory
-        Where temporary files go.
+        Folder for temporary files.
     """
     if settings.bigrams == "none":
         return Bigrams({})

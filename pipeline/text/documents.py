@@ -1,4 +1,4 @@
-"""From an article store to a corpus: tokens, bigrams, vocabulary, counts; each step once."""
+"""Article store to corpus: tokens, bigrams, vocabulary, counts."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FEW_ARTICLES = 1000
-"""A store of fewer has its sections as documents, unless the settings say otherwise."""
+"""Articles below which sections are documents, unless the settings say otherwise."""
 
 SHOWN = 5
-"""Articles passed over that a warning names."""
+"""Skipped articles that a warning names."""
 
 
 def learn_bigrams(
@@ -56,7 +56,7 @@ def learn_bigrams(
     settings: TrainSettings,
     directory: Path | None = None,
 ) -> Bigrams:
-    """The pairs to join, by the settings' score and rule; none if they say so.
+    """Learn the pairs to join by the settings' score and rule; empty if they ask for none.
 
     Temporary files go to `directory`.
     """
@@ -64,17 +64,17 @@ def learn_bigrams(
 
 
 def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
-    """Settings with what they leave to the articles decided, for a store of so many.
+    """Decide settings that depend on the articles: what a document is, and the spaCy model.
 
-    That is what a document is, and which spaCy model fits the articles' language. Once the model is
-    recorded by its name, new texts and other articles are read by the same one.
+    The model fits the articles' language; its name is recorded, so that new texts and other
+    articles are read by the same model.
 
     Raises
     ------
     CorpusFormatError
-        If there are no articles, which could decide nothing.
+        If there are no articles.
     UsageError
-        If the settings make no sense.
+        If a setting is impossible.
     """
     refuse_empty(settings.articles, n_articles)
     if settings.documents == "auto":
@@ -91,12 +91,12 @@ def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
 
 
 def refuse_empty(store: str, n_articles: int) -> None:
-    """Raise an error if the store at `store`, of so many articles, is empty.
+    """Refuse an empty store.
 
     Raises
     ------
     CorpusFormatError
-        If it is.
+        If `n_articles` is 0.
     """
     if not n_articles:
         raise CorpusFormatError(
@@ -112,11 +112,11 @@ def make_corpus(
     n_processes: int = 1,
     cluster: Cluster | None = None,
 ) -> Corpus:
-    """The corpus of a run: bigrams and vocabulary come from its training part alone.
+    """Count the corpus of a run; bigrams and vocabulary come from its training part alone.
 
-    It is counted into the run directory, block by block, and mapped from there, so that it may be
-    larger than memory. Blocks are counted by so many processes here or by the cluster's workers,
-    and what is counted is added up here: whole numbers, so that it does not matter by whom.
+    Blocks are counted into the run directory, which is memory-mapped, so a corpus may be larger
+    than memory. Processes or the cluster's workers count; sums of whole numbers do not depend on
+    who does.
     """
     counting = CountingPasses(tokens, n_processes, _workers_of(cluster))
     is_training = TrainingPart(settings.validation, settings.test)
@@ -135,7 +135,7 @@ def learn_words(
     Parameters
     ----------
     learn_from
-        Whether a document, by its id, is one to learn from.
+        Whether a document, given by its id, belongs to the training part.
     """
     bigrams, vocabulary = _learn(run, settings, CountingPasses(tokens), learn_from)
     with Progress("counts", None, "documents") as progress:
@@ -156,7 +156,7 @@ def count_with(
     n_processes: int,
     cluster: Cluster | None = None,
 ) -> Corpus:
-    """Other articles as the run's own were counted: same text settings, bigrams and vocabulary."""
+    """Count other articles with the run's text settings, bigrams and vocabulary."""
     bigrams = Bigrams.load(run.verified(run.bigrams_path))
     blocks = tokens_of(
         articles, text_settings(settings), n_processes, cluster=cluster, runs=run.path.parent
@@ -170,10 +170,10 @@ def token_store(
     entries: tuple[ShardEntry, ...] | None = None,
     runs: str | Path = TrainSettings.runs,
 ) -> TokenStore:
-    """The store's tokens, from its cache of annotations; of all its shards, or of `entries`.
+    """Return the tokens of a store, or of its shards `entries`, with their cache of annotations.
 
-    The cache is in the store's directory; of a store at a URL it is `tokens-<hash of the URL>` in
-    the directory `runs`.
+    The cache lies in the store's directory; for a store at a URL in `tokens-<hash of the URL>` in
+    the folder `runs`.
     """
     tokens = TokenStore(articles, tokens_path(articles, runs), settings)
     if entries is not None:
@@ -182,7 +182,7 @@ def token_store(
 
 
 def tokens_path(articles: ArticleStore, runs: str | Path = TrainSettings.runs) -> Path:
-    """Where the tokens of a store are kept, which other runs on the same articles share."""
+    """Path of the tokens of a store; all runs on the same articles share them."""
     if not is_url(articles.path):
         return articles.path / "tokens"
     return Path(runs) / f"tokens-{sha256_of(str(articles.path).encode())[:12]}"
@@ -196,11 +196,11 @@ def tokens_of(
     cluster: Cluster | None = None,
     runs: str | Path = TrainSettings.runs,
 ) -> TokenStore:
-    """The tokens of every article, from the store's cache as far as they are there.
+    """Return the tokens of every article; articles that the cache lacks are annotated.
 
-    The rest is annotated, by so many processes here or by the cluster's workers. With `entries`, of
-    the articles in these shards; for `runs` see `token_store`. If some of them were passed over, as
-    they kill the process that annotates them, a warning says so each time.
+    Processes or the cluster's workers annotate. `entries` limits the articles to these shards; for
+    `runs` see `token_store`. A warning names articles that are skipped because they kill the
+    process that annotates them.
     """
     tokens = token_store(articles, settings, entries, runs)
     missing = tokens.missing()
@@ -211,18 +211,18 @@ def tokens_of(
             for n_articles, n_new in tokens.fill(n_processes, _workers_of(cluster)):
                 n_tokens += n_new
                 progress.update(n_articles, f"{n_tokens:,} tokens")
-    _warn_of_passed_over(tokens)
+    _warn_of_skipped(tokens)
     return tokens
 
 
-def record_passed_over(run: RunDirectory, tokens: TokenStore) -> None:
-    """Note in the run's provenance which articles have no words as they could not be annotated."""
+def record_skipped(run: RunDirectory, tokens: TokenStore) -> None:
+    """Record in the provenance the articles that were skipped, as they cannot be annotated."""
     doc_ids = [doc_id for found in tokens.passed_over().values() for doc_id in found]
     about = run.provenance().get("annotation", {})
     run.update_provenance({"annotation": {**about, "passed_over": doc_ids}})
 
 
-def _warn_of_passed_over(tokens: TokenStore) -> None:
+def _warn_of_skipped(tokens: TokenStore) -> None:
     passed_over = tokens.passed_over()
     if not passed_over:
         return
@@ -244,7 +244,7 @@ def _warn_of_passed_over(tokens: TokenStore) -> None:
 
 
 def _workers_of(cluster: Cluster | None) -> Workers | None:
-    """The cluster's workers, for the text stage."""
+    """Workers of the cluster, for the text stage."""
     if cluster is None:
         return None
     from pipeline.text.on_cluster import TextWorkers  # noqa: PLC0415 - for clusters alone
@@ -258,7 +258,7 @@ def _learn(
     counting: CountingPasses,
     learn_from: Callable[[str], bool],
 ) -> tuple[Bigrams, tuple[str, ...]]:
-    """The run's bigrams, which are saved, and its vocabulary."""
+    """Learn and save the run's bigrams; return them and the vocabulary."""
     bigrams = bigrams_of(counting.pairs, learn_from, settings, run.path)
     bigrams.save(run.bigrams_path)
     run.record(run.bigrams_path)
@@ -272,6 +272,6 @@ def _learn(
 
 
 def _note_pruning(run: RunDirectory, removed: Removed) -> None:
-    """Put what pruning removed into the run's provenance."""
+    """Record in the provenance what pruning removed."""
     about = {name: value for name, value in asdict(removed).items() if name != "pruning"}
     run.update_provenance({"pruning": about})

@@ -1,4 +1,4 @@
-"""The documents that models are scored on: none that a run has learned from."""
+"""Held-out documents: those that no run has learned from."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class HeldOut:
     """Documents to score."""
 
     source: str
-    """Where they are from, for people."""
+    """Description of the source."""
     corpus: Corpus
-    """Over a vocabulary that need not be that of any model."""
+    """Counts, over a vocabulary that may differ from every model's."""
     n_left_out: int
-    """Documents that a run was trained or stopped with, and that are not among these."""
+    """Number of documents left out because a run was trained or stopped with them."""
 
     @property
     def article_of(self) -> list[str]:
-        """(n_docs,) the article that each is, or is a section of; ids without # are articles."""
+        """Article (n_docs,) that each document is or belongs to; ids without # are articles."""
         return [article_of(document) for document in self.corpus.doc_ids]
 
 
@@ -50,21 +50,21 @@ def held_out(
     n_threads: int,
     cluster: Cluster | None = None,
 ) -> HeldOut:
-    """The documents of a store or of a file, or else the test part of the first run.
+    """Return the documents of a store or of a file, or else the test part of the first run.
 
     Parameters
     ----------
     runs
-        The runs among the models.
+        Runs among the models.
     words
-        Those to count in the articles of a store, by the text settings of the first run.
+        Words to count in the articles of a store, by the text settings of the first run.
     cluster
-        Whose workers annotate these articles, if any.
+        Cluster whose workers annotate these articles, if any.
 
     Raises
     ------
     UsageError
-        If there is nothing to take them from.
+        If no documents are given and no model is a run.
     """
     if settings.articles and settings.counts:
         raise UsageError("--articles and --counts both name the documents: leave one out")
@@ -91,13 +91,12 @@ def held_out(
 
 
 def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
-    """The documents of other articles than a run learned from.
+    """Return the documents of articles that a run neither learned from nor stopped by.
 
-    What the run learned from, or stopped by, is no held-out document, whichever store it is in.
-    Where none is left out this is `corpus` itself, which may be mapped.
+    If none is left out this is `corpus` itself, which may be memory-mapped.
     """
-    # Only documents that are not in the run's test part, if it has them, can be among those that it
-    # used. They are looked up by 16 bytes each: the run may have very many.
+    # Only documents outside the run's test part can be among those that it used. They are looked up
+    # by 16 bytes each: the run may have very many.
     parts = (part_of(each, trained.validation, trained.test) for each in corpus.doc_ids)
     suspects = np.flatnonzero(np.fromiter((part != "test" for part in parts), dtype=bool))
     if not len(suspects):
@@ -117,7 +116,7 @@ def held_out_of(corpus: Corpus, own: Corpus, trained: TrainSettings) -> Corpus:
 
 
 def _counted(path: str, vocabulary: str) -> Corpus:
-    """Counts in any format; `vocabulary` names their words where no file beside them does."""
+    """Read counts in any format; `vocabulary` names their words if no file beside them does."""
     if not Path(path).exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     try:

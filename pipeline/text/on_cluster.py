@@ -1,8 +1,7 @@
-"""The text stage on a cluster: shards to annotations, and annotations to counts.
+"""Text stage on a cluster: shards to annotations, and annotations to counts.
 
-A shard is a task, or some annotations are. A worker reads them where it sees them, at a URL or in a
-file system that it shares with the client; once one does not, all later tasks bring the bytes
-along, some hundred kB a shard.
+A task is a shard, or some annotations. Workers read them from a URL or a shared file system; once
+a worker cannot, all later tasks bring the bytes along, some hundred kB a shard.
 """
 
 from __future__ import annotations
@@ -26,38 +25,38 @@ if TYPE_CHECKING:
     from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate, OfBlock, ShardAnnotation
     from pipeline.cluster.cluster import Cluster
 
-    # What to annotate; its bytes, for workers that do not see it; and how.
+    # Shard to annotate; its bytes, for workers that cannot read it; settings.
     ShardItem: TypeAlias = tuple[ShardEntry, bytes | None, ArticlesToAnnotate]
 
 Result = TypeVar("Result")
 
 TOGETHER = 8
-"""Annotations that are counted in a task; one takes some 20 ms, and a task itself half of that."""
+"""Annotations that a task counts; each takes about 20 ms, and a task costs 10 ms itself."""
 
 
 class TextWorkers:
-    """The workers of a cluster, as `corpora.tokens.workers.Workers`.
+    """Workers of a cluster, as `corpora.tokens.workers.Workers`.
 
     Parameters
     ----------
     cluster
-        Where they are.
+        Cluster of the workers.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._sends = False
-        """Whether some worker did not see what it was to read."""
+        """Whether some worker could not read its files."""
 
     def annotate(
         self, articles: ArticlesToAnnotate, entries: Iterable[ShardEntry]
     ) -> Iterator[tuple[ShardEntry, ShardAnnotation | None]]:
-        """The annotations of the shards, as they come; None of a shard that kills its workers.
+        """Yield the annotations of shards as they are done; None for a shard that kills workers.
 
         Raises
         ------
         MissingModelError, UnsuitableModelError
-            If a worker has not the same model as the client; the message names the worker.
+            If a worker has another model than the client; the message names the worker.
         ClusterError, ClusterLostError
             As `Cluster.map` does.
         """
@@ -84,7 +83,7 @@ class TextWorkers:
             left = [*unseen, *(entry for i, entry in enumerate(left) if i not in ended)]
 
     def map(self, function: OfBlock[Result], files: Iterable[AnnotationFile]) -> Iterator[Result]:
-        """`function` of each file, in their order; here of those that a worker did not see."""
+        """Yield `function` of each file, in order; files that no worker can read are done here."""
         in_flight: deque[tuple[AnnotationFile, ...]] = deque()
 
         def items() -> Iterator[tuple[AnnotationFile, ...]]:
@@ -105,7 +104,7 @@ class TextWorkers:
                     yield from found
 
     def _probe(self, file: AnnotationFile) -> None:
-        """Have workers look for a file, so that few are asked for what they do not see."""
+        """Ask workers whether they can read a file, so that few tasks fail for that."""
         if not self._sends:
             paths = [file.path] * self._cluster.n_threads
             self._sends = not all(seen for _, seen in self._cluster.map(_sees, paths))
@@ -113,26 +112,26 @@ class TextWorkers:
     def _annotate_once(
         self, articles: ArticlesToAnnotate, entries: Sequence[ShardEntry]
     ) -> Iterator[tuple[int, ShardAnnotation | None]]:
-        """Index and annotation of each shard, as they come; None of those that nobody saw."""
+        """Yield (index, annotation) of each shard as it is done; None if no worker can read it."""
 
         def items() -> Iterator[ShardItem]:
             for entry in entries:
                 yield entry, articles.bytes_of(entry) if self._sends else None, articles
 
-        # A task that killed several workers would kill more of them: once is enough.
+        # A task that killed several workers would kill more: it is not repeated.
         with _closing(self._cluster.map(_annotate, items(), max_worker_deaths=1)) as found:
             yield from found
 
 
 def _together(files: Iterable[AnnotationFile]) -> Iterator[tuple[AnnotationFile, ...]]:
-    """The files, some at a time, however many workers there are."""
+    """Group the files, independently of the number of workers."""
     iterator = iter(files)
     while some := tuple(islice(iterator, TOGETHER)):
         yield some
 
 
 def _closing(results: Iterator[Result]) -> closing[Generator[Result, Any, None]]:
-    """Has what is under way cancelled when the block ends, not some time later."""
+    """Context in whose end running tasks are cancelled at once."""
     return closing(cast("Generator[Result, Any, None]", results))
 
 
@@ -150,7 +149,7 @@ def _annotate(item: ShardItem) -> ShardAnnotation | None:
 def _apply(
     files: tuple[AnnotationFile, ...], function: OfBlock[Result]
 ) -> tuple[Result, ...] | None:
-    """The results of `function`, or None if a file cannot be read here."""
+    """Return the results of `function`, or None if this worker cannot read a file."""
     try:
         files = tuple(file.read() for file in files)
     except OSError:
@@ -159,12 +158,12 @@ def _apply(
 
 
 def _sees(path: str) -> bool:
-    """Whether there is such a file here."""
+    """Whether this worker finds the file."""
     return Path(path).is_file()
 
 
 def _name() -> str:
-    """What a worker is called where errors are read."""
+    """Name of this worker in error messages."""
     from distributed import get_worker  # noqa: PLC0415 - the optional package
 
     return f"{get_worker().address} (process {os.getpid()} on {socket.gethostname()})"

@@ -1,4 +1,4 @@
-"""The settings of the text stage, out of those of training."""
+"""Settings of the text stage, from those of training."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def text_settings(settings: TrainSettings) -> TextSettings:
-    """The settings of the text stage; `documents` must be decided, not "auto".
+    """Return the settings of the text stage; `documents` must be decided, not "auto".
 
     Raises
     ------
     UsageError
-        If they make no sense.
+        If a setting is impossible.
     """
     if settings.noun_chunks and settings.spacy_model.startswith(BLANK):
         raise UsageError(

@@ -26,7 +26,7 @@ from pipeline.errors import Interrupted
 from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.progress import Progress
 from pipeline.runs.run_directory import about_articles
-from pipeline.text.documents import decide_documents, learn_words, record_passed_over, tokens_of
+from pipeline.text.documents import decide_documents, learn_words, record_skipped, tokens_of
 from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.training.growing_store import GrowingStore
@@ -86,7 +86,7 @@ def follow(
     training.run_to_the_end()
 
     tokens = tokens_of(articles, text_settings(settings), n_threads, store.entries)
-    record_passed_over(run, tokens)
+    record_skipped(run, tokens)
     with Progress("counts", store.n_articles, "articles") as progress:
 
         def joined() -> Iterator[TokenBlock]:

@@ -34,7 +34,7 @@ from pipeline.settings import DownloadSettings, TrainSettings
 from pipeline.text.documents import (
     decide_documents,
     make_corpus,
-    record_passed_over,
+    record_skipped,
     refuse_empty,
     tokens_of,
 )
@@ -193,7 +193,7 @@ def _count(
     tokens = tokens_of(
         articles, text_settings(settings), n_processes, cluster=cluster, runs=settings.runs
     )
-    record_passed_over(run, tokens)
+    record_skipped(run, tokens)
     tokenized = time.monotonic()
     corpus = make_corpus(run, settings, tokens, n_processes, cluster)
     seconds = {"text": tokenized - started, "counting": time.monotonic() - tokenized}

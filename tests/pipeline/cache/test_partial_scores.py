@@ -41,7 +41,7 @@ def _small_blocks() -> Iterator[None]:
     """As if a thread had few documents; with two of them there are more."""
     with (
         mock.patch.object(scoring, "DOCUMENTS_A_THREAD", SMALLER),
-        mock.patch.object(block_scores, "FEWEST_DOCUMENTS", 100),
+        mock.patch.object(block_scores, "MIN_DOCUMENTS", 100),
         mock.patch("evaluation.document_blocks.MIN_DOCUMENTS", 1),
     ):
         yield

@@ -164,7 +164,7 @@ def test_workers_that_see_no_file_are_sent_the_corpus(
 
 
 def test_a_corpus_that_is_too_large_to_be_sent(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "MOST_SENT", 100)
+    monkeypatch.setattr(selection, "MAX_SENT", 100)
     monkeypatch.setattr(CorpusPlace, "is_seen", lambda _: False)
     outcome = select(tiny, Bench())
     assert outcome.code == 2
