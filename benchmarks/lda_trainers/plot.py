@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
-from pipeline.figures.style import look
-from pipeline.figures.write import write_pictures
+from pipeline.figures.style import series_style
+from pipeline.figures.write import write_figures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def plot_results(results: Results, directory: Path) -> list[Path]:
 
     def draw(figure: Any) -> None:
         figure.set_size_inches(1 + 3.6 * len(all_topics), 4.2)
-        looks = {name: look(n) for n, name in enumerate(names)}
+        looks = {name: series_style(n) for n, name in enumerate(names)}
         lines = {}
         for axes, n_topics in zip(
             figure.subplots(1, len(all_topics), squeeze=False).flat, all_topics, strict=True
@@ -54,4 +54,4 @@ def plot_results(results: Results, directory: Path) -> list[Path]:
         columns = min(4, 2 * len(all_topics))
         figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns)
 
-    return write_pictures({"lda_trainers": draw}, directory)
+    return write_figures({"lda_trainers": draw}, directory)

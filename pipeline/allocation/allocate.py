@@ -36,7 +36,7 @@ from pipeline.allocation.candidates import (
 )
 from pipeline.allocation.cost import warn_of_long_work
 from pipeline.allocation.factors import cached_factors, save_topics, write_factors
-from pipeline.allocation.figures import pictures_of
+from pipeline.allocation.figures import figures_of
 from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.allocation.read_table import read_table
 from pipeline.allocation.scores import name_of, recommend, rows_of, warnings_of
@@ -44,7 +44,7 @@ from pipeline.allocation.strongest import strongest
 from pipeline.allocation.table import as_csv, print_allocation
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
-from pipeline.figures.write import write_pictures
+from pipeline.figures.write import write_figures
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
         )
         result = _result(candidates, scores, factors, table, settings)
         result |= {"path": str(directory), "files": ["allocation.json", "allocation.csv", *files]}
-        result["files"] += _pictures(result, scores, factors, directory)
+        result["files"] += _figures(result, scores, factors, directory)
         atomic_write_text(directory / "allocation.csv", as_csv(result["rows"]))
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(directory / "allocation.json", text)
@@ -225,7 +225,7 @@ def _result(
     }
 
 
-def _pictures(
+def _figures(
     result: dict[str, Any],
     scores: Sequence[TimedMarginal],
     factors: Factors | None,
@@ -233,8 +233,8 @@ def _pictures(
 ) -> list[str]:
     """Draw the figures, and return the names of their files."""
     what = "lower bound of log p" if result["method"] == "vb" else "log marginal likelihood"
-    drawn = pictures_of(result["rows"], scores, _best(scores), factors, what)
-    return [path.name for path in write_pictures(drawn, directory)]
+    drawn = figures_of(result["rows"], scores, _best(scores), factors, what)
+    return [path.name for path in write_figures(drawn, directory)]
 
 
 def _factorised(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.figures.style import BLUE, HEAT_MAP, INK, LINES, MUTED, VERMILION, look
+from pipeline.figures.style import BLUE, HEAT_MAP, INK, LINES, MUTED, VERMILION, series_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ NEAR = 15.0
 """Nats below certainty down to which log odds are shown."""
 
 
-def pictures_of(
+def figures_of(
     rows: Sequence[Mapping[str, Any]],
     scores: Sequence[TimedMarginal],
     best: int,
@@ -83,7 +83,7 @@ def _lines(axes: Any, rows: Sequence[Mapping[str, Any]], value: str, error: str)
     for n, graph in enumerate(dict.fromkeys(row["graph"] for row in rows)):
         of = [row for row in rows if row["graph"] == graph and row[value] is not None]
         if of and of[0]["rank"] is None:
-            line = {"color": look(n)["color"], "linestyle": LINES[1 + n % 3]}
+            line = {"color": series_style(n)["color"], "linestyle": LINES[1 + n % 3]}
             axes.axhline(of[0][value], label=graph, **line)
             continue
         axes.errorbar(
@@ -92,7 +92,7 @@ def _lines(axes: Any, rows: Sequence[Mapping[str, Any]], value: str, error: str)
             yerr=[row[error] or 0.0 for row in of],
             capsize=3,
             label=graph,
-            **look(n),
+            **series_style(n),
         )
 
 

@@ -20,8 +20,8 @@ _COLOUR = re.compile("|".join(VARIABLES))
 _LONG = re.compile(r"(\.\d\d)\d+(?![\de])")
 
 
-class DamagedPictureError(ValueError):
-    """A file is no SVG picture."""
+class DamagedFigureError(ValueError):
+    """The file is no SVG figure."""
 
 
 def file_svg(path: Path, prefix: str, label: str) -> str:
@@ -33,15 +33,15 @@ def file_svg(path: Path, prefix: str, label: str) -> str:
 
     Raises
     ------
-    DamagedPictureError
-        If the file is no SVG picture.
+    DamagedFigureError
+        If the file is no SVG figure.
     """
     try:
         root = ET.fromstring(path.read_bytes())  # noqa: S314 - written by this software
     except (ET.ParseError, OSError) as error:
-        raise DamagedPictureError(f"{path}: no SVG picture: {error}") from error
+        raise DamagedFigureError(f"{path}: no SVG figure: {error}") from error
     if root.tag != f"{SVG}svg" or "viewBox" not in root.attrib:
-        raise DamagedPictureError(f"{path}: no SVG picture with a viewBox")
+        raise DamagedFigureError(f"{path}: no SVG figure with a viewBox")
     view_box = root.attrib["viewBox"]
     _clean(root, prefix)
     root.attrib = {

@@ -42,17 +42,12 @@ OTHER_SCRIPTS = (
 """Fonts that write what DejaVu, which comes with matplotlib, does not, where they are installed."""
 
 
-def look(n: int) -> dict[str, Any]:
+def series_style(n: int) -> dict[str, Any]:
     """Colour and mark of the `n`-th series."""
     return {"color": PALETTE[n % len(PALETTE)], "marker": MARKERS[n % len(MARKERS)]}
 
 
-def line_look(n: int) -> dict[str, Any]:
-    """Colour and line of the `n`-th series, where there are too many points for marks."""
-    return {"color": PALETTE[n % len(PALETTE)], "linestyle": LINES[n % len(LINES)]}
-
-
-def bar_look(n: int) -> dict[str, Any]:
+def bar_style(n: int) -> dict[str, Any]:
     """Colour and hatching of the `n`-th kind of bars."""
     hatch = HATCHES[n % len(HATCHES)]
     return {"color": PALETTE[n % len(PALETTE)], "hatch": hatch, "edgecolor": PAPER, "linewidth": 0}
@@ -64,7 +59,7 @@ def style() -> dict[Any, Any]:
     from matplotlib.font_manager import fontManager  # noqa: PLC0415
 
     installed = set(fontManager.get_font_names())
-    series = [look(n) for n in range(24)]
+    series = [series_style(n) for n in range(24)]
     cycle = cycler(color=[each["color"] for each in series])
     cycle += cycler(marker=[each["marker"] for each in series])
     return {

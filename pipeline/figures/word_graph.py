@@ -41,7 +41,7 @@ LARGEST, SMALLEST = 22.0, 4.0
 """Diameters of nodes, in points."""
 
 
-def dependency_picture(model: SavedModel, rows: Rows) -> Draw:
+def dependency_figure(model: SavedModel, rows: Rows) -> Draw:
     """A panel a topic: its top words, and the words of its dependencies with lines between them.
 
     Parameters
@@ -149,7 +149,7 @@ def _title(row: Mapping[str, Any]) -> str:
 def _draw_graph(
     axes: Any, row: Mapping[str, Any], place: Mapping[str, tuple[float, float]], scale: _Scale
 ) -> None:
-    from matplotlib.patheffects import withStroke  # noqa: PLC0415 - see write_pictures
+    from matplotlib.patheffects import withStroke  # noqa: PLC0415 - see write_figures
 
     for each in (*row["negative"], *row["positive"]):
         ends = place[each["first"]], place[each["second"]]
@@ -182,7 +182,7 @@ def _line(weight: float, scale: _Scale) -> dict[str, Any]:
 
 
 def _draw_legend(figure: Any, scale: _Scale, height: float) -> None:
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - see write_pictures
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - see write_figures
 
     strong = float(f"{scale.largest_weight:.2g}")
     likely = float(f"{scale.largest_probability:.1g}")

@@ -46,15 +46,14 @@ class Figure:
     what a page says elsewhere."""
 
 
-def write_pictures(pictures: Mapping[str, Callable[[Any], None]], directory: Path) -> list[Path]:
-    """Write NAME.svg and NAME.png for each of `pictures`, which draw on a matplotlib Figure.
+def write_figures(figures: Mapping[str, Callable[[Any], None]], directory: Path) -> list[Path]:
+    """Write NAME.svg and NAME.png for each of `figures`, functions that draw on a matplotlib Figure.
 
-    The figure is 10 by 6 inches; a picture that is to be another size sets it. Its ground is white,
-    for print and for pages of any colour.
+    A figure is 10 by 6 inches unless its function sets another size, on white ground.
     """
     paths = []
     with _styled():
-        for name, draw in pictures.items():
+        for name, draw in figures.items():
             figure = _drawn(draw)
             for kind in FORMATS:
                 image = io.BytesIO()

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from corpora.errors import CorpusFormatError
 from pipeline.allocation.table import MAX_VALUES, what_was_done
-from pipeline.figures.file_svg import DamagedPictureError, file_svg
+from pipeline.figures.file_svg import DamagedFigureError, file_svg
 from pipeline.report.page import render_template
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def _figures(result: dict[str, Any], directory: Path) -> dict[str, tuple[Markup,
             continue
         try:
             svg = file_svg(directory / f"{name}.svg", name, caption)
-        except DamagedPictureError as error:
+        except DamagedFigureError as error:
             logger.warning("left out: %s", error)
             continue
         figures[name] = Markup(svg), caption  # noqa: S704 - made by file_svg

@@ -14,7 +14,7 @@ from corpora import writer_lock
 from corpora.files import atomic_write_text
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
-from pipeline.figures.write import page_svg, write_pictures
+from pipeline.figures.write import page_svg, write_figures
 from pipeline.report.allocation_report import allocation_page, is_allocation
 from pipeline.report.comparison_section import comparison_section, names_of_runs
 from pipeline.report.figures import all_figures, comparison_figures
@@ -150,7 +150,7 @@ def _compared(
 def _write(figures: Sequence[Figure], directory: Path) -> list[Path]:
     """Figures as files."""
     directory.mkdir(exist_ok=True)
-    return write_pictures({figure.name: figure.draw for figure in figures}, directory)
+    return write_figures({figure.name: figure.draw for figure in figures}, directory)
 
 
 def _for_page(figures: Sequence[Figure], run: int | None) -> dict[tuple[int | None, str], str]:

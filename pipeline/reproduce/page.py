@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from pipeline.figures.file_svg import DamagedPictureError, file_svg
+from pipeline.figures.file_svg import DamagedFigureError, file_svg
 from pipeline.report.page import render_template
 from pipeline.reproduce.old_claims import (
     FAILED,
@@ -138,7 +138,7 @@ def _drawings(result: dict[str, Any], place: Path, captions: Mapping[str, str]) 
         caption = captions.get(stem.removeprefix(result["name"]), stem)
         try:
             svg = file_svg(place / file, stem, f"{caption}. {SAID}")
-        except DamagedPictureError as error:
+        except DamagedFigureError as error:
             logger.warning("left out of the page: %s", error)
             continue
         markup = Markup(svg)  # noqa: S704 - made by file_svg

@@ -12,7 +12,7 @@ from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
-from pipeline.figures.write import write_pictures
+from pipeline.figures.write import write_figures
 from pipeline.reproduce.buntine2009 import convergence_view as convergence
 from pipeline.reproduce.buntine2009 import model_selection_view as model_selection
 from pipeline.reproduce.buntine2009 import table_1_view as table_1
@@ -77,7 +77,7 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
             "pictures": [],
             **module.as_json(found),
         }
-        written = write_pictures(module.pictures(found), directory)
+        written = write_figures(module.pictures(found), directory)
         result["pictures"] = [path.name for path in written]
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(directory / f"{result['name']}.json", text)

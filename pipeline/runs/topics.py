@@ -44,8 +44,8 @@ def _draw(
         If the run has no dependencies.
     """
     # Imported here: drawing takes long to import.
-    from pipeline.figures.word_graph import dependency_picture  # noqa: PLC0415
-    from pipeline.figures.write import write_pictures  # noqa: PLC0415
+    from pipeline.figures.word_graph import dependency_figure  # noqa: PLC0415
+    from pipeline.figures.write import write_figures  # noqa: PLC0415
 
     if not any(row.get("positive") or row.get("negative") for row in rows):
         why = (
@@ -55,5 +55,5 @@ def _draw(
         )
         raise UsageError(f"--picture: no words of run {run_name!r} depend on each other: {why}")
     directory.mkdir(parents=True, exist_ok=True)
-    drawn = {"dependencies": dependency_picture(model, rows)}
-    return [str(path) for path in write_pictures(drawn, directory)]
+    drawn = {"dependencies": dependency_figure(model, rows)}
+    return [str(path) for path in write_figures(drawn, directory)]

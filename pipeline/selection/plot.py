@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.figures.style import LINES, MUTED, look
-from pipeline.figures.write import write_pictures
+from pipeline.figures.style import LINES, MUTED, series_style
+from pipeline.figures.write import write_figures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ def plot_selection(
             axes.axvline(recommended, color=MUTED, linestyle=":", linewidth=1.0)
             for n, name in enumerate(names):
                 values, errors = _column(rows, name)
-                line = {**look(n), "linestyle": LINES[n]}
+                line = {**series_style(n), "linestyle": LINES[n]}
                 axes.errorbar(topics, values, yerr=errors, capsize=3, label=name, **line)
             axes.set_title(title)
             axes.set_xscale("log")
@@ -51,7 +51,7 @@ def plot_selection(
             if len(names) > 1:
                 axes.legend()
 
-    return write_pictures({"select": draw}, directory)
+    return write_figures({"select": draw}, directory)
 
 
 def _column(rows: Sequence[dict[str, Any]], name: str) -> tuple[list[float], list[float]]:

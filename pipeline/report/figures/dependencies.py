@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pipeline.figures.style import MUTED, label
-from pipeline.figures.word_graph import MOST_PANELS, dependency_picture
+from pipeline.figures.word_graph import MOST_PANELS, dependency_figure
 from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def dependencies(model: SavedModel, rows: Sequence[Mapping[str, Any]]) -> Figure
         f"is in topic {topic}: {first} and {second} are {together} more often than by chance, "
         f"Φ = {strongest['weight']:.2g}."
     )
-    draw_graphs = dependency_picture(model, rows)
+    draw_graphs = dependency_figure(model, rows)
 
     def draw(figure: Any) -> None:
         draw_graphs(figure)

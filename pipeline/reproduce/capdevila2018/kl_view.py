@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.errors import UsageError
-from pipeline.figures.style import MUTED, look
+from pipeline.figures.style import MUTED, series_style
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
 from pipeline.reproduce.capdevila2018.documents import TooFewDocumentsError
@@ -281,7 +281,7 @@ def _by_length(figure: Any, found: list[KLComparison]) -> None:
     axes.axhline(1.0, color=MUTED, linewidth=0.8)
     for n, name in enumerate(("L2R", "L2R exact", REFINED)):
         ratio = [each.kl_mean[of[name], -1] / each.kl_mean[of["DS"], -1] for each in found]
-        axes.plot(lengths, ratio, linestyle="", label=name, **look(n))
+        axes.plot(lengths, ratio, linestyle="", label=name, **series_style(n))
     highest = axes.get_ylim()[1]
     for each, length in zip(found, lengths, strict=True):
         axes.text(length, highest, each.name, rotation=90, va="top", ha="right", color=MUTED)

@@ -9,7 +9,7 @@ import numpy as np
 from corpora import CorpusFormatError
 from pipeline.allocation.csv_lines import csv_lines
 from pipeline.errors import UsageError
-from pipeline.figures.style import INK, bar_look
+from pipeline.figures.style import INK, bar_style
 from pipeline.reproduce.cemgil2019 import effort as bam_effort
 from pipeline.reproduce.cemgil2019.abalone import (
     CP,
@@ -252,7 +252,7 @@ def pictures(found: Abalone) -> dict[str, Callable[[Any], None]]:
 def _draw_ages(figure: Any, ages: Ages) -> None:
     panels = figure.subplots(len(ages.mean), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for r, axes in enumerate(panels):
-        axes.bar(range(ages.distribution.shape[1]), ages.distribution[r], **bar_look(r))
+        axes.bar(range(ages.distribution.shape[1]), ages.distribution[r], **bar_style(r))
         axes.axvline(ages.mean[r], color=INK, linewidth=0.8)
         axes.set_title(f"class {r + 1}: {ages.n_animals[r]:,} abalones, mean {ages.mean[r]:.1f}")
         axes.set_ylabel("p(rings | class)")

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.allocation.letter_pairs import letter_pairs
-from pipeline.figures.style import look
+from pipeline.figures.style import series_style
 from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019 import effort as bam_effort
 from pipeline.reproduce.cemgil2019.decompositions import (
@@ -187,7 +187,7 @@ def _draw(figure: Any, found: Decompositions) -> None:
             cell = FactorCell(peer, None)
             level = getattr(found.mean(cell), measure)
             error = getattr(found.standard_error(cell), measure)
-            colour = look(len(BAYESIAN) + p)["color"]
+            colour = series_style(len(BAYESIAN) + p)["color"]
             axes.axhline(level, color=colour, linestyle=("--", ":")[p], label=peer)
             axes.axhspan(level - error, level + error, color=colour, alpha=0.2, linewidth=0)
         axes.set_xscale("log")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pipeline.figures.style import GRID, look
+from pipeline.figures.style import GRID, series_style
 from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019 import effort as bam_effort
 from pipeline.reproduce.cemgil2019 import parafac as ranks
@@ -325,9 +325,9 @@ def _draw_ranks(figure: Any, found: RankCurves) -> None:
                 yerr=[level - runs.min(axis=1), runs.max(axis=1) - level],
                 label=f"{NAMES[method]} and its runs",
                 elinewidth=0.8,
-                **look(n),
+                **series_style(n),
             )
-        bound = {**look(2), "linestyle": "--", "label": "VB bound"}
+        bound = {**series_style(2), "linestyle": "--", "label": "VB bound"}
         axes.plot(settings.ranks, found.log_marginal["vb"][d], **bound)
         axes.set_title(f"tensor {d}")
         if d >= (n_rows - 1) * n_columns:

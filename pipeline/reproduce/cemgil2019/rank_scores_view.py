@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation.allocation.marginal_estimate import TimedMarginal, timed
-from pipeline.figures.style import INK, look
+from pipeline.figures.style import INK, series_style
 from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019.rank_scores import BY_PARTICLES, SCORING, RankCell, RankCurves
 from pipeline.reproduce.cemgil2019.scores import NAMES, WITH_MOVES
@@ -226,7 +226,7 @@ def draw_curves(figure: Any, curves: RankCurves, extra: dict[float, tuple[str, f
                     level,
                     yerr=bars,
                     linestyle=LINES[method],
-                    **look(g),
+                    **series_style(g),
                     alpha=1.0 if method == WITH_MOVES else 0.5,
                     label=f"{graph}, {NAMES[method]}",
                 )

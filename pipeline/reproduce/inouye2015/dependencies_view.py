@@ -26,7 +26,7 @@ from models.saved import ModelFormatError
 from pipeline.cache.keys import key_of
 from pipeline.downloads.download import download
 from pipeline.errors import UsageError
-from pipeline.figures.word_graph import dependency_picture
+from pipeline.figures.word_graph import dependency_figure
 from pipeline.progress import Progress
 from pipeline.reproduce.cemgil2019.rank_scores_view import print_findings
 from pipeline.reproduce.counts import PRUNING, SAMPLE, name_of, read_counts
@@ -403,4 +403,4 @@ def _found(row: dict[str, Any] | None) -> str:
 
 def pictures(found: Learned) -> dict[str, Callable[[Any], None]]:
     """A graph of words for each topic."""
-    return {NAME: dependency_picture(found.model, topic_rows(found.model, N_SHOWN, N_SHOWN))}
+    return {NAME: dependency_figure(found.model, topic_rows(found.model, N_SHOWN, N_SHOWN))}

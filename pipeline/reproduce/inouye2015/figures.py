@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.figures.style import INK, bar_look
+from pipeline.figures.style import INK, bar_style
 from pipeline.reproduce.inouye2015 import published as lpmrf_published
 from pipeline.reproduce.inouye2015.models import FEW, FIELDS, MULTINOMIAL, Cell
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pipeline.reproduce.inouye2015.perplexity import Perplexities
 
 LOOKS: dict[str, dict[str, Any]] = {
-    MULTINOMIAL: bar_look(0) | {"label": "Multinomial"},
-    FIELDS: bar_look(1) | {"label": "LPMRF"},
-    FEW: bar_look(2) | {"label": "LPMRF, few temperatures"},
+    MULTINOMIAL: bar_style(0) | {"label": "Multinomial"},
+    FIELDS: bar_style(1) | {"label": "LPMRF"},
+    FEW: bar_style(2) | {"label": "LPMRF, few temperatures"},
 }
 GIBBS_LOOKS: dict[str, dict[str, Any]] = {
-    MULTINOMIAL: bar_look(3) | {"label": "LDA, Gibbs sampling"},
-    FIELDS: bar_look(4) | {"label": "LPMRF, Gibbs sampling"},
+    MULTINOMIAL: bar_style(3) | {"label": "LDA, Gibbs sampling"},
+    FIELDS: bar_style(4) | {"label": "LPMRF, Gibbs sampling"},
 }
 WIDTH = 0.2
 

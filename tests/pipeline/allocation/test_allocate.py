@@ -47,7 +47,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def no_pictures() -> Iterator[None]:
     """They take most of the time."""
-    with mock.patch.object(command, "write_pictures", return_value=[]):
+    with mock.patch.object(command, "write_figures", return_value=[]):
         yield
 
 
@@ -340,7 +340,7 @@ def test_what_pictures_show(place: Path) -> None:
         return []
 
     argv = ("fruit.csv", "--graph", "cp; complete", "--ranks", "1,2", *QUICK)
-    with mock.patch.object(command, "write_pictures", draw):
+    with mock.patch.object(command, "write_figures", draw):
         result = result_of(*argv, cwd=place)
         assert list(drawn) == ["allocation", "particles", "factors"]
         whole, near = drawn["allocation"].axes

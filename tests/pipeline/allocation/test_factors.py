@@ -33,7 +33,7 @@ QUICK = ("--particles", 50, "--moves", 2, "--repeats", 2, "--threads", 1)
 
 @pytest.fixture(autouse=True)
 def no_pictures() -> Iterator[None]:
-    with mock.patch.object(command, "write_pictures", return_value=[]):
+    with mock.patch.object(command, "write_figures", return_value=[]):
         yield
 
 

@@ -13,7 +13,7 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from pipeline.allocation.factors import Factors
-from pipeline.allocation.figures import LABEL_SIZE, MAX_LABELS, pictures_of
+from pipeline.allocation.figures import LABEL_SIZE, MAX_LABELS, figures_of
 from pipeline.figures.style import MUTED, style
 
 
@@ -46,7 +46,7 @@ def drawn(name: str, n_models: int, factors: Factors) -> Any:
         )
         scores.append(SimpleNamespace(estimate=SimpleNamespace(path=path)))
         rows.append({"graph": "nmf", "rank": n + 1, "log_marginal": -abs(n - 2.2)})
-    draw = pictures_of(rows, scores, 2, factors, "log p")[name]  # type: ignore[arg-type]
+    draw = figures_of(rows, scores, 2, factors, "log p")[name]  # type: ignore[arg-type]
     with rc_context(style()):
         figure = Figure(figsize=(10, 6), layout="constrained")
         FigureCanvasAgg(figure)

@@ -13,8 +13,8 @@ import pytest
 from matplotlib.patheffects import withStroke
 
 from pipeline.figures import style as picture_style
-from pipeline.figures.style import INK, MARKERS, PALETTE, label, look
-from pipeline.figures.write import Figure, page_svg, write_pictures
+from pipeline.figures.style import INK, MARKERS, PALETTE, label, series_style
+from pipeline.figures.write import Figure, page_svg, write_figures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,21 +92,21 @@ def elements_of(svg: str) -> Elements:
 
 
 def test_equal_results_give_equal_pictures(tmp_path: Path) -> None:
-    names = [path.name for path in write_pictures({"b": draw, "a": draw}, tmp_path)]
+    names = [path.name for path in write_figures({"b": draw, "a": draw}, tmp_path)]
     assert names == ["b.svg", "b.png", "a.svg", "a.png"]
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert not list(tmp_path.glob(".*"))
 
 
 def test_a_picture_sets_its_size(tmp_path: Path) -> None:
-    write_pictures({"small": draw, "usual": lambda figure: figure.text(0, 0, "a")}, tmp_path)
+    write_figures({"small": draw, "usual": lambda figure: figure.text(0, 0, "a")}, tmp_path)
     for name, inches in (("small", (2, 1)), ("usual", (10, 6))):
         head = (tmp_path / f"{name}.png").read_bytes()[16:24]
         assert struct.unpack(">II", head) == tuple(150 * each for each in inches)
 
 
 def test_files_have_white_paper_and_pages_none(tmp_path: Path) -> None:
-    write_pictures({"a": draw}, tmp_path)
+    write_figures({"a": draw}, tmp_path)
     ground = re.compile(r'L 144 72 *\nL 144 0 *\nL 0 0 *\nz *\n" style="fill: #ffffff"')
     assert ground.search((tmp_path / "a.svg").read_text(encoding="utf-8"))
     assert "M0 72" not in page_svg(a_figure(), "p")
@@ -118,7 +118,7 @@ def test_scripts_without_a_font_are_no_reason_to_warn(
     def scripts(figure: Any) -> None:
         figure.text(0.1, 0.5, "日本語 ไทย 한국어 \U0001e900")
 
-    write_pictures({"a": scripts}, tmp_path)
+    write_figures({"a": scripts}, tmp_path)
     assert "日本語" in page_svg(a_figure(scripts), "p")
     assert not list(recwarn)
 
@@ -127,7 +127,7 @@ def test_scripts_without_a_font_are_no_reason_to_warn(
 
 
 def test_no_two_series_look_alike() -> None:
-    looks = [look(n) for n in range(24)]
+    looks = [series_style(n) for n in range(24)]
     assert len({(each["color"], each["marker"]) for each in looks}) == 24
     for one, other in itertools.combinations(looks[: len(PALETTE)], 2):
         assert one["color"] != other["color"]
@@ -145,7 +145,7 @@ def test_usual_lines_have_the_colours_and_marks_of_the_palette() -> None:
 
     page_svg(a_figure(many), "p")
     for n, line in enumerate(lines):
-        assert {"color": line.get_color(), "marker": line.get_marker()} == look(n)
+        assert {"color": line.get_color(), "marker": line.get_marker()} == series_style(n)
 
 
 def contrast(one: str, other: str) -> float:

@@ -86,7 +86,7 @@ def small_results(directory: Path) -> dict[str, dict[str, Any]]:
         for module, small in PROTOCOLS.items():
             stack.enter_context(mock.patch.object(module, "protocol", _given(small)))
         for target, name, value in (
-            (command, "write_pictures", lambda *_: []),
+            (command, "write_figures", lambda *_: []),
             (convergence, "QUICK_SIZES", (10, 20)),
             (convergence, "RUNS", {"quick": 2}),
             (bam_histogram, "HistogramSettings", lambda: HistogramSettings(rank=2)),

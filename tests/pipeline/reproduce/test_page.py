@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipeline.figures.file_svg import DamagedPictureError, file_svg
+from pipeline.figures.file_svg import DamagedFigureError, file_svg
 from pipeline.reproduce import old_claims as claims_module
 from pipeline.reproduce.old_claims import Claim, claims_of, verdict_of
 from pipeline.reproduce.old_tables import Table, plus_minus, text
@@ -336,7 +336,7 @@ def test_a_drawing_in_a_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "<svg", "<html/>", DRAWING.replace("viewBox", "box")])
 def test_what_is_no_drawing(content: str, tmp_path: Path) -> None:
     (tmp_path / "x.svg").write_text(content)
-    with pytest.raises(DamagedPictureError, match=r"x\.svg: no SVG picture"):
+    with pytest.raises(DamagedFigureError, match=r"x\.svg: no SVG figure"):
         file_svg(tmp_path / "x.svg", "one", "label")
 
 

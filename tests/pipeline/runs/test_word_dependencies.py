@@ -16,7 +16,7 @@ from models import LDATopics, SavedModel, save_model
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 from pipeline.figures import word_graph as picture_module
-from pipeline.figures.word_graph import dependency_picture
+from pipeline.figures.word_graph import dependency_figure
 from pipeline.figures.word_graph_layout import GAP, Box, laid_out
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.runs.topic_table import format_topics, topic_rows
@@ -194,7 +194,7 @@ def test_what_is_drawn() -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 6), layout="constrained")
-    dependency_picture(TWO, topic_rows(TWO, 2))(figure)
+    dependency_figure(TWO, topic_rows(TWO, 2))(figure)
     empty, full = figure.axes
     assert empty.get_title() == "topic 1, 75.0% of tokens: no dependencies"
     assert [text.get_text() for text in empty.texts] == ["boundary", "layer"]
@@ -231,7 +231,7 @@ def test_no_label_lies_on_another_or_leaves_its_panel() -> None:
     model = SavedModel(made, words)
     figure = Figure(figsize=(10, 6), layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    dependency_picture(model, topic_rows(model, 10, 12))(figure)
+    dependency_figure(model, topic_rows(model, 10, 12))(figure)
     canvas.draw()
     for axes in figure.axes:
         panel = axes.get_window_extent()
@@ -249,7 +249,7 @@ def test_many_topics_are_not_all_drawn(tmp_path: Path) -> None:
 
     model = model_of({(0, 1): 0.0}, *[EDGES] * 13)
     figure = Figure(figsize=(10, 6))
-    dependency_picture(model, topic_rows(model, 2))(figure)
+    dependency_figure(model, topic_rows(model, 2))(figure)
     assert len(figure.axes) == 12
     assert "2 more topics are not drawn" in [text.get_text() for text in figure.texts]
 
@@ -262,7 +262,7 @@ def test_words_that_look_like_formulas_and_long_ones() -> None:
     model = SavedModel(TWO.topics, words)
     figure = Figure(figsize=(10, 6))
     canvas = FigureCanvasAgg(figure)
-    dependency_picture(model, topic_rows(model, 6))(figure)
+    dependency_figure(model, topic_rows(model, 6))(figure)
     canvas.draw()
     width = {t.get_text(): t.get_window_extent().width for t in figure.axes[0].texts}
     assert set(width) == {"$a_1$", "$", "w" * 23 + "…", "w" * 24, *WORDS[4:]}

@@ -59,7 +59,7 @@ def reproduced(*argv: object, cwd: Path, **environment: str) -> Outcome:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take most of the time."""
-    monkeypatch.setattr(command, "write_pictures", mock.Mock(return_value=[]))
+    monkeypatch.setattr(command, "write_figures", mock.Mock(return_value=[]))
 
 
 @pytest.fixture

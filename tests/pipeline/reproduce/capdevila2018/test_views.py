@@ -88,7 +88,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take most of the time."""
-    monkeypatch.setattr(command, "write_pictures", mock.Mock(return_value=[]))
+    monkeypatch.setattr(command, "write_figures", mock.Mock(return_value=[]))
 
 
 def reproduced(*argv: object, cwd: Path, threads: int = 1) -> Outcome:
