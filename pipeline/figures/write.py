@@ -47,7 +47,7 @@ class Figure:
 
 
 def write_figures(figures: Mapping[str, Callable[[Any], None]], directory: Path) -> list[Path]:
-    """Write NAME.svg and NAME.png for each of `figures`, functions that draw on a matplotlib Figure.
+    """Write NAME.svg and NAME.png for each of `figures`, which draw on a matplotlib Figure.
 
     A figure is 10 by 6 inches unless its function sets another size, on white ground.
     """
