@@ -1,4 +1,4 @@
-"""`python -m pipeline`, and the command `wikitopics`: its start, before anything is imported."""
+"""Start of `python -m pipeline` and `wikitopics`, before anything is imported."""
 
 import signal
 import sys
@@ -7,7 +7,7 @@ from pipeline.interrupts import SIGNALS, end_at_once
 
 
 def start() -> int:
-    """Run one command as `pipeline.cli.main` does; while it is loaded, an interrupt ends it too."""
+    """Run one command; an interrupt while modules are imported ends the process at once."""
     for number in SIGNALS:
         signal.signal(number, end_at_once)
     from pipeline.cli import main  # noqa: PLC0415

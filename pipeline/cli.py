@@ -42,7 +42,7 @@ PACKAGES = ("corpora", "downloader", "evaluation", "models", "pipeline")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code.
+    """Run one command, and return its exit code.
 
     0 done, 1 failed, 2 usage, 3 bad data, 75 try again later (progress is kept), 130 or 143
     interrupted (progress is kept).
@@ -61,12 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(INTERRUPTED)
         return interrupt.exit_code
     except BrokenPipeError:
-        # The reader, such as `head`, has gone; nobody is left to tell.
+        # The reader, such as `head`, has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:
         if isinstance(error, SystemError) and isinstance(error.__cause__, Interrupted):
-            # The signal came while a kernel handed its result over, which wraps what it raised.
+            # The signal arrived while a kernel returned, which wraps the exception.
             _say(INTERRUPTED)
             return error.__cause__.exit_code
         code = exit_code_of(error)
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
+    """Return the parser of all commands and their options."""
     parser = argparse.ArgumentParser(
         prog="python -m pipeline",
         description="Topic models of Wikipedia, with held-out likelihoods that can be trusted.",

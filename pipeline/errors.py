@@ -1,4 +1,4 @@
-"""Exit codes, and which error means which."""
+"""Errors of commands, and exit codes of all errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class SliceEnded(Exception):  # noqa: N818 - nothing went wrong
-    """The part of training that was asked for is done; its checkpoint is kept."""
+    """A slice of training has ended; its checkpoint is kept."""
 
     def __init__(self, n_passes: float) -> None:
         super().__init__(f"stopped after {n_passes:.1f} passes")
@@ -28,7 +28,7 @@ class SliceEnded(Exception):  # noqa: N818 - nothing went wrong
 
 
 class BackgroundError(RuntimeError):
-    """The process that was to download ended at once; the message and the exit code are its own."""
+    """The download process ended at once; message and exit code are those of the process."""
 
     def __init__(self, message: str, exit_code: int = FAILED) -> None:
         super().__init__(message)
@@ -40,18 +40,18 @@ class ClusterError(RuntimeError):
 
 
 class ClusterLostError(RuntimeError):
-    """A cluster went away in the middle of work; what was done is kept, and can be gone on from."""
+    """The cluster was lost; progress is kept, and the same command resumes."""
 
 
 class InterruptedAloneError(Interrupted, ClusterLostError):
-    """A signal arrived while a command waited for workers; what was done before that is kept."""
+    """A signal arrived while a command waited for workers; progress is kept."""
 
 
 class TaskKilledError(ClusterError):
-    """Workers died again and again at one task."""
+    """Workers died repeatedly at one task."""
 
     index: int | None = None
-    """Which of the items of `Cluster.map` it was."""
+    """Index of the item of `Cluster.map`."""
 
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -82,12 +82,12 @@ _CODES = {
     "builtins.IsADirectoryError": BAD_DATA,
     "builtins.NotADirectoryError": BAD_DATA,
 }
-"""Exit codes of errors and their subclasses, by name: nothing is imported while an error is told,
-when a directory may be closed to us or a disk be gone."""
+"""Exit codes of errors and their subclasses, by name: reporting an error imports nothing, as files
+may have become unreadable."""
 
 
 def exit_code_of(error: Exception) -> int | None:
-    """The exit code for an error that a caller can act on; None for one that is our mistake."""
+    """Return the exit code of an error that a caller can act on; None for a defect."""
     if isinstance(error, BackgroundError):
         return error.exit_code
     if isinstance(error, OSError) and error.errno in _NO_SPACE:
@@ -97,12 +97,12 @@ def exit_code_of(error: Exception) -> int | None:
 
 
 def message_of(error: Exception) -> str:
-    """One line that says what is wrong and what to do."""
+    """Return one line that says what is wrong and what to do."""
     if isinstance(error, OSError) and error.errno in _NO_SPACE:
         where = f" ({error.filename})" if error.filename else ""
         return (
             f"the disk is full{where}: nothing stored is lost; free some space and give the same "
             "command again to go on"
         )
-    text = str(error).encode(errors="replace").decode()  # no half surrogates
+    text = str(error).encode(errors="replace").decode()  # without lone surrogates
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,6 +1,6 @@
-"""Ctrl-C and SIGTERM: at once where work is committed in blocks, after a checkpoint in training.
+"""Ctrl-C and SIGTERM: training ends after a checkpoint, other commands at once.
 
-Nothing heavy is imported here: the handlers have to be there before anything that takes a while.
+Nothing heavy is imported here: the handlers must be set before anything slow.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ INTERRUPTED = "interrupted; what was done is kept: give the same command again t
 
 
 def end_at_once(signal_number: int, frame: FrameType | None) -> None:
-    """Signal handler for before a command begins, while modules are imported, and after its end.
+    """Signal handler during imports and after the end of a command: ends the process.
 
-    An exception could be swallowed there: by a library that tries what it finds, or by a callback
-    of the interpreter. As there is nothing to put in order, the process can end where it is.
+    A library or the interpreter could swallow an exception there, and there is nothing to clean up.
     """
     del frame
     os.write(2, f"wikitopics: {INTERRUPTED}\n".encode())
@@ -39,13 +38,13 @@ def raise_interrupted(signal_number: int, frame: FrameType | None) -> None:
 
 
 class Deferred:
-    """Whether a signal has arrived; a second one does not wait."""
+    """Signal handler that records a signal; a second signal ends the command."""
 
     def __init__(self) -> None:
         self.signal_number: int | None = None
 
     def __call__(self, signal_number: int, frame: FrameType | None) -> None:
-        """Note the signal, or end the command if one was noted before."""
+        """Record the signal, or end the command if one was recorded before."""
         if self.signal_number is not None:
             raise_interrupted(signal_number, frame)
         self.signal_number = signal_number
@@ -53,9 +52,9 @@ class Deferred:
 
 @contextmanager
 def signals_handled_by(handler: signal._HANDLER) -> Iterator[None]:
-    """SIGINT and SIGTERM go to `handler` within the block, and to where they went before after.
+    """Send SIGINT and SIGTERM to `handler` within the block, and restore the handlers after it.
 
-    In another thread than the main one, which alone can answer signals, nothing changes.
+    Nothing changes outside the main thread, which alone can handle signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -64,11 +64,14 @@ def _add_fields(
         group = parser.add_argument_group(title)
         for name in names:
             if name not in left_out:
-                _add_field(group, by_name[name])
+                _add_field(group, title, by_name[name])
 
 
-def _add_field(group: Any, each: Field[Any]) -> None:
+def _add_field(group: Any, title: str, each: Field[Any]) -> None:
     option, help_text = "--" + each.name.replace("_", "-"), each.metadata["help"].replace("%", "%%")
+    models = ", ".join(each.metadata["of"])
+    if title == f"--model {models}":
+        help_text = help_text.removeprefix(f"{models}: ")
     if each.default is False:
         group.add_argument(option, action="store_true", default=argparse.SUPPRESS, help=help_text)
         return

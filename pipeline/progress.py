@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar with rate and time left, or a line now and then if no terminal."""
+"""Progress on stderr: a bar with rate and time left, or a line now and then without a terminal."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tqdm import tqdm
 logger = logging.getLogger(__name__)
 
 DELAY = 2.0
-"""Seconds before a stage shows anything: short stages stay silent."""
+"""Seconds before a stage shows a bar: short stages stay silent."""
 LINE_EVERY = 15.0
-"""Seconds between two lines where stderr is no terminal."""
+"""Seconds between two lines if stderr is no terminal."""
 WAITING_LINE_EVERY = 300.0
-"""The same while there is nothing to do."""
+"""Seconds between two lines while waiting."""
 
 
 class Progress:
-    """How far one stage is. Use as a context manager and call `update`."""
+    """Progress of one stage: a context manager with `update`."""
 
     def __init__(self, stage: str, total: float | None, unit: str, initial: float = 0) -> None:
         self._stage, self._unit = stage, unit
@@ -40,7 +40,7 @@ class Progress:
         self._next_line = self._next_waiting_line = self._started + LINE_EVERY
 
     def update(self, n: float, note: str | None = None) -> None:
-        """Another `n` units are done; `note` is shown beside them."""
+        """Add `n` finished units; `note` is shown beside them."""
         self._n += n
         self._bar.update(n)
         if note is not None and note != self._note:
@@ -52,7 +52,7 @@ class Progress:
             logger.info("%s", self._line())
 
     def wait(self, note: str) -> None:
-        """Nothing is to be done at this moment; `note` says what it waits for."""
+        """Show that the stage waits; `note` says for what."""
         self._note = note
         now = time.monotonic()
         if not self._bar.disable and now - self._started >= DELAY:
@@ -89,12 +89,12 @@ class Progress:
 
 
 def _is_scaled(total: float | None) -> bool:
-    """Whether thousands are shown as such: fewer would be 33.0 of 33.0."""
+    """Whether numbers are shown in thousands: small ones would be 33.0 of 33.0."""
     return total is None or total >= 1000
 
 
 class ProgressSafeHandler(logging.Handler):
-    """Log lines on stderr that do not break the bar."""
+    """Handler that logs to stderr without breaking the bar."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record above the bar, if there is one."""

@@ -1,4 +1,4 @@
-"""Where settings come from: command line over environment over `pipeline.toml` over defaults."""
+"""Sources of settings: command line over environment over `pipeline.toml` over defaults."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def resolve(
     environment: Mapping[str, str] | None = None,
     settings_file: Path | None = None,
 ) -> S:
-    """Settings of one command: what was asked for, and the defaults for the rest."""
+    """Return the settings of one command: given values, and defaults for the rest."""
     return kind(**asked_for(kind, section, given, environment, settings_file))
 
 
@@ -42,15 +42,15 @@ def asked_for(
     environment: Mapping[str, str] | None = None,
     settings_file: Path | None = None,
 ) -> dict[str, Any]:
-    """The settings that some source names, each from the first of its sources that does.
+    """Return the given settings, each from the first source that names it.
 
     Parameters
     ----------
     kind : a settings dataclass
     section : str
-        The table of the file that belongs to the command.
+        Table of the command in the file.
     given : mapping
-        What the command line said, by field name; text is converted.
+        Values of the command line, by field name; text is converted.
     environment : mapping, optional
         By default `os.environ`; `WIKITOPICS_NO_BELOW` sets `no_below`.
     settings_file : Path, optional
@@ -59,7 +59,7 @@ def asked_for(
     Raises
     ------
     UsageError
-        If a source names a setting that there is not, or gives it a value it cannot have.
+        If a source names an unknown setting, or gives an impossible value.
     """
     values: dict[str, Any] = {}
     known = {each.name: each for each in fields(kind)}
@@ -81,7 +81,7 @@ def asked_for(
 
 
 def read_table(path: Path, section: str) -> dict[str, Any]:
-    """One table of a TOML file; empty if there is no such file or table."""
+    """Read one table of a TOML file; empty if there is no such file or table."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -101,12 +101,12 @@ def read_table(path: Path, section: str) -> dict[str, Any]:
 
 
 def as_table(settings: Any) -> dict[str, Any]:
-    """The settings as TOML can hold them: None is left out."""
+    """Return settings as a TOML table: None is left out."""
     return {name: value for name, value in asdict(settings).items() if value is not None}
 
 
 def from_table(kind: type[S], table: Mapping[str, Any], where: str) -> S:
-    """Settings that `as_table` wrote."""
+    """Return settings from a table that `as_table` made."""
     known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(set(table) - set(known))
     if unknown:
@@ -115,7 +115,7 @@ def from_table(kind: type[S], table: Mapping[str, Any], where: str) -> S:
 
 
 def value_type(each: Field[Any]) -> type:
-    """int, float, bool or str: what a setting's text is converted to."""
+    """Return the type of a setting: int, float, bool or str."""
     kinds = {"int": int, "float": float, "bool": bool, "str": str}
     return kinds[str(each.type).removesuffix(" | None")]
 

@@ -1,4 +1,4 @@
-"""Settings of each command, with their defaults and what the command line says of them."""
+"""Settings of each command, with defaults and help texts."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 LDA_MODELS = ("online", "gibbs")
 SAMPLED = ("gibbs", "gamma-poisson")
-"""Models that have a setting."""
+"""Models that share settings."""
 Groups = dict[str, tuple[str, ...]]
 """Titles of the groups of `--help`, and the settings in each, the most used first."""
 
 
 def models_of_all_families() -> tuple[str, ...]:
-    """Models that can be trained."""
+    """Names of all models that can be trained."""
     from models.families import model_names  # noqa: PLC0415 - brings numba along
 
     return model_names()
 
 
 def methods_of_all_families() -> tuple[str, ...]:
-    """Estimators of held-out likelihood."""
+    """Names of all estimators of held-out likelihood."""
     from evaluation.methods import method_names  # noqa: PLC0415 - brings numba along
 
     return method_names()
 
 
 def is_address(text: str) -> bool:
-    """Whether this is an address rather than a file."""
+    """Whether a text is a web address rather than a file."""
     return re.match(r"https?://", text, re.IGNORECASE) is not None
 
 
@@ -45,11 +45,11 @@ def setting(
     of: tuple[str, ...] = (),
     short: str = "",
 ) -> Any:
-    """A field of a settings class, with what the command line says of it.
+    """Return a field of a settings class, with its help text.
 
-    `choices` that take time to find are a function, and `metavar` says which they are. `short` is
-    another name on the command line, as -o. `of` is what has this setting, if not all
-    have: models of `train`, experiments of `reproduce`. The help then begins with them.
+    `choices` that are slow to find are given as a function, with their names in `metavar`. `short`
+    is a short option, as -o. `of` lists the models of `train`, or experiments of `reproduce`, that
+    have the setting, if not all have it; the help text then begins with them.
     """
     if of:
         help_text = f"{', '.join(of)}: {help_text}"
@@ -66,7 +66,7 @@ def setting(
 
 
 def choices_of(each: Field[Any]) -> tuple[str, ...]:
-    """Values that a setting can have; none if any will do."""
+    """Return the possible values of a setting; empty if it has no list of them."""
     choices = each.metadata["choices"]
     return tuple(choices() if callable(choices) else choices or ())
 
@@ -88,38 +88,40 @@ class DownloadSettings:
     )
     input: str = setting(
         "",
-        "file to read (dump: an XML export of a wiki; jsonl, titles, cirrus), address (cirrus) or "
-        "name (category)",
+        "file (dump: an XML export of a wiki; jsonl, titles, cirrus), address (cirrus) or name "
+        "(category) to read",
         metavar="INPUT",
     )
     output: str = setting("articles", "article store to add to", metavar="DIR")
     limit: int | None = setting(None, "at most this many articles", metavar="N")
-    language: str = setting("en", "which Wikipedia; language of a jsonl file", metavar="CODE")
-    api: str = setting("", "api.php of another wiki than Wikipedia", metavar="URL")
+    language: str = setting("en", "language of the Wikipedia, or of a jsonl file", metavar="CODE")
+    api: str = setting("", "api.php of a wiki other than Wikipedia", metavar="URL")
     contact: str = setting(
-        "", "who you are, for the wiki's operators: e-mail address or web page", metavar="ADDRESS"
+        "", "your e-mail address or web page, for the wiki's operators", metavar="ADDRESS"
     )
     depth: int = setting(1, "levels of subcategories to follow", metavar="N")
     text: str = setting(
         "wikitext",
-        "what a live wiki is asked for: 50 pages a request, or each page rendered",
+        "form of a live wiki's text: wikitext, 50 pages a request, or each page rendered as html",
         choices=("wikitext", "html"),
     )
-    requests_per_minute: int = setting(200, "most requests a minute to a live wiki", metavar="N")
-    patience: float = setting(
-        60.0, "minutes without an answer after which a live download ends", metavar="X"
+    requests_per_minute: int = setting(
+        200, "requests a minute to a live wiki, at most", metavar="N"
     )
-    threads: int = setting(-1, "processes that parse wikitext; -1: one a core", metavar="N")
+    patience: float = setting(
+        60.0, "minutes without an answer before a live download ends", metavar="X"
+    )
+    threads: int = setting(-1, "processes that parse wikitext; -1: one for each core", metavar="N")
 
     @property
     def is_live(self) -> bool:
-        """Whether the source is asked over the network."""
+        """Whether the source is on the network."""
         by_address = self.source == "cirrus" and is_address(self.input)
         return by_address or self.source in ("random", "titles", "category")
 
     @property
     def n_processes(self) -> int:
-        """What `threads` comes to on this machine."""
+        """Number of processes that `threads` means on this machine."""
         if self.threads > 0:
             return self.threads
         from corpora.worker_pool import available_cores  # noqa: PLC0415 - brings all of corpora
@@ -165,176 +167,187 @@ class TrainSettings:
         "running": ("run", "runs", "seed", "threads", "cluster"),
     }
 
-    articles: str = setting("", "article store; without one, the built-in sample", metavar="DIR")
-    run: str = setting("", "name of the run; by default made of model and topics", metavar="NAME")
-    runs: str = setting("runs", "where runs are kept", metavar="DIR")
+    articles: str = setting("", "article store; by default the built-in sample", metavar="DIR")
+    run: str = setting("", "name of the run; by default from model and topics", metavar="NAME")
+    runs: str = setting("runs", "folder of runs", metavar="DIR")
     model: str = setting(
         "online",
-        "what to learn, and how: LDA by online variational Bayes or by collapsed Gibbs sampling, "
-        "Gamma-Poisson factor analysis, or topics in which words depend on each other",
+        "LDA by online variational Bayes (online) or collapsed Gibbs sampling (gibbs), "
+        "Gamma-Poisson factor analysis, or Poisson MRFs, topics in which words depend on each other",
         choices=models_of_all_families,
         metavar="{online,gibbs,gamma-poisson,poisson-mrf}",
     )
     topics: int = setting(25, "number of topics", metavar="K")
-    seed: int | None = setting(None, "fixes the result to the bit; drawn if not given", metavar="N")
-    threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
+    seed: int | None = setting(
+        None,
+        "random seed; it fixes the result to the bit; by default drawn and recorded",
+        metavar="N",
+    )
+    threads: int = setting(-1, "threads and processes; -1: one for each core", metavar="N")
     cluster: str = setting(
         "",
-        "Dask cluster to work on: tcp://HOST:PORT, tls://HOST:PORT, or local:N for N processes on "
-        "this machine",
+        "Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N for N processes here",
         metavar="ADDRESS",
     )
-    follow: bool = setting(
-        False, "learn while a download fills the store, until it has ended", of=("online",)
-    )
+    follow: bool = setting(False, "train while a download fills the store", of=("online",))
     follow_after: int = setting(
         1000,
-        "articles that bigrams and words are learned from when following",
+        "articles from which --follow learns bigrams and vocabulary",
         metavar="N",
         of=("online",),
     )
 
     documents: str = setting(
         "auto",
-        "what a document is; auto: sections in a store of fewer than 1,000 articles",
+        "unit of a document; auto: sections if the store has fewer than 1,000 articles",
         choices=("auto", "article", "section"),
     )
     spacy_model: str = setting(
         "",
-        "spaCy model, or blank:CODE for a language without; by default what the articles need",
+        "spaCy model, or blank:CODE for a language without one; by default for the articles' "
+        "language",
         metavar="NAME",
     )
     parts_of_speech: str = setting("NOUN,VERB,ADJ,ADV", "parts of speech to keep", metavar="LIST")
-    min_length: int = setting(3, "shortest word to keep, in letters", metavar="N")
-    stop_words: str = setting("", "stop words besides spaCy's", metavar="LIST")
+    min_length: int = setting(3, "letters of the shortest word to keep", metavar="N")
+    stop_words: str = setting("", "stop words in addition to spaCy's", metavar="LIST")
     bigrams: str = setting(
-        "classic", "score that joins neighbours", choices=("classic", "npmi", "none")
+        "classic",
+        "score by which adjacent words become bigrams",
+        choices=("classic", "npmi", "none"),
     )
     bigram_patterns: str = setting(
         "",
-        'parts of speech that a bigram may have, as "ADJ NOUN, NOUN NOUN"; by default any',
+        'parts of speech of bigrams, as "ADJ NOUN, NOUN NOUN"; by default all',
         metavar="LIST",
     )
     noun_chunks: bool = setting(
-        False, "bigrams within spaCy's noun chunks only; takes its parser, several times as long"
+        False, "bigrams only within spaCy's noun chunks; its parser takes several times as long"
     )
-    bigram_min_count: int = setting(5, "least occurrences of a bigram", metavar="N")
+    bigram_min_count: int = setting(5, "smallest count of a bigram", metavar="N")
     bigram_threshold: float | None = setting(
-        None, "least score of a bigram; by default 100, for npmi 0.5", metavar="X"
+        None, "smallest score of a bigram; by default 100, for npmi 0.5", metavar="X"
     )
-    no_below: int = setting(5, "drop words in fewer documents", metavar="N")
-    no_above: float = setting(0.2, "drop words in a larger share of documents", metavar="X")
+    no_below: int = setting(5, "drop words that are in fewer documents", metavar="N")
+    no_above: float = setting(
+        0.2, "drop words that are in a larger share of documents", metavar="X"
+    )
     keep_n: int = setting(100_000, "keep at most this many words", metavar="N")
     validation: float = setting(
         0.1,
-        "share of articles for early stopping; at most 1,000 documents are scored",
+        "share of articles for validation; at most 1,000 documents are scored",
         metavar="X",
     )
-    test: float = setting(0.1, "share of articles that training never sees", metavar="X")
+    test: float = setting(0.1, "share of articles held out for evaluation", metavar="X")
 
     alpha: str = setting(
         "0.1",
-        "prior of topics in a document: number, symmetric, asymmetric; online: or learned",
+        "Dirichlet prior of topics in documents: number, symmetric, asymmetric; online: or learned",
         of=LDA_MODELS,
     )
     eta: str = setting(
         "auto",
-        "prior of words in a topic: number or symmetric; online: or learned; auto: 0.5 for online, "
-        "0.05 for gibbs, 0.1 for gamma-poisson",
+        "Dirichlet prior of words in topics: number or symmetric; online: or learned; auto: 0.5 "
+        "for online, 0.05 for gibbs, 0.1 for gamma-poisson",
         of=(*LDA_MODELS, "gamma-poisson"),
     )
     learn_priors: str = setting(
         "alpha",
-        "which priors to learn, from where --alpha and --eta start",
+        "priors to learn, starting from --alpha and --eta",
         choices=("alpha", "eta", "both", "none"),
         of=("gibbs",),
     )
     batch_size: int | None = setting(
         None,
-        "documents a step; by default 1,000, fewer for a small corpus",
+        "documents in a mini-batch; by default 1,000, fewer for a small corpus",
         metavar="N",
         of=("online",),
     )
-    max_e_iterations: int = setting(20, "the cap of the E-step", metavar="N", of=("online",))
-    e_tolerance: float = setting(1e-3, "convergence of the E-step", metavar="X", of=("online",))
-    learning_decay: float = setting(0.7, "kappa of the step size", metavar="X", of=("online",))
-    learning_offset: float = setting(10.0, "tau0 of the step size", metavar="X", of=("online",))
+    max_e_iterations: int = setting(
+        20, "cap on iterations of the E-step", metavar="N", of=("online",)
+    )
+    e_tolerance: float = setting(
+        1e-3, "tolerance of the E-step's convergence", metavar="X", of=("online",)
+    )
+    learning_decay: float = setting(
+        0.7, "kappa, the decay of the step size", metavar="X", of=("online",)
+    )
+    learning_offset: float = setting(
+        10.0, "tau0, the offset of the step size", metavar="X", of=("online",)
+    )
     staleness: int = setting(
         0,
-        "batches that topics are behind by when the next is inferred by them; so many and one are "
-        "under way on a cluster at the same time",
+        "batches by which the topics of an E-step may lag behind; N + 1 batches are in flight on a "
+        "cluster",
         metavar="N",
         of=("online",),
     )
     sampler: str = setting(
         "auto",
-        "how topics are drawn; auto: by topics and tokens",
+        "Gibbs sampler; auto: by the numbers of topics and tokens",
         choices=("auto", "exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse"),
         of=SAMPLED,
     )
     start: str = setting(
         "online",
-        "topics of the first sweep: those of a pass of online, or drawn evenly",
+        "start of the first sweep: topics of one pass of online, or uniform",
         choices=("online", "random"),
         of=SAMPLED,
     )
-    burn_in: int = setting(
-        0, "sweeps before the first that topics average", metavar="N", of=SAMPLED
-    )
+    burn_in: int = setting(0, "sweeps before topics are averaged", metavar="N", of=SAMPLED)
     word_budget: int | None = setting(
         None,
-        "words with parameters; the more frequent ones are frozen",
+        "words with parameters; more frequent words are frozen",
         metavar="N",
         of=LDA_MODELS,
     )
     trainer: str = setting(
         "beta-gamma-pfa",
-        "Gibbs sampling with a beta process, EM with a Gamma prior, or KL-NMF, whose prior is "
+        "Gibbs sampling with a beta process, EM with a Gamma prior, or KL-NMF with a prior that is "
         "fitted afterwards",
         choices=("beta-gamma-pfa", "gap", "kl-nmf"),
         of=("gamma-poisson",),
     )
     shape: float | None = setting(
         None,
-        "r of the scores' Gamma prior; by default learned, by gap 1.1",
+        "r, the shape of the Gamma prior of scores; by default learned, for gap 1.1",
         metavar="X",
         of=("gamma-poisson",),
     )
     assignments: str = setting(
         "gibbs",
-        "topics of tokens by sampling, after LDA; of tokens by moves to the most probable, after a "
-        "mixture; or of documents, a mixture",
+        "gibbs: topics of tokens by sampling, started by LDA; moves: topics of tokens by moves to "
+        "the most probable, started by a mixture; mixture: a topic for each document",
         choices=("gibbs", "moves", "mixture"),
         of=("poisson-mrf",),
     )
     penalty: float = setting(
         0.03,
-        "lambda of the regressions of words on words: the higher, the fewer dependencies",
+        "lambda, the penalty of the regressions between words: higher gives fewer dependencies",
         metavar="X",
         of=("poisson-mrf",),
     )
     length_scale: float = setting(
         1.5,
-        "c: in documents c times as long as the mean, dependencies count half",
+        "c: in documents c times the mean length, dependencies count half",
         metavar="X",
         of=("poisson-mrf",),
     )
     max_passes: int = setting(
         100,
-        "most passes over the corpus, or sweeps; of poisson-mrf a pass is a round, and so many are "
-        "most in a stage, such as that with dependencies",
+        "passes over the corpus, or sweeps, at most; for poisson-mrf rounds in each stage",
         metavar="N",
     )
     early_stopping: str = setting(
         "documents",
-        "when to look at validation; time: as the clock says, so not repeatable",
+        "interval of validation checks: by documents, or by time, which is not repeatable",
         choices=("documents", "time", "none"),
     )
     stopping_patience: int = setting(
-        3, "looks without improvement after which to stop", metavar="N"
+        3, "checks without improvement before training stops", metavar="N"
     )
     stopping_tolerance: float = setting(
-        1e-4, "share of the log-likelihood that is no improvement yet", metavar="X"
+        1e-4, "relative gain of the log-likelihood that counts as improvement", metavar="X"
     )
 
 
@@ -359,21 +372,21 @@ class EvaluateSettings:
 
     articles: str = setting(
         "",
-        "article store to score, counted as the first RUN's was; by default its test part",
+        "article store to score, counted as the first RUN's store; by default that run's test part",
         metavar="DIR",
     )
     counts: str = setting(
-        "", "bags of words to score, in any format that convert reads", metavar="FILE"
+        "", "bags of words to score, in any format that `convert` reads", metavar="FILE"
     )
     vocabulary: str = setting(
         "",
-        "words, a line each, of models and --counts that do not name theirs",
+        "words, one a line, for models and --counts without words",
         metavar="FILE",
     )
     method: str | None = setting(
         None,
-        "estimator; by default completion, for poisson-mrf annealed-importance-sampling (mixtures: "
-        "exact)",
+        "estimator; by default completion, for poisson-mrf annealed-importance-sampling (exact for "
+        "mixtures)",
         choices=methods_of_all_families,
         metavar="{completion,variational-bound,exact,harmonic-mean,annealed-importance-sampling,"
         "best-split,mean-field-is-1,mean-field-is-2,left-to-right-particle,"
@@ -381,34 +394,31 @@ class EvaluateSettings:
     )
     convention: str = setting(
         "sequence",
-        "what probability is of: tokens in order or their counts, given how many they are; or, of "
-        "gamma-poisson models, counts and how many",
+        "event whose probability is given: tokens in order, or their counts, given the number of "
+        "tokens; for gamma-poisson also counts and their number",
         choices=("sequence", "bag", "bag-and-length"),
     )
-    samples: int | None = setting(None, "Monte Carlo samples a document", metavar="N")
+    samples: int | None = setting(None, "Monte Carlo samples for each document", metavar="N")
     target_se: float | None = setting(
-        None, "Monte Carlo standard error a document to sample down to", metavar="NATS"
+        None, "Monte Carlo standard error to reach for each document", metavar="NATS"
     )
     smoothing: float = setting(
-        0.0, "share of each topic to spread evenly, so that no word is impossible", metavar="SHARE"
+        0.0, "share of each topic spread evenly, so that no word has probability 0", metavar="SHARE"
     )
-    seed: int = setting(0, "fixes all that is random", metavar="N")
-    max_memory: float = setting(2.0, "GiB that exact may take", metavar="GIB")
+    seed: int = setting(0, "random seed", metavar="N")
+    max_memory: float = setting(2.0, "memory for --method exact, in GiB", metavar="GIB")
     certify: bool = setting(
-        False, "score documents simulated from the model too, where the truth can be bracketed"
+        False, "check the estimator on simulated documents, whose true value can be bracketed"
     )
     temperatures: int = setting(
-        500, "steps of the annealing that --certify brackets with: more, narrower", metavar="N"
+        500, "annealing steps of --certify; more give a narrower bracket", metavar="N"
     )
-    per_document: str = setting(
-        "", "write a line a document, of tabs between values", metavar="FILE"
-    )
-    runs: str = setting("runs", "where runs are kept", metavar="DIR")
-    threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
+    per_document: str = setting("", "write a tab-separated line for each document", metavar="FILE")
+    runs: str = setting("runs", "folder of runs", metavar="DIR")
+    threads: int = setting(-1, "threads and processes; -1: one for each core", metavar="N")
     cluster: str = setting(
         "",
-        "Dask cluster to work on: tcp://HOST:PORT, tls://HOST:PORT, or local:N for N processes on "
-        "this machine",
+        "Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N for N processes here",
         metavar="ADDRESS",
     )
 
@@ -422,20 +432,20 @@ class TopicsSettings:
         "dependencies": ("dependencies", "by", "picture"),
     }
 
-    words: int = setting(10, "words a topic", metavar="N")
+    words: int = setting(10, "words of each topic", metavar="N")
     dependencies: int = setting(
-        10, "of Poisson MRFs: strongest dependencies of each sign a topic; 0: none", metavar="N"
+        10, "strongest dependencies of each sign in a topic of a Poisson MRF; 0: none", metavar="N"
     )
     by: str = setting(
         "weight",
-        "what these are sorted by; weight can be that of words that the topic hardly has; effect: "
-        "how much two words' counts go together",
+        "order of dependencies: by weight, also of words that are rare in the topic, or by effect, "
+        "the correlation of the two counts",
         choices=("weight", "effect"),
     )
     picture: str = setting(
-        "", "directory to draw them in, as a graph a topic: dependencies.svg, .png", metavar="DIR"
+        "", "folder for a drawing of dependencies: dependencies.svg, .png", metavar="DIR"
     )
-    runs: str = setting("runs", "where runs are kept", metavar="DIR")
+    runs: str = setting("runs", "folder of runs", metavar="DIR")
 
 
 @dataclass(frozen=True)
@@ -450,24 +460,22 @@ class ReportSettings:
 
     output: str = setting(
         "",
-        "page to write; by default report.html in the run's directory; of several runs report.html "
-        "in the working directory",
+        "page to write; by default report.html in the run's directory, for several runs in the "
+        "working directory",
         metavar="FILE",
         short="-o",
     )
     documents: int = setting(20, "held-out documents to show; 0: none", metavar="N")
-    scored: int = setting(
-        200, "most test documents that estimators score; 0: no likelihoods", metavar="N"
-    )
+    scored: int = setting(200, "test documents to score, at most; 0: no likelihoods", metavar="N")
     samples: int | None = setting(
-        None, "Monte Carlo samples a document; each estimator has a default", metavar="N"
+        None, "Monte Carlo samples for each document; each estimator has a default", metavar="N"
     )
-    words: int = setting(30, "words shown per topic at each position of the slider", metavar="N")
-    typical: int = setting(10, "typical articles a topic", metavar="N")
-    page_only: bool = setting(False, "write no figures as SVG and PNG into the runs' figures/")
-    seed: int = setting(0, "fixes estimates", metavar="N")
-    runs: str = setting("runs", "where runs are kept", metavar="DIR")
-    threads: int = setting(-1, "threads and processes; -1: one a core", metavar="N")
+    words: int = setting(30, "words of each topic at each position of the slider", metavar="N")
+    typical: int = setting(10, "typical articles of each topic", metavar="N")
+    page_only: bool = setting(False, "write no SVG and PNG figures into the runs' figures/")
+    seed: int = setting(0, "random seed of estimates", metavar="N")
+    runs: str = setting("runs", "folder of runs", metavar="DIR")
+    threads: int = setting(-1, "threads and processes; -1: one for each core", metavar="N")
 
 
 @dataclass(frozen=True)
@@ -479,9 +487,9 @@ class InferSettings:
         "running": ("threads",),
     }
 
-    words: int = setting(5, "words a topic", metavar="N")
-    runs: str = setting("runs", "where runs are kept", metavar="DIR")
-    threads: int = setting(-1, "threads; -1: one a core", metavar="N")
+    words: int = setting(5, "words of each topic", metavar="N")
+    runs: str = setting("runs", "folder of runs", metavar="DIR")
+    threads: int = setting(-1, "threads; -1: one for each core", metavar="N")
 
 
 @dataclass(frozen=True)
@@ -493,11 +501,11 @@ class SelectSettings:
     }
 
     topics: str = setting("5,10,20,40", "numbers of topics to try", metavar="LIST")
-    seeds: int = setting(1, "runs for each of them, each with the next seed", metavar="N")
+    seeds: int = setting(1, "runs for each number of topics, with successive seeds", metavar="N")
     name: str = setting(
-        "", "of the directory select-NAME among the runs; by default the model's", metavar="NAME"
+        "", "name of the folder select-NAME among the runs; by default the model", metavar="NAME"
     )
-    words: int = setting(10, "top words of a topic that coherence is of", metavar="N")
+    words: int = setting(10, "top words of a topic for coherence", metavar="N")
 
 
 @dataclass(frozen=True)
@@ -515,41 +523,39 @@ class AllocateSettings:
     graph: str = setting(
         "",
         "nmf, symmetric-nmf, lda, pachinko, cp, tucker, complete, sum-conditioned, "
-        "mixed-membership, hidden-markov, hidden-markov-tied, or arrows between names of axes and "
-        "of hidden indices, as 'k -> i, k -> j'; semicolons between several; by default nmf of two "
-        "axes, else cp",
+        "mixed-membership, hidden-markov, hidden-markov-tied, or arrows between axes and hidden "
+        "indices, as 'k -> i, k -> j'; semicolons separate several; by default nmf for two axes, "
+        "else cp",
         metavar="GRAPHS",
     )
     layout: str = setting(
         "auto",
-        "what a CSV file is: records, a line an observation, or a matrix of counts",
+        "layout of a CSV file: records, one observation a line, or a matrix of counts",
         choices=("auto", "records", "matrix"),
     )
     axes: str = setting(
-        "", "of records the columns to take, of all others names for their axes", metavar="LIST"
+        "", "columns of records to use; names of the axes of other tables", metavar="LIST"
     )
     ranks: str = setting(
-        "1:10", "numbers of hidden values to try, and ranges of them", metavar="LIST"
+        "1:10", "ranks to compare (numbers of hidden values), as numbers and ranges", metavar="LIST"
     )
     vary: str = setting(
         "",
-        "hidden indices that have the rank; needed where several have no --sizes",
+        "hidden indices whose size is the rank; needed if several have no --sizes",
         metavar="LIST",
     )
-    sizes: str = setting(
-        "", "numbers of values of other hidden indices, as k1=3,k2=5", metavar="LIST"
-    )
+    sizes: str = setting("", "sizes of other hidden indices, as k1=3,k2=5", metavar="LIST")
     a: float | None = setting(
         None,
-        "sum of all pseudo-counts, and shape of the prior of the number of tokens; by default 1, "
-        "of lda what its alpha makes",
+        "total of all pseudo-counts, and shape of the prior of the number of tokens; by default 1, "
+        "for lda the value that its alpha implies",
         metavar="X",
     )
     b: float | None = setting(
-        None, "rate of that prior; by default a over the number of tokens", metavar="X"
+        None, "rate of that prior; by default --a over the number of tokens", metavar="X"
     )
-    alpha: float = setting(0.1, "prior of topics in a document, each", metavar="X", of=("lda",))
-    eta: float = setting(0.1, "prior of words in a topic, each", metavar="X", of=("lda",))
+    alpha: float = setting(0.1, "Dirichlet prior of topics in documents", metavar="X", of=("lda",))
+    eta: float = setting(0.1, "Dirichlet prior of words in topics", metavar="X", of=("lda",))
     method: str = setting(
         "smc",
         "estimator of the log marginal likelihood",
@@ -558,36 +564,38 @@ class AllocateSettings:
     particles: int = setting(200, "particles of each run", metavar="N")
     moves: int = setting(
         30,
-        "after each token, so many of those taken in are drawn anew; 0 as published",
+        "rejuvenation moves after each token: earlier tokens that are resampled; 0 as published",
         metavar="N",
         of=("smc", "smc-adaptive", "sis"),
     )
     order: str = setting(
         "random",
-        "in which tokens are taken in; sorted, by cell, is for tables of tens of tokens",
+        "order of tokens; sorted, by cell, is for tables of tens of tokens",
         choices=("random", "sorted"),
         of=("smc", "smc-adaptive", "sis"),
     )
     repeats: int = setting(
-        10, "independent runs of each estimate; of vb, and of factors, starts", metavar="N"
+        10, "independent runs of each estimate; starts of vb and of factors", metavar="N"
     )
     factors: str = setting(
         "vb",
-        "how the best model is factorised",
+        "method that factorises the table under the best model",
         choices=("vb", "em", "dual-em", "icm", "smc", "none"),
     )
-    all_factors: bool = setting(False, "factorise under every model, not the best alone")
-    top: int = setting(8, "labels that are shown of each hidden value", metavar="N")
-    max_memory: float = setting(2.0, "GiB that particles, states or tables may take", metavar="GIB")
-    output: str = setting(
-        "", "where results are written; by default allocate/NAME of the file", metavar="DIR"
+    all_factors: bool = setting(False, "factorise under every model, not only the best")
+    top: int = setting(8, "labels shown for each hidden value", metavar="N")
+    max_memory: float = setting(
+        2.0, "memory for particles, states or tables, in GiB", metavar="GIB"
     )
-    seed: int = setting(0, "fixes all that is random", metavar="N")
-    threads: int = setting(-1, "threads; -1: one a core", metavar="N")
+    output: str = setting(
+        "", "folder of results; by default allocate/NAME of the file", metavar="DIR"
+    )
+    seed: int = setting(0, "random seed", metavar="N")
+    threads: int = setting(-1, "threads; -1: one for each core", metavar="N")
 
 
 NOT_SHARED = ("topics", "run", "follow", "follow_after")
-"""Settings of `train` that `select` has no use for: it numbers and names its runs itself."""
+"""Settings of `train` that `select` does not take: it numbers and names its runs itself."""
 
 
 @dataclass(frozen=True)

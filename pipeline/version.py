@@ -1,4 +1,4 @@
-"""Which version of this software runs."""
+"""Version of this software."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import metadata
 
 
 def software_version() -> str:
-    """Version of this software; empty when run from a tree that was not installed."""
+    """Return the installed version; empty if the software is not installed."""
     try:
         return metadata.version("wikitopics")
     except metadata.PackageNotFoundError:

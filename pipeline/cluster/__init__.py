@@ -1,1 +1,1 @@
-"""The commands on workers of a Dask cluster: text, training, selection, evaluation."""
+"""Dask clusters: connection, workers, tasks and their queue."""

@@ -1,4 +1,4 @@
-"""A cluster: its workers, values that they share, and functions of many items."""
+"""Cluster: workers, values that they share, and functions mapped over items."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ Result = TypeVar("Result")
 
 
 class Cluster(ConnectedWorkers):
-    """Workers that call functions of items, as many at a time as they have threads."""
+    """Workers that apply functions to items, one for each of their threads."""
 
     def share(self, value: T, *, broadcast: bool = True) -> Shared[T]:
-        """A value that many tasks need, to be sent to workers when the first of these is begun.
+        """Return a value that many tasks share; it is sent to workers with the first of them.
 
         Parameters
         ----------
         broadcast
-            Send it to all workers at once, rather than to one, from which others get it if they
-            need it.
+            Whether to send it to all workers at once, or to one, from which others fetch it.
         """
         return Shared(self, value, broadcast=broadcast)
 
@@ -38,24 +37,24 @@ class Cluster(ConnectedWorkers):
         ahead: int = 2,
         max_worker_deaths: int = MAX_WORKER_DEATHS,
     ) -> Iterator[tuple[int, Result]]:
-        """(index, `function(item, *values of shared)`) of every item, as they come.
+        """Yield (index, `function(item, *shared values)`) of every item, as they are done.
 
-        Items are taken as workers get free, at most about `ahead` a thread in advance. Those of a
-        worker that is lost go to others; one that several lost workers held is tried with no other
-        under way. Leaving the generator cancels what is under way.
+        Items are taken as workers become free, at most about `ahead` a thread in advance. Items of
+        a lost worker go to others; an item that several lost workers held is retried alone. Leaving
+        the generator cancels running tasks.
 
         Parameters
         ----------
         max_worker_deaths
-            An item that Dask gives up so many times when it is tried so is given up: each time some
+            Number of times that Dask may give up an item that is retried alone; each time about
             four workers died.
 
         Raises
         ------
         TaskKilledError
-            If workers die at an item that is tried so; `index` is its number.
+            If workers die at an item that is retried alone; `index` is its number.
         Exception
-            What `function` raised, and as `RemoteTask.result`. A task with an OSError is retried.
+            Any error of `function`, and those of `RemoteTask.result`. An OSError is retried.
         """
         tasks: TaskQueue[Item, Result] = TaskQueue(self, function, shared, ahead, max_worker_deaths)
         return tasks.results(items)
@@ -68,9 +67,9 @@ class Cluster(ConnectedWorkers):
         ahead: int = 2,
         max_worker_deaths: int = MAX_WORKER_DEATHS,
     ) -> Iterator[Result]:
-        """The results of `map` in the order of the items.
+        """Yield the results of `map` in the order of the items.
 
-        While one takes long, at most about 4 `ahead` results a thread behind it are made and wait.
+        At most about 4 `ahead` results a thread wait for a slow one before them.
         """
         tasks: TaskQueue[Item, Result] = TaskQueue(self, function, shared, ahead, max_worker_deaths)
         waiting: dict[int, Result] = {}

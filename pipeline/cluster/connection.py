@@ -1,4 +1,4 @@
-"""From an address to a cluster: processes of this machine, or a scheduler that is there."""
+"""Connection to a cluster: processes of this machine, or a running scheduler."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ADDRESS = re.compile(r"(tcp|tls)://[^\s/:]+:\d+|(tcp|tls)://\[[0-9a-fA-F:]+\]:\d
 INSTALL = "pip install 'wikitopics[cluster]'"
 CONNECT_SECONDS = 30.0
 ONE_THREAD = {f"{library}_NUM_THREADS": 1 for library in ("OMP", "MKL", "OPENBLAS")}
-"""In the environment of workers on this machine."""
+"""Environment of workers on this machine."""
 
 
 @contextmanager
 def cluster_of(address: str) -> Iterator[Cluster | None]:
-    """The cluster at `address`, or None without one.
+    """Connect to the cluster at `address`; None for an empty address.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
     MissingExtraError
         If Dask is not installed.
     UsageError
-        If it is no such address.
+        If the address has another form.
     ClusterError
-        If nobody answers there, it has no workers, or their software is not this one's.
+        If no scheduler answers, it has no workers, or their software differs from this one.
     """
     if not address:
         yield None
@@ -66,7 +66,7 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
 
 
 def check_address(address: str) -> int:
-    """How many processes to start here, or 0 for a cluster that is there.
+    """Return the number of processes to start here, or 0 for a running cluster.
 
     Raises
     ------
@@ -90,20 +90,20 @@ def check_address(address: str) -> int:
 
 
 def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
-    """A client of the cluster; it, and processes that were started, end with `stack`."""
+    """Return a client of the cluster; the client and started processes end with `stack`."""
     import dask  # noqa: PLC0415
     from distributed import Client, LocalCluster  # noqa: PLC0415
 
     for name in ("distributed", "distributed.client", "distributed.nanny", "distributed.core"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # Large values go between client and workers, not by the scheduler.
+    # Large values are sent between client and workers directly, not by the scheduler.
     settings: dict[str, Any] = {
         "distributed.admin.large-graph-warning-threshold": "1 GiB",
-        "distributed.comm.timeouts.connect": "10s",  # with a worker that may just be gone
-        # Else no worker comes in place of one that was lost twice, or starts slowly.
+        "distributed.comm.timeouts.connect": "10s",  # a worker may just be lost
+        # Otherwise a worker that was lost twice, or starts slowly, is not replaced.
         "distributed.deploy.lost-worker-timeout": "1 day",
-        # Dask would look at every thread each 10 ms, and have memory given back at once to be asked
-        # for again: together a tenth of the work.
+        # Dask would profile every thread each 10 ms, and return free memory at once: together a
+        # tenth of the time.
         "distributed.worker.profile.enabled": False,
         "distributed.nanny.pre-spawn-environ": ONE_THREAD,
     }
@@ -147,11 +147,11 @@ def _connected(address: str, n_processes: int, stack: ExitStack) -> Client:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Threads that begin in the block, and all processes that these start, have no SIGINT.
+    """Block SIGINT in threads that begin in the block, and in all processes that they start.
 
-    A terminal sends Ctrl-C to workers too, which would die of it aloud; the client ends them.
+    A terminal sends Ctrl-C to workers too, which would die with messages; the client ends them.
     """
-    resource_tracker.ensure_running()  # its start would unblock them
+    resource_tracker.ensure_running()  # its start would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -160,7 +160,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 async def _shake_hands(address: str) -> None:
-    """See that a scheduler is there: a client would wait for ever for one that says nothing."""
+    """Check that a scheduler answers: a client would wait for ever for a silent one."""
     from distributed import Security  # noqa: PLC0415
     from distributed.comm.core import connect  # noqa: PLC0415
 
@@ -172,8 +172,7 @@ async def _shake_hands(address: str) -> None:
 
 
 def _end(local: LocalCluster) -> None:
-    # Where a worker is just starting in place of one that was lost, it may take longer: the end of
-    # this process ends it too.
+    # A worker that is just starting may take longer to end: it ends with this process.
     with suppress(OSError, TimeoutError):
         local.close(timeout=10)
 

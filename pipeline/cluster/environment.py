@@ -1,4 +1,4 @@
-"""What runs on workers, and whether their software gives the same bits as the client's."""
+"""Software of workers: whether it gives the same bits as the client's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGES = ("numba", "numpy", "scipy", "spacy")
 
 @cache
 def describe_environment() -> dict[str, str]:
-    """Versions of all that results depend on, and the processor that kernels are compiled for."""
+    """Return versions of the software that results depend on, and the processor of kernels."""
     from llvmlite import binding  # noqa: PLC0415 - brings LLVM along
     from numba.core import config  # noqa: PLC0415
 
@@ -30,9 +30,9 @@ def describe_environment() -> dict[str, str]:
 
 
 def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
-    """What is another version there, as words; empty if nothing is.
+    """Describe differences between versions; empty if there are none.
 
-    Processors do not count: kernels run on all, if not to the same bits.
+    Processors do not count: kernels run on all of them, though last bits may differ.
     """
     return ", ".join(
         f"{name} {theirs.get(name, 'none')} in place of {version}"
@@ -44,12 +44,12 @@ def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
 def called(
     function: Callable[..., Result], environment: Mapping[str, str], *arguments: Any
 ) -> Result:
-    """What a worker runs: the function, if its software is the client's.
+    """Call the function on a worker, if its software is the client's.
 
     Raises
     ------
     RuntimeError
-        If it is not: a worker that came later than the client's own check.
+        If the software differs, as of a worker that joined after the client's check.
     """
     from pipeline.errors import ClusterError  # noqa: PLC0415
 
@@ -63,4 +63,4 @@ def called(
 
 
 def hold(_: object) -> None:
-    """What a worker runs so that it has a value."""
+    """Do nothing: a task that makes a worker hold a value."""

@@ -1,4 +1,4 @@
-"""One result that is under way on a cluster, and outlives the workers that were at it."""
+"""Task on a cluster that survives the loss of workers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,15 @@ T = TypeVar("T")
 Result = TypeVar("Result")
 
 FETCH_SECONDS = 20.0
-"""For a result that is there to come from a worker; twice as long after each time it did not."""
+"""Seconds to fetch a result from a worker; doubled after each failure."""
 MAX_WORKER_DEATHS = 3
-"""When Dask gives a task up so many times, as some four workers died at it, so do we."""
+"""Times that Dask may give up a task, each after the death of about four workers."""
 MAX_TRIES = 3
-"""Of a task that fails with an OSError, as where it reads from may answer again."""
+"""Attempts at a task that fails with an OSError, which may be temporary."""
 
 
 class Shared(Generic[T]):
-    """A value that many tasks need: each worker is sent it once, by another worker if that has it.
-
-    Made by `Cluster.share`.
-    """
+    """Value that many tasks share, sent once to each worker; made by `Cluster.share`."""
 
     def __init__(self, cluster: ConnectedWorkers, value: T, *, broadcast: bool = True) -> None:
         self._cluster, self._value, self._broadcast = cluster, value, broadcast
@@ -40,32 +37,32 @@ class Shared(Generic[T]):
 
     @property
     def future(self) -> Future[Any]:
-        """What stands for the value in a task's arguments; sent if it is not with any worker."""
+        """Future of the value, for a task's arguments; sent again if no worker holds it."""
         if self._future is None or self._future.status in ("cancelled", "lost", "error"):
             self._future = self._cluster.scatter(self._value, broadcast=self._broadcast)
         return self._future
 
     def renew(self) -> None:
-        """Have it sent again if no worker holds it."""
-        with suppress(Exception):  # of a cluster that is just changing
+        """Send the value with the next task if no worker holds it."""
+        with suppress(Exception):  # the cluster may just be changing
             if self._future is not None and self._cluster.holders(self._future):
                 return
         self._future = None
 
 
 class RemoteTask(Generic[Result]):
-    """One result that is under way, and is begun again when it gets lost.
+    """Task that is resubmitted when its result is lost.
 
     Parameters
     ----------
     cluster
-        Where.
+        Cluster that runs the task.
     begin
-        Sends the tasks, and returns the future of the result.
+        Function that submits the task, and returns the future of the result.
     shared
         Values that `begin` needs.
     max_worker_deaths
-        When Dask gives it up so many times, as workers died at it, an error is raised.
+        Times that Dask may give up the task before an error is raised.
     """
 
     def __init__(
@@ -81,18 +78,18 @@ class RemoteTask(Generic[Result]):
         self.future = self._begun()
 
     def result(self) -> Result:
-        """Wait for it.
+        """Wait for the result.
 
         Raises
         ------
         TaskKilledError
-            If workers die at it again and again.
+            If workers die at the task repeatedly.
         ClusterError
-            If the workers' software is not this one's.
+            If the workers' software differs from this one.
         ClusterLostError
-            If the cluster is gone.
+            If the cluster is lost.
         Exception
-            What the function raised.
+            Any error of the function.
         """
         while True:
             found = self.poll(POLL_SECONDS)
@@ -101,7 +98,7 @@ class RemoteTask(Generic[Result]):
             self._cluster.check()
 
     def poll(self, seconds: float) -> tuple[Result] | None:
-        """The result if it is there within so many seconds; begins again if it was lost."""
+        """Return the result if it arrives within `seconds`, else None; resubmit a lost task."""
         from distributed import KilledWorker  # noqa: PLC0415
         from distributed.client import FutureCancelledError  # noqa: PLC0415
 
@@ -121,7 +118,7 @@ class RemoteTask(Generic[Result]):
             pass
         except OSError as error:
             if isinstance(error, TimeoutError) and self.future.status in ("finished", "pending"):
-                # It is large, or is being made again as who had it is gone.
+                # The result is large, or is computed again, as its worker is lost.
                 self._fetch_seconds *= 2
                 return None
             self._n_errors += 1
@@ -139,15 +136,15 @@ class RemoteTask(Generic[Result]):
         return None
 
     def resubmit(self) -> None:
-        """Send it anew, with shared values that no worker holds any more."""
+        """Submit the task again, with shared values that no worker holds any more."""
         self._cluster.wait_for_workers()
         for each in self._shared:
             each.renew()
         self.future = self._begun()
 
     def cancel(self) -> None:
-        """Let nobody work on it any more."""
-        with suppress(Exception):  # of a cluster that is gone
+        """Cancel the task."""
+        with suppress(Exception):  # the cluster may be lost
             self.future.cancel(force=True)
 
     def _begun(self) -> Future[Any]:
@@ -155,7 +152,7 @@ class RemoteTask(Generic[Result]):
             try:
                 return self._begin()
             except (OSError, TimeoutError, KeyError, RuntimeError) as error:
-                # A worker went away while it was sent something.
+                # A worker was lost while data were sent to it.
                 logger.debug("not sent: %r", error)
                 self._cluster.wait_for_workers()
                 for each in self._shared:

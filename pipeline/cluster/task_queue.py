@@ -1,8 +1,8 @@
-"""Many tasks on a cluster, some at a time, and their results as they come.
+"""Queue of tasks on a cluster: some run at a time, and results come as they are done.
 
-When a worker dies, Dask counts it against every task that the worker held, as nobody knows which of
-them it died of. So a task that Dask gives up is a suspect: it is tried again with no other under
-way, and what dies then is its own doing.
+When a worker dies, Dask blames every task that the worker held, as it cannot tell which one was the
+cause. A task that Dask gives up is therefore retried alone: workers that die then die because of
+it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 class TaskQueue(Generic[Item, Result]):
-    """See `Cluster.map`."""
+    """Queue behind `Cluster.map`."""
 
     def __init__(
         self,
@@ -40,17 +40,17 @@ class TaskQueue(Generic[Item, Result]):
         self._ahead, self._max_worker_deaths = ahead, max_worker_deaths
         self._in_flight: dict[int, RemoteTask[Result]] = {}
         self._retry_alone: deque[tuple[int, RemoteTask[Result]]] = deque()
-        """What Dask gave up, as workers died that held it."""
+        """Tasks that Dask gave up, because workers that held them died."""
         self._alone: int | None = None
-        """Which of them is under way, with no other."""
+        """Index of the task that is retried alone."""
         self._n_deaths = 0
-        """Times that Dask gave that one up since."""
+        """Times that Dask gave up the task that is retried alone."""
         self._arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         self.may_begin: Callable[[int], bool] = lambda _: True
-        """Whether the item with this number may be begun yet; asked again when a result came."""
+        """Whether the item with this number may begin; asked again after each result."""
 
     def results(self, items: Iterable[Item]) -> Iterator[tuple[int, Result]]:
-        """(index, result) of every item, as they come."""
+        """Yield (index, result) of every item, as they are done."""
         numbered = enumerate(items)
         following = next(numbered, None)
         try:
@@ -72,7 +72,7 @@ class TaskQueue(Generic[Item, Result]):
                 each.cancel()
 
     def _start_retry(self) -> None:
-        """Begin the next suspect, if nothing else is under way."""
+        """Retry the next task alone, if no other is running."""
         if self._retry_alone and not self._in_flight:
             index, work = self._retry_alone.popleft()
             work.resubmit()
@@ -97,7 +97,7 @@ class TaskQueue(Generic[Item, Result]):
         self._in_flight[index] = RemoteTask(self._cluster, begin, self._shared, max_worker_deaths=1)
 
     def _waited(self) -> list[int]:
-        """Numbers of work that has something to show; maybe none."""
+        """Numbers of tasks that may be done; maybe none."""
         try:
             return [self._arrived.get(timeout=POLL_SECONDS)]
         except queue.Empty:

@@ -1,8 +1,8 @@
-"""The workers of a Dask cluster, and what they are given.
+"""Workers of a Dask cluster, and the tasks they are given.
 
-All that is given to them is a function of a module and values, without state of its own on them, so
-that lost work can be done again by any other worker. Dask does that by itself as long as it has all
-that the work needs; what it cannot bring back is sent anew from here.
+A task is a function of a module and values, without state on the worker, so any other worker can
+repeat a lost task. Dask does that itself as long as it has the inputs; inputs that are lost too are
+sent again from here.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
-"""Between two looks at whether what should come still can."""
+"""Seconds between two checks of the cluster while a result is awaited."""
 PATIENCE_SECONDS = 600.0
-"""Without a worker, after which a command gives up; what it did is kept."""
+"""Seconds without a worker after which a command gives up; its progress is kept."""
 ANSWER_SECONDS = 5.0
-"""For a scheduler to say which workers it has."""
+"""Seconds for a scheduler to list its workers."""
 
 
 class ConnectedWorkers:
-    """Workers, and what they are given; see `pipeline.cluster.cluster.Cluster`.
+    """Connection to workers; base of `pipeline.cluster.cluster.Cluster`.
 
     Parameters
     ----------
     client
-        Connected.
+        Connected client.
     address
-        As it was given, for people.
+        Address as the user gave it, for messages.
     """
 
     def __init__(self, client: Client, address: str) -> None:
@@ -53,32 +53,32 @@ class ConnectedWorkers:
 
     @property
     def n_threads(self) -> int:
-        """Threads of all workers, a moment ago."""
+        """Number of threads of all workers, as last seen."""
         return sum(self._threads.values())
 
     @property
     def n_workers(self) -> int:
-        """Workers, a moment ago."""
+        """Number of workers, as last seen."""
         return len(self._threads)
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Of the workers, a moment ago."""
+        """Addresses of the workers, as last seen."""
         return tuple(self._threads)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Let a worker call a module's function; arguments may be futures."""
+        """Submit a call of a module's function; arguments may be futures."""
         return self.client.submit(called, function, self._environment, *arguments, pure=False)
 
     def submit_to(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """As `submit`, for the worker at this address alone."""
+        """Submit a call to the worker at this address alone."""
         return self.client.submit(
             called, function, self._environment, *arguments, pure=False, workers=[worker]
         )
 
     def scatter(self, value: object, *, broadcast: bool) -> Future[Any]:
         """Send a value to all workers, or to one of them."""
-        # In a list, as a list itself would be taken for several values.
+        # In a list: a bare list would be taken for several values.
         (found,) = self.client.scatter([value], hash=False, timeout=ANSWER_SECONDS)
         future = cast("Future[Any]", found)
         if broadcast:
@@ -90,39 +90,39 @@ class ConnectedWorkers:
         return tuple(self.client.who_has([future]).get(future.key, ()))
 
     def wait_for(self, future: Future[Any], seconds: float) -> None:
-        """Wait until a future has come to some end, at most so many seconds."""
+        """Wait until a future has ended, at most `seconds`."""
         from distributed import wait  # noqa: PLC0415
 
         with self.client.as_current(), suppress(TimeoutError, CancelledError):
             wait(future, timeout=seconds)
 
     def check(self) -> None:
-        """See that there still is a cluster; without workers, wait.
+        """Check that the cluster still exists; wait if it has no workers.
 
         Raises
         ------
         ClusterLostError
-            If the scheduler is gone, or no worker came back for `PATIENCE_SECONDS`.
+            If the scheduler is lost, or no worker came back for `PATIENCE_SECONDS`.
         InterruptedAloneError
-            If there are no workers, and a signal waits for the end of what they were to do.
+            If there are no workers, and a deferred signal waits for their results.
         """
         if time.monotonic() - self._looked > POLL_SECONDS:
             self._look_at_workers()
 
     def wait_for_workers(self) -> None:
-        """Wait until there is a worker; raises as `check`."""
+        """Wait until there is a worker; errors are those of `check`."""
         self._look_at_workers()
         while not self._threads:
             time.sleep(POLL_SECONDS / 5)
             self._look_at_workers()
 
     def check_environment(self) -> None:
-        """See that the workers' software is this one's.
+        """Check that the workers' software is the same as this one.
 
         Raises
         ------
         ClusterError
-            If it is not, naming a worker.
+            If it differs on a worker, which the message names.
         """
         try:
             found = self.client.run(describe_environment, on_error="return")
@@ -147,9 +147,9 @@ class ConnectedWorkers:
             )
 
     def _spread(self, future: Future[Any]) -> None:
-        """Wait until all workers hold a value, other than those that are lost meanwhile.
+        """Wait until all workers that are not lost hold a value.
 
-        Dask's own broadcast never ends if a worker is lost in the middle of it.
+        Dask's own broadcast never ends if a worker is lost during it.
         """
         holding = {worker: self.submit_to(worker, hold, future) for worker in self.addresses}
         while holding:
@@ -193,7 +193,7 @@ class ConnectedWorkers:
 
 
 def _tell_of_change(address: str, before: Collection[str], now: Collection[str]) -> None:
-    """Say which workers have gone, and how many there are."""
+    """Log which workers were lost, and how many there are."""
     gone = sorted(set(before) - set(now))
     if gone:
         logger.warning(
@@ -206,6 +206,6 @@ def _tell_of_change(address: str, before: Collection[str], now: Collection[str])
 
 
 def _noted_signal() -> int | None:
-    """The signal that waits for the end of a step of training, if one arrived."""
+    """Return the deferred signal that waits for the end of a training step, if any."""
     handler = signal.getsignal(signal.SIGTERM)
     return handler.signal_number if isinstance(handler, Deferred) else None

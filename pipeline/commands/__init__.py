@@ -1,1 +1,1 @@
-"""One module a command: read the settings, call the library, print the result."""
+"""Commands, one a module: options, call of one function, print of the result."""

@@ -1,4 +1,4 @@
-"""`cache`: what is cached of results, and how to get rid of it."""
+"""`cache`: size of the cached results, and their deletion."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def cache(*, clear: bool = False) -> dict[str, Any]:
-    """Say what is in the cache; with `clear`, delete it, and say what it was.
+    """Return the size of the cache; with `clear`, delete all entries.
 
     Raises
     ------
     OSError
-        If it is to be deleted and cannot be.
+        If an entry cannot be deleted.
     """
     from pipeline.cache.results import ResultCache
 
@@ -48,7 +48,7 @@ def cache(*, clear: bool = False) -> dict[str, Any]:
 
 
 def print_cache(result: dict[str, Any]) -> None:
-    """The directory, a line for each kind, and the sum."""
+    """Print the directory, a line for each kind, and the sum."""
     print(result["directory"])
     width = max(map(len, (*result["kinds"], "deleted")))
     rows = {**result["kinds"], "deleted" if result["cleared"] else "in all": result}

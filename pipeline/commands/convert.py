@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def print_conversion(result: dict[str, Any]) -> None:
-    """One line."""
+    """Print one line."""
     sizes = [
         f"{result[name]:,} {name}"
         for name in ("documents", "words", "tokens", "topics")

@@ -73,26 +73,26 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def print_download(result: dict[str, Any]) -> None:
-    """One line for people, and one on what was passed over."""
+    """Print what was added and what was skipped."""
     there = result["already_there"]
-    passed_over = f", {there:,} passed over as already there" if there else ""
+    skipped = f", {there:,} skipped as already there" if there else ""
     print(
-        f"{result['output']}: {result['added']:,} articles added{passed_over}, "
+        f"{result['output']}: {result['added']:,} articles added{skipped}, "
         f"{result['articles']:,} in all"
     )
-    if skipped := result.get("skipped"):
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.items()))
+    if pages := result.get("skipped"):
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(pages.items()))
         print(f"pages that are no articles: {reasons}")
 
 
 def print_started(result: dict[str, Any]) -> None:
-    """Where the process is and how to look at it."""
+    """Print the process, its log, and the commands to watch it."""
     print(f"downloading into {result['output']} (process {result['pid']}, log {result['log']})")
     print(f"python -m pipeline download --output {result['output']} --status | --follow | --stop")
 
 
 def print_status(result: dict[str, Any]) -> None:
-    """What is known of a download, a line each."""
+    """Print the status of a download, one fact a line."""
     from downloader.estimate import in_words
 
     if result.get("stopped") is False:
@@ -118,7 +118,7 @@ def print_status(result: dict[str, Any]) -> None:
 
 
 def print_verified(result: dict[str, Any]) -> None:
-    """One line: all is well, or an error would have been raised."""
+    """Print what was checked; damage raises an error."""
     print(
         f"{result['output']}: {result['articles']:,} articles in {result['shards']:,} shards "
         f"({result['bytes'] / 1e6:,.1f} MB), all as they were stored"
@@ -126,7 +126,7 @@ def print_verified(result: dict[str, Any]) -> None:
 
 
 def print_export(result: dict[str, Any]) -> None:
-    """One line."""
+    """Print one line."""
     print(f"{result['file']}: {result['articles']:,} articles")
 
 

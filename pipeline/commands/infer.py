@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def print_inference(result: dict[str, Any]) -> None:
-    """The main topics of each text."""
+    """Print the main topics of each text."""
     for text in result["texts"]:
         print(f"{text['file']}: {text['tokens']:,} known words, {text['unknown']:,} unknown")
         for row in text["topics"][:SHOWN]:

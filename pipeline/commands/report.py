@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def print_report(result: dict[str, Any]) -> None:
-    """Where the page is."""
+    """Print the paths of the page and the figures."""
     directories = sorted({str(Path(path).parent) for path in result["figures"]})
     if directories:
         print(f"figures as SVG and PNG: {', '.join(directories)}")

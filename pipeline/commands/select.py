@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def print_selection(result: dict[str, Any]) -> None:
-    """The table, what its figures are of, and the recommendation."""
+    """Print the table, the meaning of its figures, and the recommendation."""
     print(
         "topics   perplexity ± s.e.   nats/word   to the best ± s.e.     c_v  c_npmi  u_mass"
         "  diversity  exclusivity  seconds"

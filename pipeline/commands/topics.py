@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def print_topics(result: dict[str, Any]) -> None:
-    """A table for people."""
+    """Print the table of topics."""
     from pipeline.runs.topic_table import format_topics
 
     print(format_topics(result["topics"]))

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def print_training(result: dict[str, Any]) -> None:
-    """The topics and where they are."""
+    """Print the topics and the path of the run."""
     from pipeline.runs.topic_table import format_topics
 
     print(format_topics(result["topics"]))

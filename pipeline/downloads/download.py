@@ -38,9 +38,9 @@ NEEDS = {
 
 
 def download(settings: DownloadSettings) -> dict[str, Any]:
-    """Add the articles of a source to a store; those that it has are passed over.
+    """Add the articles of a source to a store; articles that it has are skipped.
 
-    Given again after an interruption it goes on where it was, with the same result.
+    After an interruption the same call resumes, with the same result.
     """
     check(settings)
     with DownloadJob(settings.output).held(settings) as status:
@@ -52,7 +52,7 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
 
 
 def start_in_background(settings: DownloadSettings) -> dict[str, Any]:
-    """Download in a process of its own; returns as soon as it has begun."""
+    """Download in a separate process; return as soon as it has begun."""
     check(settings)
     return DownloadJob(settings.output).start_in_background(settings)
 
@@ -84,7 +84,7 @@ def export(settings: DownloadSettings, path: str) -> dict[str, Any]:
 
 
 def check(settings: DownloadSettings) -> None:
-    """Find what cannot work before anything slow begins.
+    """Refuse impossible settings before anything slow begins.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def check(settings: DownloadSettings) -> None:
 
 
 def _check_file(settings: DownloadSettings) -> None:
-    """Whether the file is there, for sources that read one."""
+    """Check that the file exists, for sources that read one."""
     if settings.source not in ("titles", "dump", "jsonl", "cirrus"):
         return
     if is_address(settings.input):
@@ -129,14 +129,14 @@ def _check_file(settings: DownloadSettings) -> None:
 
 
 def _live() -> ModuleType:
-    """What live sources need is imported for them alone."""
+    """Import what only live sources need."""
     from pipeline.downloads import live as live_download  # noqa: PLC0415
 
     return live_download
 
 
 def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:
-    """Read a file, on as many cores as there are."""
+    """Read articles from a file, on all cores."""
     path = str(sample_path()) if settings.source == "sample" else settings.input
     shard_size = SAMPLE_SHARD if settings.source == "sample" else SHARD
     store = ArticleStore(settings.output, shard_size)

@@ -1,12 +1,12 @@
-"""The download into one store, as other processes see it: who runs it, how far it is, what it says.
+"""Download job of a store, as other processes see it: its process, status and log.
 
 DIR/download/lock           held by the process that downloads, with its pid
-DIR/download/status.json    how far it is, rewritten every few seconds
-DIR/download/log            what it logs; at a megabyte it becomes log.1, and so on up to log.3
-DIR/download/crawl-*.json   where each crawl goes on
+DIR/download/status.json    progress, rewritten every few seconds
+DIR/download/log            log; at a megabyte it becomes log.1, and so on up to log.3
+DIR/download/crawl-*.json   state of each crawl, to resume from
 
-Whether a download is running is what the lock says, which the operating system frees with its
-holder: a pid alone could be anybody's after a crash.
+The lock tells whether a download is running: the operating system frees it with its holder. A pid
+alone could belong to another process after a crash.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ LOGGED = ("corpora", "downloader", "pipeline")
 SAVE_EVERY = 2.0
 """Seconds between two writes of the status."""
 RATE_OVER = 300.0
-"""Seconds that the rate is taken over."""
+"""Seconds over which the rate is averaged."""
 START_SECONDS, STOP_SECONDS = 30.0, 60.0
-"""How long a started process may take to begin, and a stopped one to commit what it has."""
+"""Seconds that a process may take to begin, and to save its articles when stopped."""
 POLL_SECONDS = 0.1
 TAIL_LINES = 10
 
@@ -67,12 +67,12 @@ BLANK: dict[str, Any] = {
     "skipped": {},
     "last_error": None,
 }
-"""What a status tells. `added` is of this crawl over all its runs, or read from the file so far;
-`articles` is how many the store holds; `time_left` is in seconds, `rate` in articles a second."""
+"""Fields of a status. `added` counts the articles of this crawl, or those read from the file;
+`articles` those in the store; `time_left` is in seconds, `rate` in articles a second."""
 
 
 class DownloadJob:
-    """The download into the store at `store`, whether one is running or not."""
+    """Download job of the store at `store`, running or not."""
 
     def __init__(self, store: str | os.PathLike[str]) -> None:
         self.store = Path(store)
@@ -81,12 +81,12 @@ class DownloadJob:
         self._status_path = self.directory / "status.json"
 
     def pid(self) -> int | None:
-        """The process that downloads, if one does."""
+        """Process that downloads; None if none does."""
         return lock_holder(self.directory)
 
     @contextmanager
     def held(self, settings: DownloadSettings) -> Iterator[Status]:
-        """Be the process that downloads: lock, status and log are its own within the block.
+        """Hold lock, status and log within the block, as the process that downloads.
 
         Raises
         ------
@@ -117,10 +117,9 @@ class DownloadJob:
             status.end(None)
 
     def status(self) -> dict[str, Any]:
-        """What is known of the download that is running, or of the last one.
+        """Return the status of the running download, or of the last one.
 
-        Its `state` is "running", "done", "interrupted", "failed", or "killed" if it ended without
-        a word.
+        Its `state` is "running", "done", "interrupted", "failed", or "killed" if it left no result.
 
         Raises
         ------
@@ -135,7 +134,7 @@ class DownloadJob:
         except (FileNotFoundError, NotADirectoryError):
             if pid is None:
                 raise UsageError(f"there has been no download into {self.store}") from None
-            status = {}  # it is just about to write one
+            status = {}  # it has not written one yet
         except ValueError as error:
             raise CorpusFormatError(f"{self._status_path}: not JSON: {error}") from error
         if not isinstance(status, dict):
@@ -152,21 +151,21 @@ class DownloadJob:
         return status | {"output": str(self.store), "pid": pid, "log": str(self.log_path)}
 
     def stop(self) -> dict[str, Any]:
-        """End the download that is running, and return what it came to.
+        """Stop the running download, and return its status.
 
-        It stores what it has and goes on from there when the same command is given again.
+        It saves its articles, and the same command resumes it.
 
         Raises
         ------
         TimeoutError
-            If it has not ended after `STOP_SECONDS`.
+            If the download has not ended after `STOP_SECONDS`.
         """
         deadline = time.monotonic() + STOP_SECONDS
         first = pid = self.pid()
         if pid:
             try:
                 os.kill(pid, signal.SIGTERM)
-            except ProcessLookupError:  # it has just ended by itself
+            except ProcessLookupError:  # it has just ended
                 pid = None
         while pid is not None and self.pid() == first:
             if time.monotonic() > deadline:
@@ -183,20 +182,20 @@ class DownloadJob:
         return self.status()
 
     def start_in_background(self, settings: DownloadSettings) -> dict[str, Any]:
-        """Start a process of its own that downloads, and return once it does or has failed.
+        """Start a separate process that downloads; return once it has begun or failed.
 
         Raises
         ------
         StoreLockedError
             If a download is running.
         BackgroundError
-            If the process ended at once; the message is its own.
+            If the process ended at once; the message is that of the process.
         """
         self._refuse_other_directories()
         if running := self.pid():
             raise StoreLockedError(f"process {running} is downloading into {self.store} already")
         self.directory.mkdir(parents=True, exist_ok=True)
-        # What the process prints is of interest only until it has begun: the file has no name.
+        # The output matters only until the process has begun: the file has no name.
         with tempfile.TemporaryFile(dir=self.directory) as output:
             child = subprocess.Popen(  # noqa: S603 - our own command, no shell
                 [sys.executable, "-m", "pipeline", "download", "--detached", *as_options(settings)],
@@ -218,11 +217,11 @@ class DownloadJob:
                 said = output.read().decode(errors="replace").strip()
                 last = said.splitlines()[-1] if said else f"ended with code {child.returncode}"
                 raise BackgroundError(last.removeprefix("wikitopics: "), child.returncode)
-        child.returncode = 0  # it is not waited for
+        child.returncode = 0  # nobody waits for it
         return {"output": str(self.store), "pid": child.pid, "log": str(self.log_path)}
 
     def _refuse_other_directories(self) -> None:
-        """Do not make `download/` inside a directory that is something else."""
+        """Refuse to make `download/` inside a directory that is no store."""
         if not self.store.exists() or (self.store / "manifest.jsonl").exists():
             return
         if not self.store.is_dir():
@@ -234,7 +233,7 @@ class DownloadJob:
             )
 
     def _log_lines(self) -> Iterator[str]:
-        """The last lines of the log, and then each new one until nobody downloads any more."""
+        """Yield the last lines of the log, then each new line until the download ends."""
         self.status()
         while not self.log_path.exists():
             if self.pid() is None:
@@ -264,7 +263,7 @@ class DownloadJob:
 
 
 class Status:
-    """What the process that downloads tells the others."""
+    """Status that the downloading process writes for other processes."""
 
     def __init__(self, path: Path, settings: DownloadSettings, store: ArticleStore) -> None:
         self._path, self._store = path, store
@@ -283,7 +282,7 @@ class Status:
         threading.Thread(target=self._keep_saving, daemon=True).start()
 
     def update(self, added: int, **others: Any) -> None:
-        """`added` articles so far, and whatever else of the fields is new."""
+        """Set the number of articles, and any other fields."""
         now = time.monotonic()
         self.fields |= {"added": added, "waiting_until": None, **others}
         self._seen.append((now, added))
@@ -297,13 +296,13 @@ class Status:
         self._changed = True
 
     def trouble(self, reason: str, wait: float) -> None:
-        """A request failed; the next follows after `wait` seconds."""
+        """Record that a request failed, and that the next follows after `wait` seconds."""
         until = datetime.fromtimestamp(time.time() + wait, UTC).isoformat(timespec="seconds")
         self.fields |= {"last_error": {"time": _now(), "what": reason}, "waiting_until": until}
         self._changed = True
 
     def end(self, error: BaseException | None) -> None:
-        """Say how it ended."""
+        """Record how the download ended."""
         self.fields |= {"time_left": None, "waiting_until": None, "state": "done"}
         if isinstance(error, KeyboardInterrupt):
             self.fields["state"] = "interrupted"
@@ -319,23 +318,23 @@ class Status:
                 raise
 
     def save(self) -> None:
-        """Write the status, whole."""
+        """Write the status atomically."""
         with self._lock:
             self._changed = False
             fields = self.fields | {"updated": _now()}
             atomic_write_text(self._path, json.dumps(fields) + "\n")
 
     def _keep_saving(self) -> None:
-        """Save what has changed now and then, also while the source lets us wait."""
+        """Save changes regularly, also while waiting for the source."""
         while not self._ended.wait(SAVE_EVERY):
             if self._changed:
-                # A full disk is for the one who stores articles to report.
+                # A full disk is reported by the code that stores articles.
                 with suppress(OSError):
                     self.save()
 
 
 def _is_sound(status: dict[str, Any]) -> bool:
-    """Whether the fields of a status are of the types that `Status` gives them."""
+    """Whether the fields of a status have the types that `Status` writes."""
     texts = ("state", "source", "input", "started", "updated", "waiting_until")
     numbers = ("pid", "articles", "added", "of", "rate", "time_left", "requests", "bytes")
     error = status["last_error"]
@@ -350,7 +349,7 @@ def _is_sound(status: dict[str, Any]) -> bool:
 
 
 def as_options(settings: DownloadSettings) -> list[str]:
-    """The options that say the same as `settings`."""
+    """Return the command-line options that give these settings."""
     options: list[str] = []
     for each in fields(DownloadSettings):
         value = asdict(settings)[each.name]
@@ -360,15 +359,15 @@ def as_options(settings: DownloadSettings) -> list[str]:
 
 
 class _QuietHandler(RotatingFileHandler):
-    """Says nothing when it cannot write: a full disk is for the one who stores to report."""
+    """Handler that is silent if it cannot write: the code that stores articles reports that."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name it has
-        """Let the record go."""
+        """Drop the record."""
 
 
 @contextmanager
 def _logging_to(path: Path) -> Iterator[logging.Handler]:
-    """What is logged within the block goes to a rotating file too, with times."""
+    """Log to a rotating file too within the block, with times."""
     handler = _QuietHandler(
         path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", delay=True
     )
@@ -385,7 +384,7 @@ def _logging_to(path: Path) -> Iterator[logging.Handler]:
 
 
 def _record_of(error: BaseException) -> logging.LogRecord:
-    """What the log says of how a download ended."""
+    """Log record of how a download ended."""
     if isinstance(error, KeyboardInterrupt):
         return _record(logging.INFO, "interrupted; the same command goes on")
     if isinstance(error, Exception) and exit_code_of(error) is not None:
@@ -394,7 +393,7 @@ def _record_of(error: BaseException) -> logging.LogRecord:
 
 
 def _record(level: int, text: str, error: BaseException | None = None) -> logging.LogRecord:
-    """A record for the log alone: the command line tells the terminal itself."""
+    """Record for the log file alone: the command line prints to the terminal itself."""
     info = (type(error), error, error.__traceback__) if error else None
     return logging.LogRecord(__name__, level, __file__, 0, text, None, info)
 

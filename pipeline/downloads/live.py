@@ -1,4 +1,4 @@
-"""`download` from a live wiki, or from another server: politely, with an estimate and progress."""
+"""Download from a live wiki or another server, with rate limit, estimate and progress."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_OF_WIKIMEDIA = 200
-"""Requests a minute that Wikimedia allows whoever is not logged in."""
+MAX_OF_WIKIMEDIA = 200
+"""Requests a minute that Wikimedia allows without login."""
 USUAL_BURST = 4
-"""Requests in any second, unless more than 240 a minute are asked for."""
+"""Requests in any second, unless more than 240 a minute are allowed."""
 
 
 def check(settings: DownloadSettings) -> None:
-    """Find what cannot work before anybody is asked.
+    """Refuse impossible settings before any request.
 
     Raises
     ------
@@ -54,15 +54,15 @@ def check(settings: DownloadSettings) -> None:
     if settings.source == "category":
         check_name(settings.input)
     check_contact(settings.contact, address)
-    if is_wikimedia(address) and settings.requests_per_minute > MOST_OF_WIKIMEDIA:
+    if is_wikimedia(address) and settings.requests_per_minute > MAX_OF_WIKIMEDIA:
         raise UsageError(
-            f"Wikimedia allows {MOST_OF_WIKIMEDIA} requests a minute: lower "
+            f"Wikimedia allows {MAX_OF_WIKIMEDIA} requests a minute: lower "
             "--requests-per-minute, or use a dump (--source dump)"
         )
 
 
 def wiki_address(settings: DownloadSettings) -> str:
-    """The address that is asked: api.php of a wiki, or where the cirrus files are."""
+    """Return the address of requests: api.php of a wiki, or the folder of cirrus files."""
     if settings.source == "cirrus":
         return settings.input
     if settings.api:
@@ -78,7 +78,7 @@ def wiki_address(settings: DownloadSettings) -> str:
 
 
 def download(settings: DownloadSettings, status: Status, store: ArticleStore) -> dict[str, Any]:
-    """Crawl, with progress for whoever looks: a bar here, the status file for others."""
+    """Crawl, with a progress bar here and the status file for other processes."""
     address = wiki_address(settings)
     directory = Path(settings.output) / "download"
     pace = Pace(pace_path(address, directory), settings.requests_per_minute, _burst(settings))
@@ -145,7 +145,7 @@ def _live_source(
 def _say_how_long(
     settings: DownloadSettings, api: MediaWikiApi, source: LiveSource, text: TextForm
 ) -> None:
-    """Before anything is asked for: the time it takes, and when a dump would be faster."""
+    """Log the expected time before the first request, and whether a dump would be faster."""
     total = source.total()
     n_articles = settings.limit if total is None else min(total, settings.limit or total)
     if n_articles is None:

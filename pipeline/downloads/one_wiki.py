@@ -1,4 +1,4 @@
-"""One wiki of each language in a store: another's page ids would be taken for the same articles."""
+"""Check that a store holds one wiki for each language: page ids of two wikis would collide."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def refuse_another_wiki(store: ArticleStore, language: str, address: str) -> None:
-    """See to it that `store` holds no articles of this language from another wiki.
+    """Refuse a store that holds articles of this language from another wiki.
 
     Raises
     ------
     UsageError
-        If it does.
+        If it holds such articles.
     """
     site = site_of_address(address)
     for there, other in store.sites() if store.exists and site else ():
@@ -31,7 +31,7 @@ def refuse_another_wiki(store: ArticleStore, language: str, address: str) -> Non
 
 
 def refuse_file_of_another_wiki(source: str, store: ArticleStore, path: str) -> None:
-    """The same for a dump or a search-index dump, by its first page; other files name no wiki."""
+    """Refuse a dump of another wiki, by its first page; other files name no wiki."""
     if not store.exists or not Path(path).is_file() or source == "jsonl":
         return
     if source == "cirrus":

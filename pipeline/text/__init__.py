@@ -1,1 +1,1 @@
-"""From articles to a corpus: tokens, bigrams, vocabulary, counts."""
+"""Articles to a corpus: tokens, bigrams, vocabulary, counts."""

@@ -1,4 +1,4 @@
-"""What an interrupted training goes on from: the trainer's state and the checks at validation."""
+"""Checkpoint of training: the trainer's state and the validation checks."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
 KIND = "wikitopics checkpoint"
 BEST = "best_"
-"""Begins the names of the arrays of the best topics."""
+"""Prefix of the names of the arrays of the best topics."""
 
 CHECKPOINT_SECONDS = 30.0
 
 FIRST_KIND = "OnlineLDAState"
-"""The state of checkpoints of versions that had no other, and so did not name it."""
+"""Class of the state in old checkpoints, which do not name it."""
 
 
 @dataclass
 class Checkpoint:
-    """Where training is."""
+    """Progress of training."""
 
     corpus_hash: str
     state: Any = None
-    """None before the first step."""
+    """State of the trainer; None before the first step."""
     metrics: list[dict[str, Any]] = field(default_factory=list)
-    """A line each time validation was looked at."""
+    """A line for each validation check."""
     seconds: float = 0.0
-    """Spent training, validation not counted."""
+    """Seconds of training, without validation."""
     stopped: bool = False
-    """Training has come to its end."""
+    """Whether training has ended."""
     shards: list[str] = field(default_factory=list)
-    """Of a store that is followed: SHA-256 of the shards that training has come to so far."""
+    """SHA-256 of the shards read by now, if training follows a download."""
     best: Topics | None = None
-    """The topics that validation liked best; None as long as no look counted."""
+    """Best topics by validation; None before the first check."""
     best_look: int | None = None
-    """Which of `metrics` was the look at them."""
+    """Index in `metrics` of the check of the best topics."""
 
     def save(self, path: Path) -> None:
-        """Write it whole or not at all, in the place of the last one."""
+        """Replace the last checkpoint, atomically."""
         assert self.state is not None
         header = {
             "corpus_hash": self.corpus_hash,
@@ -68,9 +68,9 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path, corpus_hash: str, stream_hash: str = "") -> Checkpoint:
-        """The last checkpoint, or a fresh start if there is none.
+        """Load the last checkpoint; return an empty one if there is none.
 
-        One that was saved as `stream_hash`, while the corpus was not complete, will do too.
+        A checkpoint saved as `stream_hash`, before the corpus was complete, is accepted too.
 
         Raises
         ------
@@ -101,9 +101,9 @@ class Checkpoint:
 
 
 def _state_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """The state whose fields are these arrays, numbers and texts as arrays without an axis.
+    """Return the state with these arrays as fields; numbers and texts are 0-dimensional arrays.
 
-    A field that the version which wrote it did not have takes its default.
+    A field that an older version did not write takes its default.
     """
     kind = {each.state.__name__: each.state for each in trainers()}[name]
     values: dict[str, Any] = {}

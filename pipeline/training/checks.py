@@ -1,4 +1,4 @@
-"""Settings of `train` that cannot work, found before anything slow begins."""
+"""Checks of the settings of `train`, before anything slow begins."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def check_settings(settings: TrainSettings) -> None:
-    """Refuse what makes no sense.
+    """Refuse impossible settings.
 
     Raises
     ------
     UsageError
-        Naming the setting, and what to do.
+        If there is one; the message names the setting and what to do.
     """
     if settings.max_passes < 1:
         raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
@@ -56,12 +56,12 @@ def check_settings(settings: TrainSettings) -> None:
         check_address(settings.cluster)
     decided = settings.documents != "auto"
     text_settings(settings if decided else replace(settings, documents="article"))
-    if settings.spacy_model or not settings.articles:  # else it is told by the articles' language
+    if settings.spacy_model or not settings.articles:  # otherwise the articles' language decides
         find_model(settings.spacy_model)
 
 
 def _check_model(settings: TrainSettings) -> None:
-    """Find settings of the other model."""
+    """Refuse settings of another model."""
     for each in fields(settings):
         models, value = each.metadata["of"], getattr(settings, each.name)
         harmless = (each.default, *FORMER_DEFAULTS.get(each.name, ()))
@@ -92,7 +92,7 @@ def _check_model(settings: TrainSettings) -> None:
 
 
 def _check_trainer(settings: TrainSettings, spec: TrainerSpec) -> None:
-    """Find settings of other trainers of the same model."""
+    """Refuse settings of other trainers of the same model."""
     others = {name for each in trainers() if each.model == spec.model for name in each.settings}
     foreign = others.difference(spec.settings, spec.chosen_by)
     for each in fields(settings):
@@ -105,7 +105,7 @@ def _check_trainer(settings: TrainSettings, spec: TrainerSpec) -> None:
 
 
 def _check_following(settings: TrainSettings) -> None:
-    """Find settings that do not go with learning from a store that fills."""
+    """Refuse settings that `--follow` does not have."""
     if settings.follow and not settings.articles:
         raise UsageError("--follow needs the store that is being filled: --articles DIR")
     if settings.follow and is_url(settings.articles):

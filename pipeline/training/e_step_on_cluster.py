@@ -1,13 +1,12 @@
-"""E-steps of online variational Bayes on workers, wherever that is faster than here.
+"""E-steps of online variational Bayes on workers, if that is faster than on the client.
 
-A batch is parted into nodes of its tree (see `models.lda.e_step`), a task each; statistics are
-added by tasks too, level by level, so that they come to the client once. Documents go with the
-tasks: they are a small part of what goes to a worker, so that no worker need see the corpus.
+A batch is split into nodes of its tree (see `models.lda.e_step`), one task each. Tasks also add the
+statistics, level by level, so the client receives them once. Documents are sent with the tasks:
+they are small, and workers need no access to the corpus.
 
-What a step takes apart from its documents, weights of all words of the batch, and what it leaves
-are large: n_words · K numbers each. A small batch is inferred sooner than these are sent. As
-results have the same bits wherever they are made, batches are tried in both places, and go on where
-they take less time.
+The weights of a batch's words and its statistics are large: n_words · K numbers each. A small batch
+is faster inferred than sent. Results have the same bits wherever they are computed, so both places
+are tried, and the faster one is used.
 """
 
 from __future__ import annotations
@@ -33,26 +32,26 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_PLACE = "faster"
-"""Where E-steps are made if nobody says."""
+"""Default place of E-steps."""
 TASKS_A_THREAD = 2
-"""Of a batch that all workers share."""
+"""Tasks for each thread, of a batch that all workers share."""
 TRY_EVERY = 200
 """Batches after which the slower place is tried again."""
 
 
 class ClusterEStep:
-    """`expect` of `OnlineLDA.iterate`, with the workers of a cluster.
+    """E-step function for `OnlineLDA.iterate` that uses the workers of a cluster.
 
     Parameters
     ----------
     cluster
-        Whose workers.
+        Cluster of the workers.
     n_threads
-        Of this process.
+        Threads of this process.
     staleness
-        Batches that are under way besides one: they share the workers.
+        Batches in flight besides one; they share the workers.
     place
-        "workers" or "here" to make all E-steps there; "faster" to find out. By default
+        "workers" or "here" for all E-steps; "faster" to choose by time. By default
         `DEFAULT_PLACE`.
     """
 
@@ -76,7 +75,7 @@ class ClusterEStep:
         def result() -> BatchStatistics:
             waited = time.perf_counter()
             statistics = work.result()
-            # With several under way, what counts is how long the client had to do with this one.
+            # With several batches in flight, the client's own time for this one counts.
             self._places.took("workers", begun + time.perf_counter() - waited)
             return statistics
 
@@ -104,31 +103,31 @@ class ClusterEStep:
 
 
 def expected_of_part(counts: sparse.csr_array, first_leaf: int, step: EStep) -> BatchStatistics:
-    """The E-step of a part, in one thread: a worker's task."""
+    """E-step of a part of a batch, in one thread: a worker's task."""
     return expected_counts(counts, step, first_leaf=first_leaf)
 
 
 def load_kernels() -> None:
-    """Make a small E-step, so that the next one need not wait for software and kernels."""
+    """Run a small E-step, so that imports and kernels are loaded for the next one."""
     counts = sparse.csr_array(np.ones((2, 3), dtype=np.int32))
     step = EStep(np.arange(3, dtype=np.int32), np.ones((3, 2)), np.ones(2), 2, 0.1, (0,), False)
     combined(expected_counts(counts, step), expected_counts(counts, step))
 
 
 class _Warming:
-    """Lets each worker load what E-steps take, while batches go on here."""
+    """Warm-up of workers while batches are inferred on the client."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._futures = [cluster.submit_to(worker, load_kernels) for worker in cluster.addresses]
 
     @property
     def is_done(self) -> bool:
-        """Whether no worker is at it any more."""
+        """Whether all workers are ready."""
         return all(future.status != "pending" for future in self._futures)
 
 
 class _Places:
-    """Where the next E-step is to be made."""
+    """Choice of the place of the next E-step."""
 
     def __init__(self, place: str, warming: _Warming | None) -> None:
         self._fixed, self._warming = "" if place == "faster" else place, warming
@@ -136,7 +135,7 @@ class _Places:
         self._n, self._said = 0, ""
 
     def next(self) -> str:
-        """The place: `here` or `workers`."""
+        """Return the place of the next E-step: "here" or "workers"."""
         if self._fixed:
             return self._fixed
         if self._warming is not None:
@@ -157,5 +156,5 @@ class _Places:
         return other if self._n % TRY_EVERY == 0 else best
 
     def took(self, place: str, seconds: float) -> None:
-        """Note how long a batch took."""
+        """Record the seconds that a batch took."""
         self._seconds[place] = seconds

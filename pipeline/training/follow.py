@@ -1,11 +1,11 @@
 """`train --follow`: topics from a store while a download fills it.
 
-Bigrams and vocabulary come from the first articles. Then each document is trained on once, as it
-comes; when the download has ended, all documents make the run's corpus, and training goes on with
-passes over it like any other (see `pipeline.training.train`).
+Bigrams and vocabulary are learned from the first articles. Then training visits each document once,
+as it arrives. When the download has ended, all documents form the run's corpus, and training
+continues with passes over it (see `pipeline.training.train`).
 
-The outcome depends on the articles and their order, and not on when they came: a step takes so many
-consecutive training documents.
+The result depends on the articles and their order, not on when they arrive: a step takes a fixed
+number of consecutive training documents.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 400
-"""Documents taken at a time, if the settings do not say."""
+"""Documents of a step by default."""
 
 
 def follow(
     run: RunDirectory, settings: TrainSettings, n_threads: int, clock: Callable[[], float]
 ) -> tuple[TrainSettings, Corpus]:
-    """Learn from each document once, until nobody fills the store any more; `clock` times that.
+    """Learn from each document once, until the download has ended; `clock` times training.
 
-    Returns the settings as decided, and the corpus. Where training goes on is in the checkpoint of
-    the run, saved as its `words_hash`.
+    Return the decided settings and the corpus. The run's checkpoint, saved as its `words_hash`,
+    holds the state to resume from.
     """
     articles = ArticleStore(settings.articles)
     if run.has_vocabulary:
@@ -100,7 +100,7 @@ def follow(
 
 
 def _begin(run: RunDirectory, settings: TrainSettings, store: GrowingStore) -> TrainSettings:
-    """Make the run directory, and wait for enough articles to learn the words from."""
+    """Make the run directory, and wait for enough articles to learn the vocabulary from."""
     settings = replace(decided_eta(settings), seed=seed_from(settings.seed))
     _create(run, settings, store)
     store.refresh()
@@ -129,7 +129,7 @@ def _create(run: RunDirectory, settings: TrainSettings, store: GrowingStore) -> 
 def _first_documents(
     run: RunDirectory, settings: TrainSettings, store: GrowingStore, n_threads: int
 ) -> sparse.csr_array[np.int32]:
-    """Counts of the training documents among the first articles; learns the words if need be."""
+    """Count the training documents among the first articles; learn the words if not yet done."""
     entries, beyond = _first_shards(store, settings.follow_after)
 
     def is_first(document_id: str) -> bool:
@@ -155,7 +155,7 @@ def _first_documents(
 def _first_shards(
     store: GrowingStore, n_articles: int
 ) -> tuple[tuple[ShardEntry, ...], frozenset[str]]:
-    """The shards that hold the first articles, and the articles in them that come after those."""
+    """Return the shards of the first articles, and the later articles in these shards."""
     ends = np.array(list(accumulate(entry.articles for entry in store.entries)), dtype=np.int64)
     entries = store.entries[: int(np.searchsorted(ends, n_articles)) + 1]
     surplus = sum(entry.articles for entry in entries) - n_articles
@@ -172,7 +172,7 @@ def _words_of(run: RunDirectory) -> tuple[Bigrams, tuple[str, ...]]:
 
 
 class _StreamTraining:
-    """Steps over a stream, with checks at validation, checkpoints and progress."""
+    """Training steps over a stream, with validation checks, checkpoints and progress."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class _StreamTraining:
         self._in_step = False
 
     def run_to_the_end(self) -> None:
-        """Train on what comes, until the store is settled and each document had its turn."""
+        """Train on documents as they arrive, until the store is settled and all were visited."""
         stream, n_shown = self._stream, 0
         with Progress("following", None, "articles") as progress, closing(stream.read()) as reading:
             try:
@@ -227,7 +227,7 @@ class _StreamTraining:
         return self._stream.n_taken
 
     def _step(self, n_docs: int) -> None:
-        """One step over the next documents."""
+        """Make one step over the next documents."""
         checkpoint, estimator = self._checkpoint, self._estimator
         with _in_one_go():
             self._in_step = True
@@ -260,7 +260,7 @@ class _StreamTraining:
         self._saved = time.monotonic()
 
     def _settle(self) -> None:
-        """Note which articles there are, now that there will be no more."""
+        """Record the articles in the provenance, now that no more will come."""
         if self._run.provenance()["articles"]["settled"]:
             return
         logger.info("the download has ended: %s articles", f"{self._store.n_articles:,}")
@@ -276,7 +276,7 @@ class _StreamTraining:
 
 @contextmanager
 def _in_one_go() -> Iterator[None]:
-    """Answer a signal that arrives within the block at its end."""
+    """Defer a signal that arrives within the block to its end."""
     deferred = Deferred()
     with signals_handled_by(deferred):
         yield

@@ -1,4 +1,4 @@
-"""An article store while a download fills it: what is there by now, and whether more may come."""
+"""Article store that a download is filling."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ POLL_SECONDS = 0.5
 
 
 class GrowingStore:
-    """The shards of a store, as they come.
+    """Shards of a store that grows.
 
-    Once nobody is found to be filling it, its articles are settled: what a later download adds is
-    not looked at any more, so that what is learned does not depend on when one checks.
+    Once no download is running, the articles are settled: articles of a later download are ignored,
+    so that results do not depend on the moment of a refresh.
 
     Parameters
     ----------
     articles
-        The store, which need not be there as long as a download is running.
+        Store; it need not exist yet while a download is running.
     known
-        SHA-256 of the shards that it must begin with, as those that were seen before.
+        SHA-256 of the shards that were read before; the store must begin with them.
     is_settled
-        Whether the known shards are all that matter.
+        Whether the known shards are all shards to read.
     """
 
     def __init__(
@@ -38,30 +38,30 @@ class GrowingStore:
     ) -> None:
         self.articles = articles
         self.entries: tuple[ShardEntry, ...] = ()
-        """Those of the last look."""
+        """Shards at the last refresh."""
         self.is_settled = False
-        """Whether there are no more to come."""
+        """Whether no more shards will come."""
         self._known = list(known)
         self._was_settled = is_settled
         self._seen: tuple[int, ...] | None = None
 
     @property
     def n_articles(self) -> int:
-        """Articles that there are, as of the last look."""
+        """Number of articles at the last refresh."""
         return sum(entry.articles for entry in self.entries)
 
     def refresh(self) -> None:
-        """See how far the store is. Cheap where nothing has changed.
+        """Read the list of shards again; cheap if nothing has changed.
 
         Raises
         ------
         CorpusFormatError
-            If the store is damaged, if it does not begin with the known shards, or if there is none
-            and nobody is making one.
+            If the store is damaged, does not begin with the known shards, or is missing while no
+            download is running.
         """
         if self.is_settled:
             return
-        # In this order: once nobody writes, what is read afterwards is all there will be.
+        # In this order: what is read after the download has ended is complete.
         is_filled = not self._was_settled and download_is_running(self.articles.path)
         stamp = self._stamp()
         if stamp is None and is_filled:
@@ -72,11 +72,11 @@ class GrowingStore:
         self.is_settled = not is_filled
 
     def wait(self) -> None:
-        """Until it is worth while to look again."""
+        """Wait before the next refresh."""
         time.sleep(POLL_SECONDS)
 
     def _stamp(self) -> tuple[int, ...] | None:
-        """What tells one state of the list of shards from another; None if there is no list."""
+        """Stamp of the list of shards, which changes with it; None if there is no list."""
         try:
             status = (self.articles.path / "manifest.jsonl").stat()
         except (FileNotFoundError, NotADirectoryError):

@@ -1,6 +1,6 @@
-"""What documents have of each topic, and from that what all of them have.
+"""Prevalence of topics: their share in the tokens of documents.
 
-Shares are made of some documents at a time and not kept: of millions of documents they would take
+Shares are computed for blocks of documents and not kept: for millions of documents they would need
 more memory than anything else.
 """
 
@@ -27,10 +27,10 @@ STARVING = 0.1
 
 
 class PrevalenceSum:
-    """(K,) share of each topic in all tokens, added up over blocks of documents.
+    """Share (K,) of each topic in all tokens, summed over blocks of documents.
 
-    The sum is over documents in their order, the same to the bit however they are parted into
-    blocks, and not by BLAS, whose sums depend on the number of cores.
+    The sum goes over documents in order, so its bits do not depend on the blocks. It does not use
+    BLAS, whose sums depend on the number of cores.
     """
 
     def __init__(self, n_topics: int) -> None:
@@ -38,14 +38,14 @@ class PrevalenceSum:
         self._n_tokens = 0
 
     def add(self, n_tokens: NDArray[np.integer], shares: NDArray[np.float64]) -> None:
-        """The next documents: so many tokens (D,), of which so much is of each topic (D, K)."""
+        """Add documents: their tokens (D,), and the shares of topics in them (D, K)."""
         so_far = self._tokens_of_topic[None]
         self._tokens_of_topic = np.concatenate((so_far, n_tokens[:, None] * shares)).sum(axis=0)
         self._n_tokens += int(n_tokens.sum())
 
     @property
     def prevalence(self) -> NDArray[np.float64]:
-        """(K,) sums to 1; NaN without any token."""
+        """Prevalence (K,), which sums to 1; NaN if there is no token."""
         with np.errstate(invalid="ignore"):
             prevalence: NDArray[np.float64] = self._tokens_of_topic / np.int64(self._n_tokens)
         return prevalence
@@ -54,16 +54,16 @@ class PrevalenceSum:
 def shares_in_blocks(
     topics: TopicWords, counts: sparse.csr_array, n_threads: int | None, stage: str
 ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
-    """Expected shares of the topics in the tokens of documents, with progress as `stage`.
+    """Yield expected shares of the topics in the tokens of documents, with progress as `stage`.
 
     Yields
     ------
     int
-        The first of the next `DOCUMENTS_AT_ONCE` documents.
+        First document of a block of `DOCUMENTS_AT_ONCE`.
     array (n,)
-        Their tokens.
+        Number of tokens of each document.
     array (n, K)
-        Their shares, each row of which sums to 1.
+        Shares of the topics; each row sums to 1.
     """
     n_docs = counts.shape[0]
     with Progress(stage, n_docs, "documents") as progress:
@@ -78,7 +78,7 @@ def shares_in_blocks(
 def prevalence_in(
     topics: TopicWords, counts: sparse.csr_array, n_threads: int | None, stage: str
 ) -> NDArray[np.float64]:
-    """(K,) share of each topic in all tokens of documents (D, V), with progress as `stage`."""
+    """Share (K,) of each topic in all tokens of documents (D, V), with progress as `stage`."""
     total = PrevalenceSum(topics.n_topics)
     for _, n_tokens, shares in shares_in_blocks(topics, counts, n_threads, stage):
         total.add(n_tokens, shares)
@@ -86,5 +86,5 @@ def prevalence_in(
 
 
 def is_starving(prevalence: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(K,) whether a topic holds less than a tenth of the tokens of the average topic."""
+    """Whether each topic (K,) has less than a tenth of the average topic's tokens."""
     return prevalence < STARVING / len(prevalence)

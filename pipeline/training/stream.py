@@ -1,7 +1,7 @@
-"""The documents of a store that fills, in its order: tokens, counts, and batches to train on.
+"""Stream of the documents of a growing store: tokens, counts, and batches to train on.
 
-Nothing here depends on when articles arrived or how they lie in shards: a batch is so many
-consecutive training documents, whatever the moment at which they are there.
+Nothing depends on when articles arrive or how shards group them: a batch is a fixed number of
+consecutive training documents.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from pipeline.training.growing_store import GrowingStore
 
 SHARDS_WORTH_A_POOL = 2
-"""Missing shards a process from which on starting processes pays: each loads spaCy first."""
-MOST_TO_VALIDATE = 5000
-"""Validation documents that are kept for checks along the way: always the first ones."""
+"""Missing shards for each process from which processes pay: each loads spaCy first."""
+MAX_VALIDATION = 5000
+"""Validation documents kept for checks during training: always the first ones."""
 
 
 class DocumentStream:
-    """Reads shard after shard; gives training documents out and keeps some to validate.
+    """Stream of training documents, shard by shard, which keeps some documents to validate.
 
-    At any time it holds the training documents that were not taken yet, and `MOST_TO_VALIDATE`
-    validation documents; all else stays in the cache of tokens.
+    In memory are the training documents that were not taken yet, and up to `MAX_VALIDATION`
+    validation documents; the rest stays in the cache of tokens.
 
     Parameters
     ----------
     store
-        Where articles come from, and how far it is.
+        Store of the articles.
     settings
-        Of the run, all decided.
+        Decided settings of the run.
     bigrams, vocabulary
-        How to count.
+        Words to count.
     n_taken
-        Training documents to pass over, as taken before.
+        Training documents to skip, as they were taken before.
     n_processes
-        For the text stage.
+        Processes of the text stage.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class DocumentStream:
         n_processes: int,
     ) -> None:
         self.n_shards = 0
-        """Shards read so far."""
+        """Number of shards read."""
         self.n_articles = 0
-        """Articles in them."""
+        """Number of articles in these shards."""
         self.n_taken = n_taken
         self._store, self._settings, self._n_processes = store, settings, n_processes
         self._bigrams, self._vocabulary = bigrams, vocabulary
-        self._n_read = 0  # training documents, those passed over too
+        self._n_read = 0  # training documents, skipped ones too
         self._waiting: Any = sparse.csr_array((0, len(vocabulary)), dtype=np.int32)
         self._validation: Any = sparse.csr_array((0, len(vocabulary)), dtype=np.int32)
         self._n_before: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        """(n,) how many training documents come before each validation document."""
+        """Number (n,) of training documents before each validation document."""
 
     @property
     def n_waiting(self) -> int:
@@ -79,9 +79,9 @@ class DocumentStream:
         return int(self._waiting.shape[0])
 
     def read(self) -> Generator[bool, None, None]:
-        """Take in shard after shard; yields whether there was one, or nothing new at the moment.
+        """Read shard after shard; yield True for each, and False if there is no new one yet.
 
-        Ends when the store is settled and all of it has been read.
+        The generator ends when the store is settled and all of it has been read.
         """
         store = self._store
         while True:
@@ -97,19 +97,19 @@ class DocumentStream:
                     self.n_articles += entry.articles
                     yield True
             except StoreLockedError:
-                new = ()  # another process makes the same tokens: let it
+                new = ()  # another process is making the same tokens
             if not new:
                 yield False
 
     def take(self, n_docs: int) -> sparse.csr_array:
-        """The next training documents."""
+        """Return the next training documents."""
         taken: sparse.csr_array = self._waiting[:n_docs]
         self._waiting = self._waiting[n_docs:]
         self.n_taken += taken.shape[0]
         return taken
 
     def validation(self) -> sparse.csr_array:
-        """The validation documents that come before the training document taken last."""
+        """Validation documents before the training document taken last."""
         n_docs = int(np.searchsorted(self._n_before, self.n_taken))
         before: sparse.csr_array = self._validation[:n_docs]
         return before
@@ -122,7 +122,7 @@ class DocumentStream:
         training, validation = parts == "train", parts == "validation"
         n_training = int(np.count_nonzero(training))
         passed_over = self._n_read + n_training <= self.n_taken
-        n_wanted = MOST_TO_VALIDATE - len(self._n_before)
+        n_wanted = MAX_VALIDATION - len(self._n_before)
         if not passed_over or n_wanted > 0:
             counts = Corpus.from_blocks([self._bigrams.join(block)], self._vocabulary).counts
             rows = np.flatnonzero(training)[max(0, self.n_taken - self._n_read) :]
@@ -135,14 +135,14 @@ class DocumentStream:
 
 
 def _blocks(tokens: TokenStore, n_processes: int) -> Iterator[TokenBlock]:
-    """The blocks in turn, each as soon as it is there."""
+    """Yield blocks in order, each as soon as it is annotated."""
     missing = {entry.sha256 for entry in tokens.missing()}
     if len(missing) < SHARDS_WORTH_A_POOL * n_processes:
         n_processes = 1
     filling = tokens.fill(n_processes)
     for entry in tokens.entries:
         if entry.sha256 in missing:
-            # Nothing is left to wait for if another process has made them meanwhile.
+            # Another process may have made them meanwhile.
             next(filling, None)
         one = copy(tokens)
         one.entries = (entry,)

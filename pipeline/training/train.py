@@ -65,12 +65,12 @@ logger = logging.getLogger(__name__)
 
 TOP_WORDS = 10
 NOT_OF_MODEL = ("threads", "cluster")
-"""Settings that a model's file does not have: they say where it was made."""
+"""Settings that a model's file leaves out: they do not change the model."""
 
 
 @dataclass(frozen=True)
 class _By:
-    """What trains, and how long."""
+    """Resources of training: workers, clock, time limit."""
 
     cluster: Cluster | None
     clock: Callable[[], float]
@@ -85,21 +85,21 @@ def train(
     cluster: Cluster | None = None,
     stop_after: float | None = None,
 ) -> dict[str, Any]:
-    """Learn topics; a run that was interrupted goes on, one that is done is only reported.
+    """Learn topics; an interrupted run resumes, a finished run is only reported.
 
     Parameters
     ----------
     settings : TrainSettings
-        As resolved.
+        Settings of the run.
     given : dict
-        The part of them that was asked for, on the command line, in the environment or the file.
+        Those settings that the user gave, on the command line, in the environment or the file.
     clock : callable
-        Seconds from any moment on, by which training is timed, and stopped if that is asked for. By
-        default it stands still while kernels are compiled, which `seconds` of the provenance has.
+        Clock in seconds that times training, and stops it by time if asked for. The default does
+        not count the compilation of kernels, which the provenance records separately.
     cluster
-        Where to work; by default one is opened if the settings name it.
+        Cluster to work on; by default the settings name it.
     stop_after
-        Seconds of training after which a checkpoint is kept and `SliceEnded` raised.
+        Seconds of training after which a checkpoint is saved and `SliceEnded` is raised.
     """
     compiled_before = seconds_compiling()
     run, settings = open_run(settings, given)
@@ -125,7 +125,7 @@ def train(
 
 
 def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before: float) -> None:
-    """All of it, as far as it is not done yet."""
+    """Do all stages of a run that are not done yet."""
     n_threads = effective_n_jobs(settings.threads)
     if run.has_corpus and (run.checkpoint_path.exists() or not settings.follow):
         corpus = Corpus.load(run.corpus_path, mmap=True, checked=True)
@@ -158,7 +158,7 @@ def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before:
 
 
 def _check_documents(settings: TrainSettings, parts: Split) -> None:
-    """Find too few documents to train on for the topics, where each is to have one."""
+    """Refuse fewer training documents than topics, if each topic needs one."""
     if not spec_of(settings).needs_document_per_topic:
         return
     n_documents = int((tokens_of_documents(parts.train.counts) > 0).sum())
@@ -171,7 +171,7 @@ def _check_documents(settings: TrainSettings, parts: Split) -> None:
 
 
 def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
-    """Make the run directory, filling the store from the sample where no store was named."""
+    """Make the run directory; without a store, fill one from the built-in sample."""
     if not settings.articles:
         if not Path(SAMPLE_STORE).exists():
             logger.info("no --articles: taking the built-in sample of Wikipedia articles")
@@ -187,7 +187,7 @@ def _begin(run: RunDirectory, settings: TrainSettings) -> TrainSettings:
 def _count(
     run: RunDirectory, settings: TrainSettings, n_processes: int, cluster: Cluster | None
 ) -> Corpus:
-    """Articles to bags of words, with the time that it took in the provenance."""
+    """Make bags of words of the articles, and record the time in the provenance."""
     started = time.monotonic()
     articles = ArticleStore(settings.articles)
     tokens = tokens_of(
@@ -209,7 +209,7 @@ def _learn(
     n_threads: int,
     by: _By,
 ) -> tuple[Trainer, Checkpoint]:
-    """Train until validation stops improving, keeping checkpoints and metrics."""
+    """Train until validation stops improving, with checkpoints and metrics."""
     estimator = estimator_of(settings, n_threads)
     checkpoint = Checkpoint.load(
         run.checkpoint_path, corpus.content_hash, run.words_hash if settings.follow else ""
@@ -264,7 +264,7 @@ def _learn(
 
 
 class _Keeping:
-    """Keeps checkpoints, now and then and when training is to end before its end."""
+    """Checkpoint writer: regularly, and when training ends early."""
 
     def __init__(self, checkpoint: Checkpoint, path: Path, stop_after: float | None) -> None:
         self.deferred = Deferred()
@@ -272,7 +272,7 @@ class _Keeping:
         self._begun = self._saved = time.monotonic()
 
     def after_step(self, n_documents: int, n_passes: float) -> None:
-        """Save if it is time to; raises if training is to end here."""
+        """Save a checkpoint if it is time; raise if training ends here."""
         now = time.monotonic()
         if self.deferred.signal_number is not None:
             self._checkpoint.save(self._path)
@@ -290,18 +290,18 @@ class _Keeping:
     def if_lost(
         self, steps: Iterator[tuple[int, float]], settings: TrainSettings
     ) -> Iterator[tuple[int, float]]:
-        """The steps; if the cluster is lost in one of them, what came before it is saved."""
+        """Yield the steps; if the cluster is lost in one of them, save the state before it."""
         try:
             yield from steps
         except ClusterLostError:
-            # With a staleness, other batches have changed the topics since the last step.
+            # With a staleness, other batches have changed the state since the last step.
             if self._checkpoint.state is not None and not settings.staleness:
                 self._checkpoint.save(self._path)
             raise
 
 
 def _expect(settings: TrainSettings, by: _By, n_threads: int) -> dict[str, Any]:
-    """What `iterate` takes so that workers of the cluster help, if it can be helped."""
+    """Arguments of `iterate` that distribute the E-step, if the trainer supports it."""
     if by.cluster is None:
         return {}
     if spec_of(settings).distributes_e_step:
@@ -312,7 +312,7 @@ def _expect(settings: TrainSettings, by: _By, n_threads: int) -> dict[str, Any]:
 
 
 def _note(checkpoint: Checkpoint, n_passes: float) -> str:
-    """How far training is, for the line that shows its progress."""
+    """Note for the progress bar."""
     note = f"pass {n_passes:.1f}"
     if checkpoint.metrics:
         note += f", perplexity {checkpoint.metrics[-1]['perplexity']:.1f}"
@@ -326,9 +326,9 @@ def _steps(
     state: Any,
     expect: dict[str, Any],
 ) -> Iterator[tuple[int, float]]:
-    """Documents seen and passes made, after each step of the training that is left to do.
+    """Yield (documents seen, passes made) after each remaining step of training.
 
-    Where a stream came before, it was the first pass, and its end counts as a step.
+    A stream was the first pass, and its end counts as a step.
     """
     n_streamed = 0
     if settings.follow and state is not None:
@@ -352,9 +352,9 @@ def _finish(
     parts: Split,
     compiling: float,
 ) -> None:
-    """Write the model: the topics that validation liked best, if it was looked at, or the last.
+    """Write the model: the best topics by validation, or the last ones without validation.
 
-    `compiling` are the seconds that the last of the commands which trained it took for kernels.
+    `compiling` is the time that this command took to compile kernels, in seconds.
     """
     topics = estimator.topics_ if checkpoint.best is None else checkpoint.best
     model = SavedModel(
@@ -385,7 +385,7 @@ def _finish(
 
 
 def _n_starving(model: SavedModel) -> int | None:
-    """Topics that starve; None of trainers that empty topics on purpose."""
+    """Number of starving topics; None for trainers that empty topics on purpose."""
     settings = {**vars(TrainSettings()), **model.header["settings"]}
     if model.prevalence is None or trainer_for(settings).empties_topics:
         return None

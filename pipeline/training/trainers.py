@@ -1,4 +1,4 @@
-"""Trainers by the settings of training, and the settings that they decide."""
+"""Trainer for the settings of a run, and settings that it decides."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from pipeline.settings import TrainSettings
 
 FORMER_DEFAULTS = {"eta": ("0.1",)}
-"""Defaults of earlier versions, which runs of all models recorded."""
+"""Defaults of earlier versions, which old runs of all models recorded."""
 
 
 def spec_of(settings: TrainSettings) -> TrainerSpec:
-    """The trainer that the settings ask for."""
+    """Return the trainer of these settings."""
     return trainer_for(vars(settings))
 
 
 def estimator_of(settings: TrainSettings, n_threads: int) -> Trainer:
-    """The estimator that the settings ask for."""
+    """Return the estimator of these settings."""
     return spec_of(settings).build(vars(settings), n_threads)
 
 
 def decided_eta(settings: TrainSettings) -> TrainSettings:
-    """Settings in which eta is a number, if it was left to a trainer that has it."""
+    """Replace an `eta` of "auto" by the trainer's number."""
     trainer = estimator_of(settings, 1)
     if settings.eta != "auto" or not hasattr(trainer, "eta"):
         return settings
@@ -34,9 +34,9 @@ def decided_eta(settings: TrainSettings) -> TrainSettings:
 
 
 def eta_as_begun(begun: TrainSettings, settings: TrainSettings) -> str:
-    """The eta of settings that leave it open, beside those that a run was begun with.
+    """Return the eta of settings for a run that was begun.
 
-    It is the default, or what the default was when the run was begun.
+    An "auto" becomes the default at the time when the run was begun.
     """
     if settings.eta != "auto":
         return settings.eta

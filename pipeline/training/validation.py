@@ -1,4 +1,4 @@
-"""What training on a corpus and on a stream share: the estimator, and checks at validation."""
+"""Validation checks during training, on a corpus or a stream."""
 
 from __future__ import annotations
 
@@ -26,28 +26,27 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 5.0
 MAX_CHECKED_DOCUMENTS = 1000
-"""Most validation documents that are scored at a look, so that its cost does not grow with the
-corpus."""
+"""Validation documents scored at a check, at most: the cost does not grow with the corpus."""
 BOUND_AT_ONE_IN, BOUND_AT_LEAST = 8, 40
-"""The variational bound takes up to 2.5 times as long as completion, and is looked at on a part of
-these: it adds 0.2 to 0.45 of completion's time to a look (8 to 100 topics)."""
+"""Share and least number of documents for the variational bound. It takes up to 2.5 times as long
+as completion; on this part it adds 0.2 to 0.45 of completion's time (8 to 100 topics)."""
 
 
 class ValidationChecks:
-    """Checks on validation documents: when they are due, what they showed, which liked best.
+    """Validation checks: when they are due, their scores, and the best topics.
 
     Parameters
     ----------
     run
-        Where they are written down.
+        Run whose metrics record the checks.
     checkpoint
-        Where they and the best topics are kept for training to go on with.
+        Checkpoint that keeps checks and best topics.
     settings
-        Of the run; they say whether positions are documents or seconds, or not to look at all.
+        Settings of the run: checks by documents, by seconds, or none.
     documents, seconds
-        Least distance of two checks.
+        Least distance between two checks.
     n_threads
-        To look with.
+        Threads that score.
     of_stream
         Whether the checks belong to a stream. Its validation documents grow in number, so its
         scores are not comparable: they do not end training, and its topics are not kept.
@@ -75,7 +74,7 @@ class ValidationChecks:
             tolerance=settings.stopping_tolerance,
             patience=settings.stopping_patience,
         )
-        self._last = 0  # documents at the last look
+        self._last = 0  # documents at the last check
         for line in checkpoint.metrics:
             if ("passes" not in line) == of_stream:
                 self._record(line)
@@ -89,23 +88,22 @@ class ValidationChecks:
         is_end: bool = False,
         **more: float,
     ) -> bool:
-        """Score validation documents if it is time to; returns whether to stop.
+        """Score validation documents if a check is due; return whether to stop.
 
-        Topics are not looked at before their trainer is ready for it.
+        A trainer that is not ready is not checked.
 
         Parameters
         ----------
         estimator
-            As trained so far.
+            Trainer in its present state.
         counts
-            Of validation documents (D, V).
+            Validation documents (D, V).
         n_documents
-            That training has seen.
+            Documents that training has seen.
         is_end
-            Whether training has come to its end: then it is time, unless these topics were just
-            looked at.
+            Whether training has ended: a check is due, unless these topics were just checked.
         more
-            What goes into the line of the metrics too.
+            Further fields of the line of metrics.
         """
         if not (self._wanted and counts.nnz and estimator.is_ready):
             return False
@@ -133,7 +131,7 @@ class ValidationChecks:
         return self._stopping.record(position, line["log_likelihood"])
 
     def _keep_if_best(self, topics: Topics) -> None:
-        """Keep the topics of the last look if there were none better, and say in its line."""
+        """Keep the topics of the last check if they are the best, and record that in its line."""
         checkpoint, metrics = self._checkpoint, self._checkpoint.metrics
         best, score = checkpoint.best_look, metrics[-1]["log_likelihood"]
         if best is None or score > metrics[best]["log_likelihood"]:
@@ -143,27 +141,27 @@ class ValidationChecks:
 
 
 def check_interval(settings: TrainSettings, n_docs: int) -> int:
-    """Least distance of two checks, in documents, in training on so many."""
+    """Return the least distance between two checks, in documents."""
     interval = spec_of(settings).interval
     return min(interval.passes * n_docs, interval.documents)
 
 
 def validation_sample(counts: sparse.csr_array) -> sparse.csr_array:
-    """Validation documents (D, V) that are scored at a look: all, or evenly spaced ones."""
+    """Return the validation documents (D, V) of a check: all, or evenly spaced ones."""
     if counts.shape[0] <= MAX_CHECKED_DOCUMENTS:
         return counts
     return taken_rows(counts, evenly_spaced(counts.shape[0], MAX_CHECKED_DOCUMENTS))
 
 
 def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:
-    """Indices below `number`: all of them, or `most` that are as far apart as can be."""
+    """Return indices below `number`: all, or `most` evenly spaced ones."""
     return np.arange(number) if number <= most else np.arange(most) * number // most
 
 
 def validation_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
-    """What a look at validation documents says, by what suits the family.
+    """Score validation documents by the family's method.
 
-    Always the same halves of documents, or chains, so that checks compare.
+    Random halves of documents, or chains, are the same in all checks.
     """
     validation = scoring_of(topics).validation
     estimate = log_likelihood(
@@ -174,10 +172,10 @@ def validation_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> d
 
 
 def bound_of(topics: Topics, counts: sparse.csr_array, n_threads: int) -> dict[str, Any]:
-    """exp(−variational bound / tokens) of some validation documents, whole ones.
+    """Return exp(−variational bound / tokens) of some whole validation documents.
 
-    Their perplexity is below that. It does not compare with completion's, which is of half of each
-    document, given the other half.
+    This is above their perplexity. It does not compare with that of completion, which scores half
+    of each document given the other half.
     """
     number = counts.shape[0]
     rows = evenly_spaced(number, max(BOUND_AT_LEAST, number // BOUND_AT_ONE_IN))

@@ -61,7 +61,7 @@ def test_download_of_json_lines(tmp_path: Path) -> None:
     assert result == {"output": "de", "added": 7, "already_there": 0, "articles": 7}
     assert {article.language for article in ArticleStore(tmp_path / "de")} == {"de"}
     assert (
-        "0 articles added, 7 passed over as already there, 7 in all"
+        "0 articles added, 7 skipped as already there, 7 in all"
         in succeeded(call(*argv, "--language", "de", cwd=tmp_path)).out
     )
 
