@@ -173,7 +173,7 @@ class TrainSettings:
     model: str = setting(
         "online",
         "LDA by online variational Bayes (online) or collapsed Gibbs sampling (gibbs), "
-        "Gamma-Poisson factor analysis, or Poisson MRFs, topics in which words depend on each other",
+        "Gamma-Poisson factor analysis, or Poisson MRFs, whose words depend on each other",
         choices=models_of_all_families,
         metavar="{online,gibbs,gamma-poisson,poisson-mrf}",
     )
