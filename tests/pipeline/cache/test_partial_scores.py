@@ -17,7 +17,7 @@ from pipeline.errors import ClusterLostError, Interrupted, UsageError
 from pipeline.progress import Progress
 from pipeline.scoring import blocks as block_scores
 from pipeline.scoring import evaluate as evaluate_module
-from pipeline.scoring.score import score as scoring
+from pipeline.scoring import score as scoring
 from tests.pipeline.cluster.backwards import Backwards, instead_of_a_cluster
 from tests.pipeline.report.made_up_runs import true_topics
 from tests.pipeline.scoring.support import N_DOCUMENTS, succeeded

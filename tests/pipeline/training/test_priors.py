@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from pipeline.commands.train import print_training
 from pipeline.runs.run_directory import _mended
 from pipeline.settings import TrainSettings
 from pipeline.training.prevalence import is_starving
-from pipeline.training.train import print_training
 from pipeline.training.trainers import decided_eta, eta_as_begun
 from tests.pipeline.support import TINY_GIBBS, call
 
