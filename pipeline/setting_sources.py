@@ -56,10 +56,7 @@ def asked_for(
     settings_file : Path, optional
         By default `pipeline.toml` of the working directory, if there is one.
 
-    Raises
-    ------
-    UsageError
-        If a source names an unknown setting, or gives an impossible value.
+    Raises UsageError if a source names an unknown setting, or gives an impossible value.
     """
     values: dict[str, Any] = {}
     known = {each.name: each for each in fields(kind)}

@@ -65,12 +65,8 @@ DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
 def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
     """Score every model, say which to take, and factorise the table under it.
 
-    Raises
-    ------
-    UsageError
-        If a setting makes no sense, a graph does not fit the table, or a model not into memory.
-    CorpusFormatError
-        If the file is not what its name says, or holds what is no count.
+    Raises UsageError if a setting makes no sense, a graph does not fit the table, or a model not
+    into memory; CorpusFormatError if the file is not what its name says, or holds what is no count.
     """
     _check(settings)
     axes = tuple(name.strip() for name in settings.axes.split(",") if name.strip())

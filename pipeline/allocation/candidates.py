@@ -76,10 +76,7 @@ class Candidate:
 def parse_ranks(text: str) -> list[int]:
     """Return the numbers of a comma-separated list, ascending; FROM:TO is an inclusive range.
 
-    Raises
-    ------
-    UsageError
-        If the list is empty, or a number is not positive, not whole, or repeated.
+    Raises UsageError if the list is empty, or a number is not positive, not whole, or repeated.
     """
     ranks: list[int] = []
     for part in text.split(","):
@@ -103,10 +100,7 @@ def parse_ranks(text: str) -> list[int]:
 def parse_sizes(text: str) -> dict[str, int]:
     """Parse a comma-separated list of NAME=NUMBER.
 
-    Raises
-    ------
-    UsageError
-        If an entry has another form, or a name is repeated.
+    Raises UsageError if an entry has another form, or a name is repeated.
     """
     sizes: dict[str, int] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
@@ -124,10 +118,7 @@ def candidates_of(
 ) -> list[Candidate]:
     """Return each graph with each rank, graphs in their order.
 
-    Raises
-    ------
-    UsageError
-        If a hidden index has no size, or a size is given for an unknown index.
+    Raises UsageError if a hidden index has no size, or a size is given for an unknown index.
     """
     ranks, sizes = parse_ranks(settings.ranks), parse_sizes(settings.sizes)
     vary = tuple(name.strip() for name in settings.vary.split(",") if name.strip())
@@ -160,10 +151,7 @@ def check_candidates(
 ) -> None:
     """Refuse models that do not fit in memory, before the first model is scored.
 
-    Raises
-    ------
-    UsageError
-        If particles, or the tables of factors, take more than `--max-memory`.
+    Raises UsageError if particles, or the tables of factors, take more than `--max-memory`.
     """
     most = max_memory(settings)
     n_runs = min(effective_n_jobs(settings.threads), settings.repeats)

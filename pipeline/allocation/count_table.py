@@ -42,10 +42,7 @@ class CountTable:
 
         Records without a value in any of them are left out.
 
-        Raises
-        ------
-        UsageError
-            If a column does not exist, or is named twice.
+        Raises UsageError if a column does not exist, or is named twice.
         """
         for name in names:
             if name not in self.axes:
@@ -65,10 +62,7 @@ class CountTable:
     def renamed(self, names: Sequence[str]) -> CountTable:
         """Table with other names of its axes.
 
-        Raises
-        ------
-        UsageError
-            If the number of names is wrong, or a name is repeated.
+        Raises UsageError if the number of names is wrong, or a name is repeated.
         """
         if len(names) != len(self.axes):
             raise UsageError(
@@ -81,10 +75,7 @@ class CountTable:
     def with_values_alike(self, places: Sequence[int], why: str) -> CountTable:
         """Table in which several axes share one list of values, the union of theirs for records.
 
-        Raises
-        ------
-        UsageError
-            If it is no table of records, and the axes differ.
+        Raises UsageError if it is no table of records, and the axes differ.
         """
         chosen = [self.labels[n] for n in places]
         if len(set(chosen)) == 1:

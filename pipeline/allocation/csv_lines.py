@@ -13,12 +13,7 @@ from corpora import CorpusFormatError
 def csv_lines(path: str, what: str) -> list[tuple[int, list[str]]]:
     """Return number and fields of each line that is not empty; `what` the file should hold.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    CorpusFormatError
-        If the file is no CSV.
+    Raises FileNotFoundError if there is no such file; CorpusFormatError if the file is no CSV.
     """
     if not Path(path).exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)

@@ -62,10 +62,7 @@ class Factors:
     ) -> Self:
         """Return the factors of the indices in `names`.
 
-        Raises
-        ------
-        KeyError
-            If an array is missing.
+        Raises KeyError if an array is missing.
         """
         tables, counts = (
             {name: arrays[f"{prefix}/{name}"] for name in names} for prefix in ("tables", "counts")
@@ -78,10 +75,7 @@ def cached_factors(
 ) -> Factors:
     """Return the cached factors; fit and cache them if there are none.
 
-    Raises
-    ------
-    UsageError
-        If the model's tables do not fit in memory.
+    Raises UsageError if the model's tables do not fit in memory.
     """
     parts = {name: getattr(settings, name) for name in DEPENDS_ON}
     group = cache.group("allocation-factors", data=table.hash, settings=parts)
@@ -99,10 +93,7 @@ def _fitted(
 ) -> dict[str, NDArray[Any]]:
     """Factorise the table under one model: the arrays of its factors, objective and intensity.
 
-    Raises
-    ------
-    UsageError
-        If its tables do not fit in memory.
+    Raises UsageError if its tables do not fit in memory.
     """
     model = candidate.model
     with refused_by_name(candidate, "; or --factors none"):
@@ -160,12 +151,8 @@ def write_factors(path: str | os.PathLike[str], factors: Factors) -> None:
 def read_factors(path: str | os.PathLike[str]) -> Factors:
     """Read what `write_factors` wrote.
 
-    Raises
-    ------
-    ModelFormatError
-        If the file holds something else, or is damaged.
-    FileNotFoundError
-        If there is no such file.
+    Raises ModelFormatError if the file holds something else, or is damaged; FileNotFoundError if
+    there is no such file.
     """
     header, arrays = read_arrays(path, FACTORS_FORMAT)
     try:

@@ -169,10 +169,7 @@ class Graph:
     def check(self, table: CountTable) -> None:
         """Check that the graph covers all axes of the table.
 
-        Raises
-        ------
-        UsageError
-            If the graph leaves an axis out, or names one that does not exist.
+        Raises UsageError if the graph leaves an axis out, or names one that does not exist.
         """
         n_axes = len(table.axes)
         if self.parents is None:
@@ -197,10 +194,7 @@ class Graph:
     def model(self, table: CountTable, sizes: Sizes, prior: Prior) -> AllocationModel:
         """Return the model over the table's axes, with these sizes of the hidden indices.
 
-        Raises
-        ------
-        UsageError
-            If the graph gives no model, as with a cycle.
+        Raises UsageError if the graph gives no model, as with a cycle.
         """
         try:
             if self.parents is None:
@@ -238,10 +232,7 @@ class Graph:
 def parse_graphs(text: str) -> list[Graph]:
     """Return the graphs of a list separated by semicolons.
 
-    Raises
-    ------
-    UsageError
-        If a graph is neither a known name nor arrows between names, or is repeated.
+    Raises UsageError if a graph is neither a known name nor arrows between names, or is repeated.
     """
     parts = [" ".join(part.split()) for part in text.split(";")]
     if not all(parts):
@@ -261,10 +252,7 @@ def prepared(table: CountTable, graphs: Sequence[Graph], *, chosen: bool) -> Cou
     chosen
         Whether the user chose the columns, so that all of them are used.
 
-    Raises
-    ------
-    UsageError
-        If a graph does not fit the table.
+    Raises UsageError if a graph does not fit the table.
     """
     if table.layout == "records" and not chosen and all(each.parents for each in graphs):
         named = {name for graph in graphs for name in graph.parents or ()}

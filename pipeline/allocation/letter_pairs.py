@@ -42,12 +42,8 @@ class LetterPairs(NamedTuple):
 def letter_pairs(path: str, threads: int) -> LetterPairs:
     """Return the pairs of the table at `path`; without a path those of the built-in sample.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    CorpusFormatError
-        If the file is no such table; the message names the line.
+    Raises FileNotFoundError if there is no such file; CorpusFormatError if the file is no such
+    table; the message names the line.
     """
     return LetterPairs(Path(path).name, read_pairs(path)) if path else sample_pairs(threads)
 
@@ -82,12 +78,8 @@ def read_pairs(path: str) -> Ints:
 
     Letters have any case and order; the first letter of a pair names the row.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    CorpusFormatError
-        If the file is no such table; the message names the line.
+    Raises FileNotFoundError if there is no such file; CorpusFormatError if the file is no such
+    table; the message names the line.
     """
     lines = csv_lines(path, "letter pairs")
     if not lines:

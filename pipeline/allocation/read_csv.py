@@ -35,15 +35,9 @@ Row = tuple[int, list[str]]
 def read_csv(path: str, layout: str = "auto") -> CountTable:
     """Read the counts in a CSV file.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If a line has too few or too many fields, or a field is no count; the message names the
-        line.
-    UsageError
-        If the file can be a table of records as well as a matrix.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line has too few
+    or too many fields, or a field is no count; the message names the line; UsageError if the file
+    can be a table of records as well as a matrix.
     """
     reader = LineReader(path)
     rows = list(_rows(reader))

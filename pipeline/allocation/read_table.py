@@ -44,14 +44,9 @@ def read_table(path: str, layout: str = "auto", axes: Sequence[str] = ()) -> Cou
     axes : names
         Columns to take from records, in this order; names of the axes of other tables.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If the content does not fit the name, or is no count; the message names the place.
-    UsageError
-        If its name gives no format, its layout is unclear, or `axes` does not fit.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if the content does
+    not fit the name, or is no count; the message names the place; UsageError if its name gives no
+    format, its layout is unclear, or `axes` does not fit.
     """
     if not Path(path).exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)

@@ -70,10 +70,7 @@ def key_of(kind: str, **parts: Any) -> str:
         Everything that the result depends on besides the code: numbers, texts, None, lists,
         mappings from texts, dataclasses, arrays, sparse matrices.
 
-    Raises
-    ------
-    TypeError
-        If a part is nothing of the kind.
+    Raises TypeError if a part is nothing of the kind.
     """
     depends_on = {"kind": kind, "code": code_hash(), "parts": _plain(parts)}
     return sha256_of(json.dumps(depends_on, sort_keys=True).encode())

@@ -93,10 +93,7 @@ class PartialScores:
     def scored(self, number: int) -> Scored:
         """The whole estimate by the model of that number.
 
-        Raises
-        ------
-        ValueError
-            If some documents are not scored.
+        Raises ValueError if some documents are not scored.
         """
         return Scored(self.scores[number].estimate(), self.seconds[number])
 

@@ -154,10 +154,7 @@ class ResultCache:
     def clear(self) -> Usage:
         """Delete all entries, and what killed processes left; returns what is gone.
 
-        Raises
-        ------
-        OSError
-            If the directory cannot be written to.
+        Raises OSError if the directory cannot be written to.
         """
         files = list(self._files())
         for path, _ in files:

@@ -40,14 +40,9 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
         `tcp://HOST:PORT` or `tls://HOST:PORT` of a scheduler; `local:N` for N worker processes on
         this machine, which end with the block; or empty.
 
-    Raises
-    ------
-    MissingExtraError
-        If Dask is not installed.
-    UsageError
-        If the address has another form.
-    ClusterError
-        If no scheduler answers, it has no workers, or their software differs from this one.
+    Raises MissingExtraError if Dask is not installed; UsageError if the address has another form;
+    ClusterError if no scheduler answers, it has no workers, or their software differs from this
+    one.
     """
     if not address:
         yield None
@@ -68,12 +63,7 @@ def cluster_of(address: str) -> Iterator[Cluster | None]:
 def check_address(address: str) -> int:
     """Return the number of processes to start here, or 0 for a running cluster.
 
-    Raises
-    ------
-    UsageError
-        If it is no address of a cluster.
-    MissingExtraError
-        If Dask is not installed.
+    Raises UsageError if it is no address of a cluster; MissingExtraError if Dask is not installed.
     """
     kind, _, number = address.partition(":")
     is_local = kind == "local"

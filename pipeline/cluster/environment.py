@@ -46,10 +46,8 @@ def called(
 ) -> Result:
     """Call the function on a worker, if its software is the client's.
 
-    Raises
-    ------
-    RuntimeError
-        If the software differs, as of a worker that joined after the client's check.
+    Raises RuntimeError if the software differs, as of a worker that joined after the client's
+    check.
     """
     from pipeline.errors import ClusterError  # noqa: PLC0415
 

@@ -99,12 +99,9 @@ class ConnectedWorkers:
     def check(self) -> None:
         """Check that the cluster still exists; wait if it has no workers.
 
-        Raises
-        ------
-        ClusterLostError
-            If the scheduler is lost, or no worker came back for `PATIENCE_SECONDS`.
-        InterruptedAloneError
-            If there are no workers, and a deferred signal waits for their results.
+        Raises ClusterLostError if the scheduler is lost, or no worker came back for
+        `PATIENCE_SECONDS`; InterruptedAloneError if there are no workers, and a deferred signal
+        waits for their results.
         """
         if time.monotonic() - self._looked > POLL_SECONDS:
             self._look_at_workers()
@@ -119,10 +116,7 @@ class ConnectedWorkers:
     def check_environment(self) -> None:
         """Check that the workers' software is the same as this one.
 
-        Raises
-        ------
-        ClusterError
-            If it differs on a worker, which the message names.
+        Raises ClusterError if it differs on a worker, which the message names.
         """
         try:
             found = self.client.run(describe_environment, on_error="return")

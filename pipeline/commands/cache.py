@@ -27,10 +27,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def cache(*, clear: bool = False) -> dict[str, Any]:
     """Return the size of the cache; with `clear`, delete all entries.
 
-    Raises
-    ------
-    OSError
-        If an entry cannot be deleted.
+    Raises OSError if an entry cannot be deleted.
     """
     from pipeline.cache.results import ResultCache
 

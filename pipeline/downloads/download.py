@@ -86,10 +86,7 @@ def export(settings: DownloadSettings, path: str) -> dict[str, Any]:
 def check(settings: DownloadSettings) -> None:
     """Refuse impossible settings before anything slow begins.
 
-    Raises
-    ------
-    UsageError, ContactError, FileNotFoundError
-        If a setting or the input cannot be used.
+    Raises UsageError, ContactError or FileNotFoundError if a setting or the input cannot be used.
     """
     if settings.source in ("sample", "random"):
         if settings.input:

@@ -88,10 +88,7 @@ class DownloadJob:
     def held(self, settings: DownloadSettings) -> Iterator[Status]:
         """Hold lock, status and log within the block, as the process that downloads.
 
-        Raises
-        ------
-        StoreLockedError
-            If another process is downloading into this store.
+        Raises StoreLockedError if another process is downloading into this store.
         """
         self._refuse_other_directories()
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -121,12 +118,8 @@ class DownloadJob:
 
         Its `state` is "running", "done", "interrupted", "failed", or "killed" if it left no result.
 
-        Raises
-        ------
-        UsageError
-            If nothing was ever downloaded into this store.
-        CorpusFormatError
-            If the status file is damaged.
+        Raises UsageError if nothing was ever downloaded into this store; CorpusFormatError if the
+        status file is damaged.
         """
         pid = self.pid()
         try:
@@ -155,10 +148,7 @@ class DownloadJob:
 
         It saves its articles, and the same command resumes it.
 
-        Raises
-        ------
-        TimeoutError
-            If the download has not ended after `STOP_SECONDS`.
+        Raises TimeoutError if the download has not ended after `STOP_SECONDS`.
         """
         deadline = time.monotonic() + STOP_SECONDS
         first = pid = self.pid()
@@ -184,12 +174,8 @@ class DownloadJob:
     def start_in_background(self, settings: DownloadSettings) -> dict[str, Any]:
         """Start a separate process that downloads; return once it has begun or failed.
 
-        Raises
-        ------
-        StoreLockedError
-            If a download is running.
-        BackgroundError
-            If the process ended at once; the message is that of the process.
+        Raises StoreLockedError if a download is running; BackgroundError if the process ended at
+        once; the message is that of the process.
         """
         self._refuse_other_directories()
         if running := self.pid():

@@ -44,10 +44,8 @@ USUAL_BURST = 4
 def check(settings: DownloadSettings) -> None:
     """Refuse impossible settings before any request.
 
-    Raises
-    ------
-    UsageError, ContactError, SourceError
-        If address, contact, rate or category cannot be used.
+    Raises UsageError, ContactError or SourceError if address, contact, rate or category cannot be
+    used.
     """
     address = wiki_address(settings)
     service_of(address)

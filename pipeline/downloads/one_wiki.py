@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 def refuse_another_wiki(store: ArticleStore, language: str, address: str) -> None:
     """Refuse a store that holds articles of this language from another wiki.
 
-    Raises
-    ------
-    UsageError
-        If it holds such articles.
+    Raises UsageError if it holds such articles.
     """
     site = site_of_address(address)
     for there, other in store.sites() if store.exists and site else ():

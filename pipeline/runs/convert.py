@@ -49,11 +49,8 @@ class Conversion:
 def convert(asked: Conversion) -> dict[str, Any]:
     """Convert a file or a run, and return its sizes and what was lost.
 
-    Raises
-    ------
-    UsageError
-        If a name does not tell its format, the target exists, or the run does not have what is
-        asked for.
+    Raises UsageError if a name does not tell its format, the target exists, or the run does not
+    have what is asked for.
     """
     try:
         if (Path(asked.source) / "provenance.json").is_file():

@@ -40,10 +40,7 @@ class LoadedRun:
     def find(cls, runs: str, name: str, *, is_checked: bool = True) -> LoadedRun:
         """Find the run of that name, or at that path.
 
-        Raises
-        ------
-        UsageError
-            If there is no such run.
+        Raises UsageError if there is no such run.
         """
         return cls(find_run(runs, name), is_checked)
 
@@ -66,10 +63,7 @@ class LoadedRun:
     def model(self) -> SavedModel:
         """Trained model.
 
-        Raises
-        ------
-        UsageError
-            If training has not ended.
+        Raises UsageError if training has not ended.
         """
         run = self.directory
         if not run.model_path.exists():

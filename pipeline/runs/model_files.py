@@ -76,19 +76,11 @@ def read_model(
     SavedModel
         Model; its vocabulary is empty if neither model nor file names the words.
 
-    Raises
-    ------
-    ModelFormatError
-        If the model is of an unknown kind, is damaged, or has another number of words than the
-        vocabulary.
-    CorpusFormatError
-        If a file of MALLET or lda-c breaks its format; the message names file and line.
-    MissingExtraError
-        If the model is tomotopy's, and tomotopy is not installed.
-    OSError
-        If a file is missing or cannot be read.
-    UsageError
-        If the run's training has not ended.
+    Raises ModelFormatError if the model is of an unknown kind, is damaged, or has another number of
+    words than the vocabulary; CorpusFormatError if a file of MALLET or lda-c breaks its format; the
+    message names file and line; MissingExtraError if the model is tomotopy's, and tomotopy is not
+    installed; OSError if a file is missing or cannot be read; UsageError if the run's training has
+    not ended.
     """
     saved = _read(path)
     if not saved.vocabulary and vocabulary is not None:
@@ -107,12 +99,8 @@ def read_model(
 def kind_of(path: str | os.PathLike[str]) -> str:
     """Return the kind of the model at `path`, a key of `READERS`; no pickle is loaded for this.
 
-    Raises
-    ------
-    ModelFormatError
-        If the kind is unknown.
-    OSError
-        If the file is missing or cannot be read.
+    Raises ModelFormatError if the kind is unknown; OSError if the file is missing or cannot be
+    read.
     """
     path = Path(path)
     if path.is_dir():

@@ -162,10 +162,7 @@ class RunDirectory:
     def verified(self, path: Path) -> Path:
         """Return `path` if the file has its recorded hash.
 
-        Raises
-        ------
-        CorpusFormatError
-            If the file is missing or was changed.
+        Raises CorpusFormatError if the file is missing or was changed.
         """
         expected = self.provenance().get("sha256", {}).get(path.name)
         if not path.is_file():
@@ -177,12 +174,8 @@ class RunDirectory:
     def provenance(self) -> dict[str, Any]:
         """Content of provenance.json.
 
-        Raises
-        ------
-        UnsupportedVersionError
-            If a newer version of this software wrote it.
-        CorpusFormatError
-            If the file is missing or damaged.
+        Raises UnsupportedVersionError if a newer version of this software wrote it;
+        CorpusFormatError if the file is missing or damaged.
         """
         path = self.path / "provenance.json"
         try:
@@ -237,10 +230,7 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
     called after model and topics, with a number if a run with other settings, or finished on other
     articles, has that name.
 
-    Raises
-    ------
-    UsageError
-        If the settings differ from those that the run was begun with.
+    Raises UsageError if the settings differ from those that the run was begun with.
     """
     root = Path(settings.runs)
     if settings.articles:
@@ -281,10 +271,7 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
 def find_run(runs: str, name: str) -> RunDirectory:
     """Find the run of that name, or at that path.
 
-    Raises
-    ------
-    UsageError
-        If there is no such run.
+    Raises UsageError if there is no such run.
     """
     for path in (Path(runs) / name, Path(name)):
         run = RunDirectory(path)

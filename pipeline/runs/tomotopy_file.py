@@ -27,12 +27,8 @@ BYTES_A_SECOND = 10**6
 def read_tomotopy(path: str | os.PathLike[str]) -> SavedModel:
     """Read a file that `tomotopy.LDAModel.save` wrote.
 
-    Raises
-    ------
-    MissingExtraError
-        If tomotopy is not installed.
-    ModelFormatError
-        If tomotopy cannot read the file as an LDAModel.
+    Raises MissingExtraError if tomotopy is not installed; ModelFormatError if tomotopy cannot read
+    the file as an LDAModel.
     """
     item = os.fspath(path), SECONDS + os.path.getsize(path) // BYTES_A_SECOND  # noqa: PTH202
     try:

@@ -38,10 +38,7 @@ def _draw(
 ) -> list[str]:
     """Draw the dependencies, and return the paths of the files.
 
-    Raises
-    ------
-    UsageError
-        If the run has no dependencies.
+    Raises UsageError if the run has no dependencies.
     """
     # Imported here: drawing takes long to import.
     from pipeline.figures.word_graph import dependency_figure  # noqa: PLC0415

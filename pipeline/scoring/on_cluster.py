@@ -29,10 +29,7 @@ def scored_on(
 
     Blocks are made as they are needed. Leaving the generator cancels running tasks.
 
-    Raises
-    ------
-    ClusterLostError
-        If the scheduler is lost.
+    Raises ClusterLostError if the scheduler is lost.
     """
     in_flight: dict[int, tuple[int, int]] = {}
 

@@ -62,10 +62,7 @@ def default_method(models: Sequence[LoadedModel]) -> str:
 
     See `evaluation.methods.default_method`.
 
-    Raises
-    ------
-    UsageError
-        If no method suits all models.
+    Raises UsageError if no method suits all models.
     """
     method = methods.default_method(scoring_of(each.model.topics) for each in models)
     if method is not None:
@@ -81,10 +78,7 @@ def default_method(models: Sequence[LoadedModel]) -> str:
 def scored_words(models: Sequence[LoadedModel], documents: HeldOut) -> tuple[str, ...]:
     """Return the words that every model knows, in the order of the first.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the documents contain none of these words.
+    Raises CorpusFormatError if the documents contain none of these words.
     """
     words = common_words([each.model.vocabulary for each in models])
     if not set(words) & set(documents.corpus.vocabulary):
@@ -127,12 +121,9 @@ def score_all(
     Documents are scored in blocks, by threads or by the workers of a cluster, with the same bits.
     Documents with scores in `known` are not scored again; new scores are added to `known`.
 
-    Raises
-    ------
-    ZeroProbabilityError
-        If a document is impossible under a model, and the settings have no smoothing.
-    ExactCostError
-        If the exact likelihood of a document would take too much memory or time.
+    Raises ZeroProbabilityError if a document is impossible under a model, and the settings have no
+    smoothing; ExactCostError if the exact likelihood of a document would take too much memory or
+    time.
     """
     at_least = 0 if cluster is not None else DOCUMENTS_A_THREAD * n_threads
     blocks = WordBlocks(documents.corpus, words, at_least)
@@ -189,10 +180,7 @@ def _scorer(settings: EvaluateSettings, named: LoadedModel, words: tuple[str, ..
 def _check_cost(scorer: Scorer, blocks: WordBlocks, n_threads: int) -> None:
     """Refuse documents that cost too much, before the first is scored.
 
-    Raises
-    ------
-    ExactCostError
-        If a document takes too much memory or time.
+    Raises ExactCostError if a document takes too much memory or time.
     """
     if scorer.has_cost:
         for block in blocks:
@@ -204,10 +192,7 @@ def check_possible(
 ) -> None:
     """Refuse words of probability 0, by name.
 
-    Raises
-    ------
-    ZeroProbabilityError
-        If a word of the documents, `is_used` (words,), has no topic.
+    Raises ZeroProbabilityError if a word of the documents, `is_used` (words,), has no topic.
     """
     impossible = np.flatnonzero(is_used & ~(topics.topic_word[:, : len(words)] > 0).any(axis=0))
     if len(impossible):

@@ -120,10 +120,7 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
     n_seeds
         Runs for each K: their seeds follow the first one.
 
-    Raises
-    ------
-    UsageError
-        If a named selection was begun with other settings, and has a corpus.
+    Raises UsageError if a named selection was begun with other settings, and has a corpus.
     """
     articles = training.articles or SAMPLE_STORE
     articles = articles if is_url(articles) else os.path.normpath(articles)

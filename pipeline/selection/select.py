@@ -61,10 +61,7 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
     training : TrainSettings
         Settings that all runs share.
 
-    Raises
-    ------
-    UsageError
-        If a setting makes no sense, or there is nothing to score.
+    Raises UsageError if a setting makes no sense, or there is nothing to score.
     """
     numbers = topic_numbers(settings.topics)
     _check(settings, training)
@@ -94,10 +91,7 @@ def _locked(path: Path) -> Iterator[None]:
 def topic_numbers(text: str) -> list[int]:
     """Return the numbers of a comma-separated list, ascending.
 
-    Raises
-    ------
-    UsageError
-        If the list is empty, or a number is not whole, not positive, or repeated.
+    Raises UsageError if the list is empty, or a number is not whole, not positive, or repeated.
     """
     parts = [part.strip() for part in text.split(",")]
     if not any(parts):

@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 def bigram_patterns(settings: TrainSettings) -> frozenset[tuple[str, str]] | None:
     """Return the allowed pairs of parts of speech; None if all are allowed.
 
-    Raises
-    ------
-    UsageError
-        If the setting is no list of pairs, or names a part of speech that is not kept or that the
-        spaCy model does not have.
+    Raises UsageError if the setting is no list of pairs, or names a part of speech that is not kept
+    or that the spaCy model does not have.
     """
     patterns = set()
     for part in filter(str.strip, settings.bigram_patterns.split(",")):

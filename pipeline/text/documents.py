@@ -69,12 +69,7 @@ def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
     The model fits the articles' language; its name is recorded, so that new texts and other
     articles are read by the same model.
 
-    Raises
-    ------
-    CorpusFormatError
-        If there are no articles.
-    UsageError
-        If a setting is impossible.
+    Raises CorpusFormatError if there are no articles; UsageError if a setting is impossible.
     """
     refuse_empty(settings.articles, n_articles)
     if settings.documents == "auto":
@@ -93,10 +88,7 @@ def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
 def refuse_empty(store: str, n_articles: int) -> None:
     """Refuse an empty store.
 
-    Raises
-    ------
-    CorpusFormatError
-        If `n_articles` is 0.
+    Raises CorpusFormatError if `n_articles` is 0.
     """
     if not n_articles:
         raise CorpusFormatError(

@@ -61,10 +61,7 @@ def held_out(
     cluster
         Cluster whose workers annotate these articles, if any.
 
-    Raises
-    ------
-    UsageError
-        If no documents are given and no model is a run.
+    Raises UsageError if no documents are given and no model is a run.
     """
     if settings.articles and settings.counts:
         raise UsageError("--articles and --counts both name the documents: leave one out")

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 def text_settings(settings: TrainSettings) -> TextSettings:
     """Return the settings of the text stage; `documents` must be decided, not "auto".
 
-    Raises
-    ------
-    UsageError
-        If a setting is impossible.
+    Raises UsageError if a setting is impossible.
     """
     if settings.noun_chunks and settings.spacy_model.startswith(BLANK):
         raise UsageError(

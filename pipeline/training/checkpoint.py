@@ -72,10 +72,7 @@ class Checkpoint:
 
         A checkpoint saved as `stream_hash`, before the corpus was complete, is accepted too.
 
-        Raises
-        ------
-        ModelFormatError
-            If the file is damaged, or belongs to another corpus.
+        Raises ModelFormatError if the file is damaged, or belongs to another corpus.
         """
         if not path.exists():
             return cls(corpus_hash)

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 def check_settings(settings: TrainSettings) -> None:
     """Refuse impossible settings.
 
-    Raises
-    ------
-    UsageError
-        If there is one; the message names the setting and what to do.
+    Raises UsageError if there is one; the message names the setting and what to do.
     """
     if settings.max_passes < 1:
         raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")

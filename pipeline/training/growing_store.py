@@ -53,11 +53,8 @@ class GrowingStore:
     def refresh(self) -> None:
         """Read the list of shards again; cheap if nothing has changed.
 
-        Raises
-        ------
-        CorpusFormatError
-            If the store is damaged, does not begin with the known shards, or is missing while no
-            download is running.
+        Raises CorpusFormatError if the store is damaged, does not begin with the known shards, or
+        is missing while no download is running.
         """
         if self.is_settled:
             return
