@@ -26,7 +26,7 @@ _IN_HTML = re.compile(r"""\b(?:src|href|srcset)\s*=\s*["']([^"'\s]*)""", re.IGNO
 
 def pages() -> list[Path]:
     """The written pages: those of docs without the generated ones, README and CHANGELOG."""
-    found = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+    found = [*sorted(ROOT.glob("C*.md")), ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
     return [
         path for path in found if not is_generated(path) and DOCS / "_build" not in path.parents
     ]
