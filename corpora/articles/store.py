@@ -251,7 +251,7 @@ class ArticleStore:
 
     def _is_left_by_a_writer(self, item: Path) -> bool:
         """Whether a writer or downloader that was killed early may have left it."""
-        own = {"lock", attribution.FILE, *(key_index.FILE + end for end in key_index.BESIDE)}
+        own = {"lock", attribution.FILE, *(key_index.FILE + end for end in key_index.SUFFIXES)}
         written_to = (self._manifest_path.name, attribution.FILE)
         return (
             item.name in own

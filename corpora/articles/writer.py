@@ -64,7 +64,6 @@ class ArticleWriter:
         self._attribution = self._former_attribution()
         self._index = KeyIndex(
             path / key_index.FILE,
-            self._tail,
             partial(read_manifest, manifest),
             partial(stored_keys, path),
         )

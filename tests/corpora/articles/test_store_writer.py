@@ -308,7 +308,7 @@ from tests.corpora.articles.test_store import ArticleStore, some
 where, number = sys.argv[2], int(sys.argv[3])
 owner, name = {
     "before the index": (key_index.KeyIndex, "add"),
-    "inside the index": (key_index, "_bits"),
+    "inside the index": (key_index, "_row"),
     "before the manifest": (writer, "append_entry"),
     "before the shard": (writer, "atomic_write"),
     "before attribution": (writer.ArticleWriter, "_attribute"),
