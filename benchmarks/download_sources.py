@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING
 import gensim.corpora.wikicorpus
 
 from corpora import ArticleStore
-from corpora.articles.mediawiki_xml import read_mediawiki_xml, read_pages
+from corpora.articles.mediawiki_xml import read_pages
+from corpora.articles.page import page_to_article
 from downloader.category import Category
 from downloader.cirrus import read_cirrus
 from downloader.crawl import crawl
@@ -114,7 +115,7 @@ def from_files(folder: Path) -> None:
     dump = sample_path()
     size = dump.stat().st_size
     started = time.perf_counter()
-    articles = list(read_mediawiki_xml(dump))
+    articles = [article for page in read_pages(dump) if (article := page_to_article(page))]
     seconds = time.perf_counter() - started
     text = sum(len(article.text) for article in articles)
     report("dump", len(articles), seconds, 0, size, text)

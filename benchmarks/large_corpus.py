@@ -111,9 +111,9 @@ def build(n_docs: int, folder: Path) -> dict[str, float]:
         result[f"{step}_memory"] = memory("VmHWM") - before
 
     with measured("bigrams"):
-        bigrams = Bigrams.learn(
-            blocks, is_training, scoring="npmi", threshold=0.5, directory=folder
-        )
+        rule = Bigrams({})
+        counts = (rule.count_pairs(block, is_training) for block in blocks)
+        bigrams = rule.from_counts(counts, scoring="npmi", threshold=0.5, directory=folder)
     with measured("vocabulary"):
         joined = (bigrams.join(block) for block in blocks)
         vocabulary = learn_vocabulary(joined, is_training, Pruning(), directory=folder)

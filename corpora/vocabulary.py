@@ -14,7 +14,7 @@ from corpora.errors import EmptyVocabularyError
 from corpora.spilled_run import objects
 from corpora.tokens.block import BREAK
 from corpora.tokens.block_pairs import narrow
-from corpora.word_counts import MOST_WORDS, WordCounts
+from corpora.word_counts import MAX_WORDS, WordCounts
 
 if TYPE_CHECKING:
     import os
@@ -61,7 +61,7 @@ def learn_vocabulary(
     learn_from: Callable[[str], bool],
     pruning: Pruning,
     *,
-    most_words: int = MOST_WORDS,
+    most_words: int = MAX_WORDS,
     directory: str | os.PathLike[str] | None = None,
     on_pruned: Callable[[Removed], None] | None = None,
 ) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def vocabulary_from(
     counted: Iterable[Frequencies],
     pruning: Pruning,
     *,
-    most_words: int = MOST_WORDS,
+    most_words: int = MAX_WORDS,
     directory: str | os.PathLike[str] | None = None,
     on_pruned: Callable[[Removed], None] | None = None,
 ) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST_WORDS = 500_000
+MAX_WORDS = 500_000
 """Different words that are held in memory, at some 200 bytes each."""
 
 
@@ -23,16 +23,16 @@ class WordCounts:
 
     Parameters
     ----------
-    most_words
+    max_words
         How many different words fit in memory.
     directory
         Where temporary files go.
     """
 
     def __init__(
-        self, most_words: int = MOST_WORDS, directory: str | os.PathLike[str] | None = None
+        self, max_words: int = MAX_WORDS, directory: str | os.PathLike[str] | None = None
     ) -> None:
-        self._most_words, self._directory = most_words, directory
+        self._most_words, self._directory = max_words, directory
         self._count_of: dict[str, int] = {}
         self._spill: SpillFile | None = None
         self._runs: list[SpilledRun] = []

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from corpora.articles.article import Article
 from corpora.articles.cirrus_json import (
-    PassedOver,
+    Skipped,
     parse_document,
     read_document,
     read_records,
@@ -338,7 +338,7 @@ class Gathered:
             or self.n_skipped >= BATCH_RECORDS
         )
 
-    def add(self, found: Article | PassedOver | CorpusFormatError | None, url: str) -> None:
+    def add(self, found: Article | Skipped | CorpusFormatError | None, url: str) -> None:
         """Gather what a record gave.
 
         Raises
@@ -349,7 +349,7 @@ class Gathered:
         if isinstance(found, Article):
             self.articles.append(found)
             self.n_characters += len(found.text)
-        elif isinstance(found, PassedOver):
+        elif isinstance(found, Skipped):
             self._skip(found.reason, found.page)
         elif found is not None:
             level = logging.INFO if self.n_malformed else logging.WARNING
@@ -374,7 +374,7 @@ class Gathered:
 
 def attempt(
     record: CirrusRecord | None, text: TextField
-) -> Article | PassedOver | CorpusFormatError | None:
+) -> Article | Skipped | CorpusFormatError | None:
     """What a record gives, its fault if it has one, or None of None."""
     try:
         return None if record is None else read_document(record, text)

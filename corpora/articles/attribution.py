@@ -26,10 +26,10 @@ FILE = "ATTRIBUTION"
 UNKNOWN = "unknown: ask the source"
 """What stands where the articles name no language, site or licence."""
 
-MOST_SOURCES = 1000
+MAX_SOURCES = 1000
 """Lines at most; a crawl of the web may have a site for each article."""
-LONGEST_FIELD = 200
-LARGEST_FILE = 2**22
+MAX_FIELD = 200
+MAX_FILE_BYTES = 2**22
 
 HEADINGS = ("LANGUAGE", "SITE", "LICENCE")
 ADDRESS = re.compile(r"https?://[^/?#\s]+", re.IGNORECASE)
@@ -83,9 +83,9 @@ class Attribution:
     def including(self, articles: Iterable[Article]) -> Attribution:
         """These sources and those of `articles`."""
         found = self.sources.union(map(source_of, articles))
-        if len(found) <= MOST_SOURCES:
+        if len(found) <= MAX_SOURCES:
             return replace(self, sources=found)
-        kept = sorted(found - self.sources)[: max(0, MOST_SOURCES - len(self.sources))]
+        kept = sorted(found - self.sources)[: max(0, MAX_SOURCES - len(self.sources))]
         return Attribution(self.sources.union(kept), complete=False)
 
     def text(self) -> str:
@@ -121,16 +121,16 @@ def read_attribution(path: Path) -> Attribution | None:
 
 def _beginning(path: Path) -> bytes:
     if is_url(path):
-        return read_bytes(path)[:LARGEST_FILE]
+        return read_bytes(path)[:MAX_FILE_BYTES]
     with path.open("rb") as stream:
-        return stream.read(LARGEST_FILE)
+        return stream.read(MAX_FILE_BYTES)
 
 
 def source_of(article: Article) -> Source:
     """Where an article says that it comes from."""
     address = ADDRESS.match(article.url)
     fields = article.language, address[0] if address else "", article.license
-    return _source(*(field[: 4 * LONGEST_FIELD] for field in fields))
+    return _source(*(field[: 4 * MAX_FIELD] for field in fields))
 
 
 @lru_cache(maxsize=256)
@@ -155,6 +155,6 @@ def site_of_address(address: str) -> str:
 
 def _one_line(value: str) -> str:
     """`value` with single blanks, without what a terminal might obey, and of bounded length."""
-    line = " ".join(value.split())[:LONGEST_FIELD].rstrip()
+    line = " ".join(value.split())[:MAX_FIELD].rstrip()
     line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     return "" if line == UNKNOWN else line

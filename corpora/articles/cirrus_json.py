@@ -27,7 +27,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from corpora.articles.article import Article
 from corpora.articles.compressed import read_chunks
 from corpora.articles.json_lines import string, whole_number
 from corpora.articles.main_sections import CUT, INVISIBLE, tidy
@@ -44,6 +43,8 @@ from corpora.errors import CorpusFormatError
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
+
+    from corpora.articles.article import Article
 
 TextField = Literal["auto", "wikitext", "extracted"]
 """Which field the text comes from; "auto" is wikitext where there is some, else extracted text."""
@@ -108,7 +109,7 @@ class CirrusRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOver:
+class Skipped:
     """A document that gives no article, and why."""
 
     reason: Literal["other namespace", "redirect", "not wikitext", "no text"]
@@ -162,13 +163,7 @@ def read_records(
         )
 
 
-def record_to_article(record: CirrusRecord, text: TextField = "auto") -> Article | None:
-    """The article of a record; None if there is none. See `read_document`."""
-    found = read_document(record, text)
-    return found if isinstance(found, Article) else None
-
-
-def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | PassedOver:
+def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | Skipped:
     """Parse the document of a record.
 
     Raises
@@ -278,7 +273,7 @@ def parse_document(record: CirrusRecord) -> dict[str, object]:
 
 def article_in(
     fields: dict[str, object], record: CirrusRecord, text: TextField
-) -> Article | PassedOver:
+) -> Article | Skipped:
     """The article that a document holds; ValueError says what is wrong with it."""
     page_id = record.page_id if record.page_id is not None else whole_number(fields, "page_id")
     if page_id is None or page_id < 1:
@@ -287,11 +282,11 @@ def article_in(
     name = title or str(page_id)
     source = fields.get("source_text")
     if fields.get("namespace", 0) != 0:
-        return PassedOver("other namespace", name)
+        return Skipped("other namespace", name)
     if fields.get("page_type") == "redirect" or REDIRECT.match(str(source or "")):
-        return PassedOver("redirect", name)
+        return Skipped("redirect", name)
     if fields.get("content_model", "wikitext") != "wikitext":
-        return PassedOver("not wikitext", name)
+        return Skipped("not wikitext", name)
     page = Page(
         site=site_of(string(fields, "wiki") or record.wiki, string(fields, "language")),
         page_id=page_id,
@@ -307,7 +302,7 @@ def article_in(
     elif title and text != "wikitext":
         extracted = extracted_text(string(fields, "text"), string(fields, "opening_text"))
         article = article_of(page, extracted)
-    return article or PassedOver("no text", name)
+    return article or Skipped("no text", name)
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BRACES = re.compile(r"(?P<open>\{\{(?:\{(?!\{))?)|\}\}(?:\}(?!\}))?")
 LINK_OR_BAR = re.compile(r"\[\[[^\[\]]*+\]\]|(?P<bar>\|)")
-DEEPEST = 8
+MAX_DEPTH = 8
 """Templates in one another whose text is kept: each copies what is inside, so there is a limit."""
 
 SHOW_THE_FIRST = """
@@ -74,7 +74,7 @@ def show_templates(text: str) -> str:
         elif openers:
             pieces, height = levels.pop(), heights.pop() + 1
             shown = None
-            if openers.pop() == "{{" and height <= DEEPEST:
+            if openers.pop() == "{{" and height <= MAX_DEPTH:
                 shown = text_of(pieces)
             levels[-1].append(shown or CUT)
             heights[-1] = max(heights[-1], height if shown else 0)

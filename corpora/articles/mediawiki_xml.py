@@ -8,26 +8,14 @@ from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers.expat import ErrorString
 
 from corpora.articles.compressed import read_chunks
-from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site, page_to_article
+from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site
 from corpora.errors import CorpusFormatError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from corpora.articles.article import Article
-
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-
-
-def read_mediawiki_xml(
-    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
-) -> Iterator[Article]:
-    """The articles of a MediaWiki XML export, in its order; see `read_pages`."""
-    for page in read_pages(path, progress_bytes):
-        article = page_to_article(page)
-        if article is not None:
-            yield article
 
 
 def read_pages(

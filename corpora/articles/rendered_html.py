@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-LONGEST = 1 << 24
+MAX_CHARACTERS = 1 << 24
 """Characters that are looked at. The longest pages of Wikipedia have some 5 million."""
 
 CONTENT = ("#mw-content-text", "#bodyContent", "#bodycontent", "#mw_contentholder")
@@ -118,7 +118,7 @@ def main_text(html: str) -> str:
     but templates that show text in a sentence are there to be read. Anything may be passed:
     malformed or hostile HTML raises nothing, and takes no more than linear time.
     """
-    html = INVISIBLE.sub("", html[:LONGEST]).encode("utf-8", "replace").decode()
+    html = INVISIBLE.sub("", html[:MAX_CHARACTERS]).encode("utf-8", "replace").decode()
     document = LexborHTMLParser(shallow(html))
     root = content_of(document)
     if root is None:

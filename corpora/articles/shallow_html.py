@@ -12,11 +12,11 @@ import re
 from collections import Counter
 from functools import cache
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """Elements open at a time. Pages of Wikipedia are at most some 60 deep."""
-MOST_INLINE = 10
+MAX_INLINE = 10
 """Of these, the ones that a parser opens again in every later paragraph if one is misnested."""
-MOST_ATTRIBUTES = 40
+MAX_ATTRIBUTES = 40
 """Of one tag; a parser compares each with all before it."""
 
 BLANK = r" \t\n\f\r"
@@ -35,7 +35,7 @@ TAG = re.compile(
 """What begins with `<`. A tag that the standard has a rule of repair for is none here, but text."""
 
 LOOSE_TAG = re.compile(r"<[^<>]*+>")
-MOST_MALFORMED = 1000
+MAX_MALFORMED = 1000
 """Tags that are malformed, until all that follows is taken for text: each may take long to read."""
 
 OPAQUE_TAGS = """
@@ -74,8 +74,8 @@ class Nesting:
         while self.names and self.names[-1] in CLOSED_BY.get(name, ()):
             ends += self.pop()
         if (
-            len(self.names) >= DEEPEST
-            or (name in INLINE and self.n_inline >= MOST_INLINE)
+            len(self.names) >= MAX_DEPTH
+            or (name in INLINE and self.n_inline >= MAX_INLINE)
             or (name in ONCE and self.n_open[name])
         ):
             return None
@@ -116,7 +116,7 @@ def shallow(html: str) -> str:
         match = TAG.match(html, start)
         if match is None:
             n_malformed += html[start + 1 : start + 2].isalpha()
-            if n_malformed > MOST_MALFORMED:
+            if n_malformed > MAX_MALFORMED:
                 kept.append(LOOSE_TAG.sub(" ", html[start:]).replace("<", "&lt;"))
                 return "".join(kept)
             kept.append("&lt;")
@@ -145,9 +145,9 @@ def shallow(html: str) -> str:
 def start_tag(tag: re.Match[str]) -> str:
     """A start tag, with its attributes if they are not too many."""
     attributes: str = tag["attributes"]
-    if attributes.count("=") > MOST_ATTRIBUTES or (
-        len(attributes) > 2 * MOST_ATTRIBUTES
-        and len(ATTRIBUTES.findall(attributes)) > MOST_ATTRIBUTES
+    if attributes.count("=") > MAX_ATTRIBUTES or (
+        len(attributes) > 2 * MAX_ATTRIBUTES
+        and len(ATTRIBUTES.findall(attributes)) > MAX_ATTRIBUTES
     ):
         return f"<{tag['name']}>"
     return tag[0]

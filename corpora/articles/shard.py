@@ -33,11 +33,11 @@ VERSION = 1
 FIELDS: dict[str, type] = get_type_hints(Article)
 """Article's fields and their types, in order."""
 
-LARGEST_PICKLE = 2**27
+MAX_PICKLE_BYTES = 2**27
 """Bytes that one article may take; a few bytes that unfold into more than that are refused."""
 
-LONGEST_ARTICLE = 2**24
-"""Characters in all of an article's fields; at four bytes each, half of `LARGEST_PICKLE`."""
+MAX_CHARACTERS = 2**24
+"""Characters in all of an article's fields; at four bytes each, half of `MAX_PICKLE_BYTES`."""
 
 LEVEL = 4
 """Of compression: takes less than half the time of gzip's usual 6 for 4 % more bytes."""
@@ -57,7 +57,7 @@ def check_article(article: Article) -> None:
     ------
     CorpusFormatError
         If a field has another type than `Article` says (a subclass counts as another type), an
-        integer does not fit in 64 bits, or the article has over `LONGEST_ARTICLE` characters.
+        integer does not fit in 64 bits, or the article has over `MAX_CHARACTERS` characters.
     """
     if fault := _fault_of(_record_of(article)):
         raise CorpusFormatError(f"article {article.document_id!r} cannot be stored: {fault}")
@@ -140,8 +140,8 @@ def _fault_of(record: dict[str, object]) -> str:
             n_characters += len(value)
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
             return f"its {name} does not fit in 64 bits"
-    if n_characters > LONGEST_ARTICLE:
-        return f"it is longer than {LONGEST_ARTICLE} characters"
+    if n_characters > MAX_CHARACTERS:
+        return f"it is longer than {MAX_CHARACTERS} characters"
     return ""
 
 
@@ -217,11 +217,11 @@ class _Bounded:
 
     def __init__(self, stream: gzip.GzipFile) -> None:
         self._stream = stream
-        self._left = LARGEST_PICKLE
+        self._left = MAX_PICKLE_BYTES
 
     def read(self, size: int) -> bytes:
         if size > self._left:
-            raise pickle.UnpicklingError(f"one of its pickles is over {LARGEST_PICKLE} bytes")
+            raise pickle.UnpicklingError(f"one of its pickles is over {MAX_PICKLE_BYTES} bytes")
         self._left -= size
         data = self._stream.read(size)
         if len(data) < size:

@@ -33,7 +33,7 @@ def annotate_articles(
     stop_words: Iterable[str],
     *,
     one_by_one: bool = False,
-    passed_over: Collection[int] = (),
+    skipped: Collection[int] = (),
 ) -> AnnotatedArticles:
     """What the annotator says of all sections of the articles.
 
@@ -46,11 +46,11 @@ def annotate_articles(
         Of the annotator's language, in any case.
     one_by_one
         Annotate no two articles together; the result is the same.
-    passed_over
+    skipped
         Places, counted from 0, of articles to pass over. Of their text nothing is looked at.
     """
     collected = _Collected()
-    headings, doc_ids, titles, skipped = [], [], [], []
+    headings, doc_ids, titles, skipped_ids = [], [], [], []
     n_pieces, n_sections = [0], [0]
     together: list[str] = []
     n_characters = 0
@@ -68,8 +68,8 @@ def annotate_articles(
     for place, article in enumerate(articles):
         doc_ids.append(article.document_id)
         titles.append(article.title)
-        if place in passed_over:
-            skipped.append(article.document_id)
+        if place in skipped:
+            skipped_ids.append(article.document_id)
             n_sections.append(0)
             continue
         name = f"{place} {article.document_id} {article.title}"
@@ -97,7 +97,7 @@ def annotate_articles(
         headings=tuple(headings),
         doc_ids=tuple(doc_ids),
         titles=tuple(titles),
-        passed_over=tuple(skipped),
+        skipped=tuple(skipped_ids),
     )
 
 
@@ -135,7 +135,7 @@ class _Collected:
         headings: tuple[str, ...],
         doc_ids: tuple[str, ...],
         titles: tuple[str, ...],
-        passed_over: tuple[str, ...],
+        skipped: tuple[str, ...],
     ) -> AnnotatedArticles:
         entries, entry_of = np.unique(np.concatenate(self._entries), return_inverse=True)
         words, word_place = _sorted(self._words)
@@ -164,7 +164,7 @@ class _Collected:
             headings,
             doc_ids,
             titles,
-            passed_over,
+            skipped,
         )
 
     def _number_of(self, lemma: str) -> int:

@@ -60,7 +60,7 @@ class AnnotatedArticles:
     """(n_articles,) see `Article.document_id`."""
     titles: tuple[str, ...]
     """(n_articles,)"""
-    passed_over: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     """Those of `doc_ids` that no annotation could be made of; they have no sections."""
 
     def __post_init__(self) -> None:
@@ -78,9 +78,14 @@ class AnnotatedArticles:
             and _are_starts(self.article_start, len(self.section_start) - 1)
             and len(self.headings) == len(self.section_start) - 1
             and len(self.titles) == len(self.doc_ids) == self.n_articles
-            and set(self.passed_over) <= set(self.doc_ids)
+            and set(self.skipped) <= set(self.doc_ids)
         ):
             raise ValueError("the arrays of the annotated articles contradict each other")
+
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """Deprecated: `skipped`."""
+        return self.skipped
 
     @property
     def n_articles(self) -> int:

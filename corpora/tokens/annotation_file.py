@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 
-STRINGS = ("words", "tags", "headings", "doc_ids", "titles", "passed_over")
+STRINGS = ("words", "tags", "headings", "doc_ids", "titles", "skipped")
+STORED_NAME = {"skipped": "passed_over"}
 FLAGS = ("is_alphabetic", "is_stop_word", "entry_is_stop", "continues_chunk")
 INDICES = ("entry_word", "entry_tag", "entry_pos", "entry_of")
 STARTS = ("piece_start", "section_start", "article_start")
@@ -60,7 +61,7 @@ def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
         "shard": _packed([shard_sha256]),
     }
     for name in STRINGS:
-        arrays[name] = _packed(getattr(articles, name))
+        arrays[STORED_NAME.get(name, name)] = _packed(getattr(articles, name))
     for name in FLAGS:
         flags = getattr(articles, name)
         arrays[name] = np.packbits(flags)
@@ -116,7 +117,9 @@ def annotated_from(
                 f"{path} is the annotation of another shard, of SHA-256 {made_from[:64]}; delete "
                 "the file to redo it"
             )
-        values: dict[str, Any] = {name: _unpacked(arrays[name]) for name in STRINGS}
+        values: dict[str, Any] = {
+            name: _unpacked(arrays[STORED_NAME.get(name, name)]) for name in STRINGS
+        }
         for name in FLAGS:
             packed, count = arrays[name], int(arrays[f"n_{name}"])
             if not 0 <= count <= 8 * len(packed):
@@ -130,7 +133,7 @@ def annotated_from(
         return AnnotatedArticles(**values)
 
 
-def load_passed_over(path: str | os.PathLike[str]) -> dict[str, str]:
+def load_skipped(path: str | os.PathLike[str]) -> dict[str, str]:
     """Title of each article, by its id, that no annotation could be made of.
 
     Looks at nothing else in the file and checks nothing else, so it takes a fraction of what
@@ -142,11 +145,11 @@ def load_passed_over(path: str | os.PathLike[str]) -> dict[str, str]:
         As `load_annotated` does.
     """
     with Path(path).open("rb") as file, _arrays_of(path, file) as arrays:
-        passed_over = _unpacked(arrays["passed_over"])
-        if not passed_over:
+        skipped = _unpacked(arrays["passed_over"])
+        if not skipped:
             return {}
         title_of = dict(zip(_unpacked(arrays["doc_ids"]), _unpacked(arrays["titles"]), strict=True))
-        return {doc_id: title_of[doc_id] for doc_id in passed_over}
+        return {doc_id: title_of[doc_id] for doc_id in skipped}
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from corpora.files import atomic_write_text
 from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.block import BREAK, TokenBlock
 from corpora.tokens.block_pairs import count_pairs
-from corpora.tokens.pair_counts import MOST_PAIRS
-from corpora.tokens.pair_scores import frequent_pairs
-from corpora.word_counts import MOST_WORDS
+from corpora.tokens.collocation_scores import collocations
+from corpora.tokens.pair_counts import MAX_PAIRS
+from corpora.word_counts import MAX_WORDS
 
 if TYPE_CHECKING:
     import os
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corpora.tokens.block_pairs import BlockPairs
+
+Result = TypeVar("Result")
 
 DELIMITER = "_"
 RULE = "#rule"
@@ -64,40 +66,43 @@ class Bigrams:
                     f"found {' '.join(pattern)!r}"
                 )
 
-    @classmethod
-    def learn(
-        cls,
-        blocks: Iterable[TokenBlock],
-        keep: Callable[[str], bool],
+    def count_pairs(self, block: TokenBlock, keep: Callable[[str], bool]) -> BlockPairs:
+        """Words and neighbours that may be joined, in the documents whose ids `keep` approves."""
+        kept = np.fromiter(map(keep, block.doc_ids), dtype=bool, count=block.n_docs)
+        counted = np.repeat(kept, np.diff(block.doc_start)) & (block.word_of != BREAK)
+        first = np.flatnonzero(counted[:-1] & counted[1:] & self._admitted(block))
+        return count_pairs(block, counted, first)
+
+    def from_counts(
+        self,
+        counts: Iterable[BlockPairs],
         min_count: int = 5,
         threshold: float = 100.0,
         scoring: str = "classic",
-        patterns: frozenset[tuple[str, str]] | None = None,
         *,
-        within_chunks: bool = False,
-        most_words: int = MOST_WORDS,
-        most_pairs: int = MOST_PAIRS,
+        max_words: int = MAX_WORDS,
+        max_pairs: int = MAX_PAIRS,
         directory: str | os.PathLike[str] | None = None,
     ) -> Bigrams:
-        """The pairs of the documents whose ids `keep` approves, in one pass over `blocks`.
+        """Bigrams of this rule, learned from the pairs counted in all blocks.
 
-        Takes memory for a block, `most_words`, `most_pairs` and the result; the rest is on disk.
+        Takes memory for `max_words` words, `max_pairs` pairs and the result; the rest is on disk.
 
         Parameters
         ----------
+        counts
+            `count_pairs` of each block, in any order.
         min_count
-            Pairs that occur less often are not joined: as often is enough. Classic scores take it
-            off the count, so there a pair must occur more often for a score above 0. As in gensim.
+            Minimum count of a pair. Classic scores are discounted by it, so that only pairs above
+            it score above 0. As in gensim.
         threshold
             Scores must be above it: positive for "classic", from -1 to 1 for "npmi".
         scoring
             "classic" or "npmi".
-        patterns, within_chunks
-            Which neighbours count, and will be joined; see the attributes of these names.
-        most_words, most_pairs
-            Different ones that are held in memory; the result does not depend on them.
+        max_words, max_pairs
+            Different ones in memory at a time; the result does not depend on them.
         directory
-            Where temporary files go, with room for some 40 bytes for each different pair.
+            Directory for temporary files, with room for some 40 bytes for each different pair.
 
         Raises
         ------
@@ -106,50 +111,14 @@ class Bigrams:
         UnsuitableModelError
             If there are patterns, and no word has a part of speech.
         """
-        rule = cls({}, patterns, within_chunks)
-        return rule.learned(
-            (rule.count(block, keep) for block in blocks),
-            min_count,
-            threshold,
-            scoring,
-            most_words=most_words,
-            most_pairs=most_pairs,
-            directory=directory,
-        )
-
-    def count(self, block: TokenBlock, keep: Callable[[str], bool]) -> BlockPairs:
-        """Words and neighbours that may be joined, in the documents whose ids `keep` approves."""
-        kept = np.fromiter(map(keep, block.doc_ids), dtype=bool, count=block.n_docs)
-        counted = np.repeat(kept, np.diff(block.doc_start)) & (block.word_of != BREAK)
-        first = np.flatnonzero(counted[:-1] & counted[1:] & self._admitted(block))
-        return count_pairs(block, counted, first)
-
-    def learned(
-        self,
-        counted: Iterable[BlockPairs],
-        min_count: int = 5,
-        threshold: float = 100.0,
-        scoring: str = "classic",
-        *,
-        most_words: int = MOST_WORDS,
-        most_pairs: int = MOST_PAIRS,
-        directory: str | os.PathLike[str] | None = None,
-    ) -> Bigrams:
-        """These rules with the pairs that `counted` says; see `learn`, which is this in one step.
-
-        Parameters
-        ----------
-        counted
-            What `count` gave of each block, wherever that was; in any order.
-        """
-        scores = frequent_pairs(
-            counted,
+        scores = collocations(
+            counts,
             min_count,
             threshold,
             scoring,
             has_patterns=self.patterns is not None,
-            most_words=most_words,
-            most_pairs=most_pairs,
+            max_words=max_words,
+            max_pairs=max_pairs,
             directory=directory,
         )
         return Bigrams(scores, self.patterns, self.within_chunks)
@@ -292,6 +261,32 @@ class Bigrams:
         is_first[a] = True
         is_second[b] = True
         return index, is_first, is_second, np.sort(a << 32 | b)
+
+
+@dataclass(frozen=True)
+class PairsOfBlock:
+    """Counts the neighbours in a block that may be joined; can be pickled if `keep` can."""
+
+    rule: Bigrams
+    """Says which neighbours count; its pairs are of no account."""
+    keep: Callable[[str], bool]
+    """Whether a document, by its id, is one to learn from."""
+
+    def __call__(self, block: TokenBlock) -> BlockPairs:
+        """What `Bigrams.learned` takes."""
+        return self.rule.count_pairs(block, self.keep)
+
+
+@dataclass(frozen=True)
+class Joined(Generic[Result]):
+    """Makes something of a block with its pairs joined; can be pickled if `then` can."""
+
+    bigrams: Bigrams
+    then: Callable[[TokenBlock], Result]
+
+    def __call__(self, block: TokenBlock) -> Result:
+        """What `then` makes of it."""
+        return self.then(self.bigrams.join(block))
 
 
 def _parsed_rule(line: bytes) -> dict[str, Any]:

@@ -10,8 +10,6 @@ import numpy as np
 from corpora.tokens.annotation import PARTS_OF_SPEECH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
 
 BREAK: Final = -1
@@ -64,32 +62,6 @@ class TokenBlock:
             or np.any(self.continues_chunk & follows_break(self.word_of))
         ):
             raise ValueError("the arrays of the token block contradict each other")
-
-    @classmethod
-    def from_runs(
-        cls,
-        documents: Iterable[Iterable[Sequence[str]]],
-        doc_ids: Iterable[str],
-        titles: Iterable[str],
-    ) -> TokenBlock:
-        """The block of `documents`, each a sequence of runs, each a sequence of words."""
-        runs = [[list(run) for run in document if run] for document in documents]
-        words = sorted({word for document in runs for run in document for word in run})
-        index = {word: w for w, word in enumerate(words)}
-        lengths = [sum(len(run) + 1 for run in document) for document in runs]
-        word_of = [
-            w
-            for document in runs
-            for run in document
-            for w in (*(index[word] for word in run), BREAK)
-        ]
-        return cls(
-            tuple(words),
-            np.array(word_of, dtype=np.int32),
-            np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))),
-            tuple(doc_ids),
-            tuple(titles),
-        )
 
     @property
     def n_docs(self) -> int:

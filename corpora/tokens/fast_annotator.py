@@ -49,7 +49,7 @@ from them may do something else."""
 OF_THE_FORM = {"NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER", "ORTH", "SPACY", "IS_SPACE"}
 """Attributes that depend on a token's form, its norm and the space after it."""
 
-MOST_ROWS = 200_000
+MAX_ROWS = 200_000
 """Different tokens that are remembered, at some 0.8 kB each; then all are forgotten."""
 
 PROBE = (
@@ -100,7 +100,7 @@ class FastAnnotator:
 
     def annotate(self, texts: Sequence[str]) -> Annotation:
         """The annotation of `texts`; each is a text of its own to the tagger."""
-        if self.n_remembered > MOST_ROWS:
+        if self.n_remembered > MAX_ROWS:
             self._forget()
         try:
             return self._annotate(texts)

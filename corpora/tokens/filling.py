@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_PASSED_OVER = 10
+MAX_SKIPPED = 10
 """Articles of a shard. If more of them kill, it is the machine's fault rather than theirs."""
 
 
@@ -33,7 +33,7 @@ class ShardTask:
     path: Path
     one_by_one: bool = False
     """Whether to annotate each article alone, so that it is known which one kills."""
-    passed_over: frozenset[int] = frozenset()
+    skipped: frozenset[int] = frozenset()
     """Places in the shard of the articles that did."""
 
 
@@ -72,15 +72,15 @@ def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
             "%s or just behind it; the articles of its shard are tried one by one", reason
         )
         return replace(task, one_by_one=True)
-    if int(place) in task.passed_over:
+    if int(place) in task.skipped:
         raise WorkerDiedError(f"{reason} though it was passed over; please report this")
-    if len(task.passed_over) == MOST_PASSED_OVER:
+    if len(task.skipped) == MAX_SKIPPED:
         raise WorkerDiedError(
-            f"{reason}, and at {MOST_PASSED_OVER} articles before; if the system runs out of "
+            f"{reason}, and at {MAX_SKIPPED} articles before; if the system runs out of "
             "memory, use fewer processes"
         )
     logger.warning("%s again; the article is passed over, it has no words", reason)
-    return replace(task, passed_over=task.passed_over | {int(place)})
+    return replace(task, skipped=task.skipped | {int(place)})
 
 
 # In a worker
@@ -105,7 +105,7 @@ def annotate_shard(task: ShardTask) -> ShardDone:
         annotator,
         stop_words,
         one_by_one=task.one_by_one,
-        passed_over=task.passed_over,
+        skipped=task.skipped,
     )
     save_annotated(annotated, task.path, task.entry.sha256)
     return ShardDone(annotated.n_articles, annotated.n_tokens, tuple(warnings))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from corpora.spilled_run import SpilledRun, SpillFile, merge, objects, ranks
-from corpora.word_counts import MOST_WORDS
+from corpora.word_counts import MAX_WORDS
 
 if TYPE_CHECKING:
     import os
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from corpora.tokens.block_pairs import BlockPairs
 
-MOST_PAIRS = 4_000_000
+MAX_PAIRS = 4_000_000
 """Different pairs that are held in memory, at 16 bytes each; some more while they gather."""
 
-MOST_WAITING = 8192
+MAX_WAITING = 8192
 """Numbers of a run's words that are held in memory while runs are merged."""
 SECOND = 0xFFFFFFFF
 
@@ -79,7 +79,7 @@ class PairCounts:
 
     Parameters
     ----------
-    most_words, most_pairs
+    max_words, max_pairs
         How many different ones fit in memory.
     directory
         Where temporary files go.
@@ -87,15 +87,15 @@ class PairCounts:
 
     def __init__(
         self,
-        most_words: int = MOST_WORDS,
-        most_pairs: int = MOST_PAIRS,
+        max_words: int = MAX_WORDS,
+        max_pairs: int = MAX_PAIRS,
         directory: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._most_words, self._most_pairs = most_words, most_pairs
+        self._most_words, self._most_pairs = max_words, max_pairs
         self._spill = SpillFile(directory)
         self._index: dict[str, int] = {}
         self._n_word = np.zeros(1024, dtype=np.int64)
-        self._pairs = _KeyCounts(max(1, most_pairs // 2))
+        self._pairs = _KeyCounts(max(1, max_pairs // 2))
         self._runs: list[tuple[SpilledRun, SpilledRun]] = []
 
     def add(self, block: BlockPairs) -> None:
@@ -188,7 +188,7 @@ class _Numbers:
             # A copy, as the array is part of a larger one, which this would keep.
             self._waiting.append(numbers.copy())
             self._n_waiting += len(numbers)
-        if self._n_waiting > MOST_WAITING or len(self._waiting) > MOST_WAITING // 100:
+        if self._n_waiting > MAX_WAITING or len(self._waiting) > MAX_WAITING // 100:
             together = np.concatenate(self._waiting)
             self._stored.append((self._spill.append(together), len(together)))
             self._waiting.clear()
@@ -203,8 +203,8 @@ class _Numbers:
 class _KeyCounts:
     """How often each integer was added; what is new gathers until sorting it in is worth it."""
 
-    def __init__(self, most_waiting: int) -> None:
-        self._most_waiting = most_waiting
+    def __init__(self, max_waiting: int) -> None:
+        self._most_waiting = max_waiting
         self.clear()
 
     def clear(self) -> None:

@@ -9,7 +9,7 @@ from corpora.articles.article import without_headings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST_PIECE: Final = 10_000
+MAX_PIECE: Final = 10_000
 """Characters. Texts of any length go through, and the memory that a model takes stays bounded;
 spaCy's small taggers see four words to each side, so a cut changes little."""
 
@@ -18,7 +18,7 @@ SEPARATORS: Final = ("\n\n", "\n", " ")
 
 
 def pieces_of(text: str) -> Iterator[str]:
-    """`text` less its headings, in pieces of at most `LONGEST_PIECE` characters.
+    """`text` less its headings, in pieces of at most `MAX_PIECE` characters.
 
     White space at the ends of a piece is left out, and so is a piece of nothing else. Halves of
     surrogate pairs, which no encoding has, come out as question marks.
@@ -33,8 +33,8 @@ def placed_pieces(text: str) -> Iterator[tuple[int, str]]:
     """
     text = without_headings(text).encode(errors="replace").decode().rstrip()
     start = len(text) - len(text.lstrip())
-    while len(text) - start > LONGEST_PIECE:
-        last = start + LONGEST_PIECE
+    while len(text) - start > MAX_PIECE:
+        last = start + MAX_PIECE
         cuts = (text.rfind(mark, start, last + len(mark)) for mark in SEPARATORS)
         cut = next((cut for cut in cuts if cut > 0), last)
         yield start, text[start:cut].rstrip()

@@ -37,7 +37,7 @@ NEEDED = (
 )
 """Kinds of component that parts of speech and lemmas come from."""
 
-WHOLE: Final = 8_000_000
+MAX_WHOLE_BYTES: Final = 8_000_000
 """Bytes of the longest file of a model that is read as a whole to tell the model from others. Of a
 longer one, of word vectors or a transformer, it is the first and the last half of that: training
 changes every weight. All the files of a small model, 15 MB, take some 15 ms."""
@@ -204,7 +204,7 @@ def _why_missing(name: str) -> str:
 def _fingerprint(name: str) -> str:
     """SHA-256, in hexadecimal, of names, sizes and content of an installed model's files.
 
-    See `WHOLE`. What Python compiled is left out.
+    See `MAX_WHOLE_BYTES`. What Python compiled is left out.
     """
     directory = model_directory(name)
     assert directory is not None
@@ -217,11 +217,11 @@ def _fingerprint(name: str) -> str:
             n_bytes = file.seek(0, os.SEEK_END)
             file.seek(0)
             digest.update(f"{relative.as_posix()}\n{n_bytes}\n".encode(errors="surrogateescape"))
-            if n_bytes <= WHOLE:
+            if n_bytes <= MAX_WHOLE_BYTES:
                 digest.update(file.read())
             else:
-                digest.update(file.read(WHOLE // 2))
-                file.seek(-(WHOLE // 2), os.SEEK_END)
+                digest.update(file.read(MAX_WHOLE_BYTES // 2))
+                file.seek(-(MAX_WHOLE_BYTES // 2), os.SEEK_END)
                 digest.update(file.read())
     return digest.hexdigest()
 

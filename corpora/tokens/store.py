@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from corpora.articles.remote import absolute, is_of_this_process
 from corpora.files import atomic_write, atomic_write_text, remove_partial_files, sha256_of
 from corpora.lock import writer_lock
-from corpora.tokens.annotation_file import load_annotated, load_passed_over
+from corpora.tokens.annotation_file import load_annotated, load_skipped
 from corpora.tokens.filling import ShardDone, ShardTask, after_death, annotate_shard, prepare
 from corpora.tokens.selection import select
 from corpora.tokens.spacy_model import describe_model, find_model, model_directory
@@ -91,7 +91,7 @@ class TokenStore:
 
         If a worker process dies, its shard is tried again article by article; the article at which
         one dies again is passed over, with a logged warning, and counts as one without words; see
-        `passed_over`. With one process there is no worker: what kills it ends the program. A shard
+        `skipped`. With one process there is no worker: what kills it ends the program. A shard
         that kills workers elsewhere is annotated by processes here, when all others are.
 
         Raises
@@ -120,7 +120,7 @@ class TokenStore:
                 said.update(done.warnings)
                 yield done.n_articles, done.n_tokens
 
-    def passed_over(self) -> dict[Path, dict[str, str]]:
+    def skipped(self) -> dict[Path, dict[str, str]]:
         """Articles that killed their worker and so have no words: title by id, by file.
 
         Deleting the file has them tried again. Shards that are not annotated yet have none.
@@ -131,7 +131,11 @@ class TokenStore:
             If a file is not an annotation.
         """
         there = (path for entry in self.entries if (path := self._path_of(entry)).exists())
-        return {path: found for path in there if (found := load_passed_over(path))}
+        return {path: found for path in there if (found := load_skipped(path))}
+
+    def passed_over(self) -> dict[Path, dict[str, str]]:
+        """Deprecated: `skipped`."""
+        return self.skipped()
 
     def __iter__(self) -> Iterator[TokenBlock]:
         self._refuse_missing()

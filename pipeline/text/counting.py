@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from corpora import Bigrams, part_of
 from corpora.counting import BagsOfBlock
-from corpora.tokens.block_steps import Joined, PairsOfBlock
+from corpora.tokens.bigrams import Joined, PairsOfBlock
 from corpora.vocabulary import FrequenciesOfBlock
 from pipeline.progress import Progress
 from pipeline.text.bigram_patterns import bigram_patterns
@@ -110,7 +110,7 @@ def bigrams_of(
         return Bigrams({})
     usual = 0.5 if settings.bigrams == "npmi" else 100.0
     rule = Bigrams({}, bigram_patterns(settings), settings.noun_chunks)
-    return rule.learned(
+    return rule.from_counts(
         counted_by(PairsOfBlock(rule, is_training)),
         min_count=settings.bigram_min_count,
         threshold=usual if settings.bigram_threshold is None else settings.bigram_threshold,

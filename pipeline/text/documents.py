@@ -209,13 +209,13 @@ def tokens_of(
 
 def record_skipped(run: RunDirectory, tokens: TokenStore) -> None:
     """Record in the provenance the articles that were skipped, as they cannot be annotated."""
-    doc_ids = [doc_id for found in tokens.passed_over().values() for doc_id in found]
+    doc_ids = [doc_id for found in tokens.skipped().values() for doc_id in found]
     about = run.provenance().get("annotation", {})
     run.update_provenance({"annotation": {**about, "passed_over": doc_ids}})
 
 
 def _warn_of_skipped(tokens: TokenStore) -> None:
-    passed_over = tokens.passed_over()
+    skipped = tokens.skipped()
     if not passed_over:
         return
     names = [

@@ -18,12 +18,14 @@ from corpora import corpus_files
 from corpora.corpus import Corpus, build_corpus
 from corpora.errors import CorpusFormatError, EmptyVocabularyError, UnsupportedVersionError
 from corpora.string_column import StringColumn
-from corpora.tokens.block import TokenBlock
 from corpora.vocabulary import Pruning
+from tests.corpora.tokens.blocks import block_of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from corpora.tokens.block import TokenBlock
 
 ALL = Pruning(no_below=1, no_above=1.0, keep_n=None)
 
@@ -36,7 +38,7 @@ tiny_documents = st.lists(
 def blocks_of(documents: Documents, block_size: int = 2) -> list[TokenBlock]:
     ids = [f"en:{d}" for d in range(len(documents))]
     return [
-        TokenBlock.from_runs(
+        block_of_runs(
             documents[start : start + block_size],
             ids[start : start + block_size],
             [f"Title {doc_id}" for doc_id in ids[start : start + block_size]],

@@ -106,10 +106,12 @@ def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(
     tmp_path: Path,
 ) -> None:
     def learn(n_docs: int) -> None:
-        bigrams = Bigrams.learn(
-            *(short_documents(n_docs), is_even, n_docs // 4000, 0.01, "npmi"),
-            most_words=MOST_WORDS,
-            most_pairs=MOST_PAIRS,
+        rule = Bigrams({})
+        bigrams = rule.from_counts(
+            (rule.count_pairs(block, is_even) for block in short_documents(n_docs)),
+            *(n_docs // 4000, 0.01, "npmi"),
+            max_words=MOST_WORDS,
+            max_pairs=MOST_PAIRS,
             directory=tmp_path,
         )
         assert bigrams.scores

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import EmptyVocabularyError
-from corpora.tokens.block import TokenBlock
 from corpora.vocabulary import SHOWN, Pruning, learn_vocabulary, prune, prune_noting
+from tests.corpora.tokens.blocks import block_of_runs
 
 Chunks = list[tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]]
 
@@ -83,7 +83,7 @@ def test_learning_counts_training_documents_whatever_fits_in_memory(
     bags = [{w for run in documents[int(d)] for w in run} for d in sorted(training)]
     frequency = {w: sum(w in bag for bag in bags) for w in "abcdefgh" if any(w in b for b in bags)}
     blocks = [
-        TokenBlock.from_runs(
+        block_of_runs(
             documents[i : i + block_size], ids[i : i + block_size], ids[i : i + block_size]
         )
         for i in range(0, len(documents), block_size)

@@ -21,9 +21,9 @@ batches = st.lists(
 
 
 @settings(deadline=None)
-@given(batches=batches, most_words=st.integers(0, 12))
-def test_spilling_changes_nothing(batches: list[dict[str, int]], most_words: int) -> None:
-    counts = WordCounts(most_words)
+@given(batches=batches, max_words=st.integers(0, 12))
+def test_spilling_changes_nothing(batches: list[dict[str, int]], max_words: int) -> None:
+    counts = WordCounts(max_words)
     expected: Counter[str] = Counter()
     for batch in batches:
         counts.add(tuple(batch), np.array(list(batch.values()), dtype=np.int64))

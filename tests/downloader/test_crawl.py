@@ -236,7 +236,7 @@ def test_an_article_that_cannot_be_stored_ends_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     lengths = sorted(len(article.text) for article in articles_of(source))
-    monkeypatch.setattr(shard, "LONGEST_ARTICLE", lengths[-5])
+    monkeypatch.setattr(shard, "MAX_CHARACTERS", lengths[-5])
     report = crawl(store, source, tmp_path)
     n_skipped = report.skipped["cannot be stored"]
     assert 5 <= n_skipped < N_PAGES

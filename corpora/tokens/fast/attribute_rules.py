@@ -26,7 +26,7 @@ LEXICAL: dict[str, Callable[[str], str]] = {"LOWER": str.lower, "ORTH": str, "TE
 """Attributes of a pattern that a token's form decides."""
 ABSENT = {"DEP", "ENT_TYPE", "ENT_ID", "ENT_IOB", "LEMMA", "POS", "MORPH"}
 """Attributes that no token has when the ruler comes, as nothing before it sets them."""
-MOST_PATTERNS = 64
+MAX_PATTERNS = 64
 """Patterns of several tokens: as many as a mask has bits."""
 
 
@@ -62,7 +62,7 @@ class AttributeRules:
         patterns: Any = [pattern for rule in ruler.patterns for pattern in rule["patterns"]]  # type: ignore[union-attr]
         for pattern in patterns:
             self._take(pattern)
-        if len(self._sequences) > MOST_PATTERNS:
+        if len(self._sequences) > MAX_PATTERNS:
             raise UnsupportedPipelineError(
                 f"its attribute ruler has {len(self._sequences)} patterns of several tokens"
             )

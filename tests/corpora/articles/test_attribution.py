@@ -14,7 +14,7 @@ from corpora.articles import writer as writer_module
 from corpora.articles.article import Article
 from corpora.articles.attribution import (
     INCOMPLETE,
-    MOST_SOURCES,
+    MAX_SOURCES,
     UNKNOWN,
     Attribution,
     Source,
@@ -135,7 +135,7 @@ def test_a_large_store_without_it_is_asked_in_part_and_says_so(
 def test_a_site_for_each_article_does_not_make_it_grow_for_ever(store: ArticleStore) -> None:
     store.shard_size = 500
     store.append(article(number, f"https://{number}.example.net") for number in range(5000))
-    assert len(store.sites()) == MOST_SOURCES
+    assert len(store.sites()) == MAX_SOURCES
     assert INCOMPLETE in text_of(store)
     inode = (store.path / "ATTRIBUTION").stat().st_ino
     store.append([article(9999, "https://another.org")])
@@ -200,4 +200,4 @@ def test_whatever_articles_say_is_read_back(
 
 def test_a_huge_licence_is_cut() -> None:
     source = source_of(replace(article(1), license="x" * 10**6, language="y " * 10**6))
-    assert max(map(len, (source.license, source.language))) <= attribution_module.LONGEST_FIELD
+    assert max(map(len, (source.license, source.language))) <= attribution_module.MAX_FIELD

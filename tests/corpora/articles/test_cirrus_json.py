@@ -12,15 +12,14 @@ import tracemalloc
 
 import pytest
 
-from corpora import CorpusFormatError
+from corpora import Article, CorpusFormatError
 from corpora.articles import cirrus_json
 from corpora.articles.cirrus_json import (
-    PassedOver,
+    Skipped,
     extracted_text,
     iso_timestamp,
     read_document,
     read_records,
-    record_to_article,
     site_of,
     usual_wikitext,
 )
@@ -86,15 +85,15 @@ def read(write):
 
 
 def articles(path, text="auto"):
-    found = [record_to_article(record, text) for record in read_records(path)]
-    return [article for article in found if article is not None]
+    found = [read_document(record, text) for record in read_records(path)]
+    return [article for article in found if isinstance(article, Article)]
 
 
 def read_until_error(path):
     """Ids before the error, and the error."""
     found = []
     with pytest.raises(CorpusFormatError) as caught:
-        found.extend(record_to_article(record).page_id for record in read_records(path))
+        found.extend(read_document(record).page_id for record in read_records(path))
     assert str(path) in str(caught.value)
     return found, str(caught.value)
 
@@ -120,20 +119,20 @@ def test_both_forms_of_dumps(write):
 
 
 def test_what_is_no_article(read):
-    assert read(namespace=1) == PassedOver("other namespace", "Bern")
-    assert read(page_type="redirect") == PassedOver("redirect", "Bern")
-    assert read(source_text="#REDIRECT [[Berne]]") == PassedOver("redirect", "Bern")
-    assert read(content_model="wikibase-item") == PassedOver("not wikitext", "Bern")
-    assert read(source_text="{{only a template}}") == PassedOver("no text", "Bern")
-    assert read(source_text="", text=..., opening_text=None) == PassedOver("no text", "Bern")
-    assert read(title=...) == PassedOver("no text", "12")
+    assert read(namespace=1) == Skipped("other namespace", "Bern")
+    assert read(page_type="redirect") == Skipped("redirect", "Bern")
+    assert read(source_text="#REDIRECT [[Berne]]") == Skipped("redirect", "Bern")
+    assert read(content_model="wikibase-item") == Skipped("not wikitext", "Bern")
+    assert read(source_text="{{only a template}}") == Skipped("no text", "Bern")
+    assert read(source_text="", text=..., opening_text=None) == Skipped("no text", "Bern")
+    assert read(title=...) == Skipped("no text", "12")
 
 
 def test_the_choice_of_text(read):
     lead = "Bern is a city.\n\nIt was founded in 1191. A book A site"
     assert read("extracted").text == lead
     assert read("auto", source_text=...).text == lead
-    assert read("wikitext", source_text=...) == PassedOver("no text", "Bern")
+    assert read("wikitext", source_text=...) == Skipped("no text", "Bern")
     assert read("wikitext").text == read("auto").text
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from corpora import errors
-from corpora.articles.mediawiki_xml import read_mediawiki_xml, read_pages
+from corpora.articles.mediawiki_xml import read_pages
 from corpora.articles.page import page_to_article
 
 SITEINFO = """<siteinfo><sitename>Wikipedia</sitename><dbname>skwiki</dbname>
@@ -60,14 +60,19 @@ def write(tmp_path):
     return write
 
 
+def read_articles(path, progress_bytes=None):
+    found = map(page_to_article, read_pages(path, progress_bytes))
+    return (article for article in found if article is not None)
+
+
 def titles(path):
-    return [article.title for article in read_mediawiki_xml(path)]
+    return [article.title for article in read_articles(path)]
 
 
 def test_every_field(write):
     text = "[[Súbor:a.png|x]] '''A''' &amp;amp; B [[Médiá:c.ogg|y]] [[Kategória:C]]"
     one = page("Č d/e?", 7, revisions=revision(text, 12, "2021-02-03T04:05:06Z"))
-    [article] = read_mediawiki_xml(write(export(one)))
+    [article] = read_articles(write(export(one)))
     assert article.page_id == 7
     assert article.revision_id == 12
     assert article.title == "Č d/e?"
@@ -103,14 +108,14 @@ def test_latest_wikitext_revision(write):
         + revision("Middle.", 3, "2020-01-01T00:00:00Z")
         + revision("{}", 4, "2022-01-01T00:00:00Z", model="json")
     )
-    [article] = read_mediawiki_xml(write(export(page(revisions=revisions))))
+    [article] = read_articles(write(export(page(revisions=revisions))))
     assert (article.revision_id, article.text) == (2, "New.")
 
 
 def test_slots_of_version_0_11_do_not_hide_the_text(write):
     slot = "<content><role>x</role><id>5</id><model>json</model><text>{}</text></content>"
     revisions = revision().replace("</revision>", f"{slot}</revision>")
-    [article] = read_mediawiki_xml(write(export(page(revisions=revisions))))
+    [article] = read_articles(write(export(page(revisions=revisions))))
     assert (article.revision_id, article.text) == (1, "Text.")
 
 
@@ -125,14 +130,14 @@ def test_old_version_without_namespaces_in_pages(write):
 
 
 def test_language_and_address(write):
-    [article] = read_mediawiki_xml(write(export(page(), lang="")))
+    [article] = read_articles(write(export(page(), lang="")))
     assert article.language == "sk"
-    [article] = read_mediawiki_xml(write(export(page(), siteinfo="")))
+    [article] = read_articles(write(export(page(), siteinfo="")))
     assert (article.language, article.url, article.license) == ("sk", "", "")
-    [article] = read_mediawiki_xml(write(export(page(), siteinfo="", lang="")))
+    [article] = read_articles(write(export(page(), siteinfo="", lang="")))
     assert article.language == "und"
     other = SITEINFO.replace("https://sk.wikipedia.org/wiki/", "http://wiki.example/w?title=")
-    [article] = read_mediawiki_xml(write(export(page(), siteinfo=other)))
+    [article] = read_articles(write(export(page(), siteinfo=other)))
     assert (article.url, article.license) == ("http://wiki.example/w?title=Title", "")
 
 
@@ -151,7 +156,7 @@ def test_multistream_bz2(write):
 def test_progress_reaches_the_size(write):
     path = write(gzip.compress(export(*[page(str(n)) for n in range(5000)]).encode()))
     seen: list[int] = []
-    assert len(list(read_mediawiki_xml(path, seen.append))) == 5000
+    assert len(list(read_articles(path, seen.append))) == 5000
     assert seen == sorted(seen)
     assert seen[-1] == path.stat().st_size
     assert len(seen) > 5
@@ -171,7 +176,7 @@ def read_until_error(path):
     """Titles before the error, and the error."""
     found: list[str] = []
     with pytest.raises(errors.CorpusFormatError) as caught:
-        found.extend(article.title for article in read_mediawiki_xml(path))
+        found.extend(article.title for article in read_articles(path))
     assert str(path) in str(caught.value)
     return found, str(caught.value)
 
@@ -262,7 +267,7 @@ def test_built_in_sample():
     sample = Path(str(resources.files("gensim") / "test" / "test_data")) / (
         "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
     )
-    articles = list(read_mediawiki_xml(sample))
+    articles = list(read_articles(sample))
     assert len(articles) == 106
     first = articles[0]
     assert (first.page_id, first.title, first.language) == (12, "Anarchism", "en")
@@ -283,4 +288,4 @@ def test_built_in_sample():
 def test_simple_english_is_a_language_of_its_own(write):
     siteinfo = SITEINFO.replace("skwiki", "simplewiki")
     path = write(export(page(), siteinfo=siteinfo, lang='xml:lang="en"'))
-    assert [article.document_id for article in read_mediawiki_xml(path)] == ["simple:1"]
+    assert [article.document_id for article in read_articles(path)] == ["simple:1"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from corpora.articles.shallow_html import DEEPEST, MOST_ATTRIBUTES, MOST_INLINE, shallow
+from corpora.articles.shallow_html import MAX_ATTRIBUTES, MAX_DEPTH, MAX_INLINE, shallow
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def depth(html: str) -> int:
 
 
 def test_depth_and_attributes_are_limited():
-    assert depth(shallow("<div>" * 5000)) <= DEEPEST + 2
-    assert depth(shallow("<b><i>" * 5000)) <= MOST_INLINE + 2
+    assert depth(shallow("<div>" * 5000)) <= MAX_DEPTH + 2
+    assert depth(shallow("<b><i>" * 5000)) <= MAX_INLINE + 2
     assert depth(shallow("<div>" * 150)) > 150
-    many = "".join(f" a{i}=1" for i in range(MOST_ATTRIBUTES + 1))
+    many = "".join(f" a{i}=1" for i in range(MAX_ATTRIBUTES + 1))
     assert shallow(f"<p{many}>a</p>") == "<p>a</p>"
     assert shallow(f"<p{'a '.join([' '] * 90)}>b</p>") == "<p>b</p>"
 

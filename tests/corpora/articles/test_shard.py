@@ -304,9 +304,9 @@ def test_a_string_of_another_class_is_not_packed() -> None:
 
 
 def test_the_longest_article_can_be_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 4 * shard.LONGEST_ARTICLE < shard.LARGEST_PICKLE
-    monkeypatch.setattr(shard, "LONGEST_ARTICLE", 2**12)
-    monkeypatch.setattr(shard, "LARGEST_PICKLE", 2**15)
+    assert 4 * shard.MAX_CHARACTERS < shard.MAX_PICKLE_BYTES
+    monkeypatch.setattr(shard, "MAX_CHARACTERS", 2**12)
+    monkeypatch.setattr(shard, "MAX_PICKLE_BYTES", 2**15)
     rest = sum(len(value) for value in asdict(EXAMPLE).values() if isinstance(value, str))
     longest = replace(EXAMPLE, text="😀" * (2**12 - rest + len(EXAMPLE.text)))
     assert read(pack_shard([longest])) == [longest]

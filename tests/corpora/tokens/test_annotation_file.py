@@ -20,7 +20,7 @@ from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.tokens import annotation_file
 from corpora.tokens.annotate import annotate_articles
 from corpora.tokens.annotated import AnnotatedArticles
-from corpora.tokens.annotation_file import load_annotated, load_passed_over, save_annotated
+from corpora.tokens.annotation_file import load_annotated, load_skipped, save_annotated
 from tests.corpora.tokens.scripted import Scripted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def annotated(
         Article(n, 0, title, "", "", "en", "", f"== {title.strip() or '-'} ==\n{text}")
         for n, text in enumerate(texts)
     ]
-    return annotate_articles(articles, Scripted(noun_chunks=noun_chunks), ["the"], passed_over={5})
+    return annotate_articles(articles, Scripted(noun_chunks=noun_chunks), ["the"], skipped={5})
 
 
 def small() -> AnnotatedArticles:
@@ -121,7 +121,7 @@ def test_a_file_of_a_newer_version_says_so(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(UnsupportedVersionError, match="newer"):
         load_annotated(tmp_path / "a.npz", SHARD)
     with pytest.raises(UnsupportedVersionError, match="newer"):
-        load_passed_over(tmp_path / "a.npz")
+        load_skipped(tmp_path / "a.npz")
 
 
 def test_the_annotation_of_another_shard_is_refused(tmp_path: Path) -> None:
@@ -134,10 +134,10 @@ def test_the_annotation_of_another_shard_is_refused(tmp_path: Path) -> None:
 def test_articles_that_were_passed_over_are_read_alone(tmp_path: Path) -> None:
     articles = annotated(["x/NN/NOUN/-"] * 7)
     save_annotated(articles, tmp_path / "a.npz", SHARD)
-    assert articles.passed_over == ("en:5",)
-    assert load_passed_over(tmp_path / "a.npz") == {"en:5": "Drei § ü"}
+    assert articles.skipped == ("en:5",)
+    assert load_skipped(tmp_path / "a.npz") == {"en:5": "Drei § ü"}
     save_annotated(small(), tmp_path / "b.npz", SHARD)
-    assert load_passed_over(tmp_path / "b.npz") == {}
+    assert load_skipped(tmp_path / "b.npz") == {}
 
 
 def with_digest(content: bytes) -> bytes:
@@ -170,7 +170,7 @@ def packed(strings: object) -> np.ndarray[Any, np.dtype[np.uint8]]:
 def test_the_archive_of_the_next_test_is_sound_but_for_what_it_changes(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(with_digest(archive()))
     assert load_annotated(tmp_path / "a.npz", SHARD).n_articles == 0
-    assert load_passed_over(tmp_path / "a.npz") == {}
+    assert load_skipped(tmp_path / "a.npz") == {}
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_foreign_content_with_a_sound_digest_is_no_annotation(
 def test_articles_passed_over_of_a_foreign_file_are_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(with_digest(content))
     with pytest.raises(CorpusFormatError, match=r"x\.npz .*; delete the file to redo it"):
-        load_passed_over(tmp_path / "x.npz")
+        load_skipped(tmp_path / "x.npz")
 
 
 def test_another_archive_is_no_annotation(tmp_path: Path) -> None:

@@ -20,10 +20,12 @@ from hypothesis import strategies as st
 from corpora.errors import CorpusFormatError, UnsuitableModelError
 from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.bigrams import RULE, Bigrams
-from corpora.tokens.block import TokenBlock
+from tests.corpora.tokens.blocks import block_of_runs, learn_bigrams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from corpora.tokens.block import TokenBlock
 
 Documents = list[list[list[str]]]
 Token = tuple[str, str, bool]
@@ -36,7 +38,7 @@ def blocks_of(documents: Documents, block_size: int = 2) -> list[TokenBlock]:
     """Documents in blocks, named 0, 1, …."""
     ids = [str(d) for d in range(len(documents))]
     return [
-        TokenBlock.from_runs(
+        block_of_runs(
             documents[start : start + block_size],
             ids[start : start + block_size],
             ids[start : start + block_size],
@@ -94,14 +96,14 @@ def test_real_text_is_scored_and_joined_as_gensim_does(
     documents = [[run for run in document if run] for document in lee]
     phrases = gensim_phrases(documents, min_count, threshold, scoring)
     blocks = blocks_of(documents, 40)
-    bigrams = Bigrams.learn(blocks, everything, min_count, threshold, scoring)
+    bigrams = learn_bigrams(blocks, everything, min_count, threshold, scoring)
     assert joined_scores(bigrams) == within_bounds(phrases, scoring, threshold)
     assert list(bigrams.scores) == sorted(bigrams.scores)
     assert len(bigrams.scores) > 10
 
     # As little memory as this holds no two blocks' words.
-    spilled = Bigrams.learn(
-        blocks, everything, min_count, threshold, scoring, most_words=1500, most_pairs=4000
+    spilled = learn_bigrams(
+        blocks, everything, min_count, threshold, scoring, max_words=1500, max_pairs=4000
     )
     assert spilled == bigrams
 
@@ -127,7 +129,7 @@ def test_any_corpus_is_scored_and_joined_as_gensim_does(
 ) -> None:
     phrases = gensim_phrases(documents, min_count, threshold, scoring)
     blocks = blocks_of(documents)
-    bigrams = Bigrams.learn(blocks, everything, min_count, threshold, scoring)
+    bigrams = learn_bigrams(blocks, everything, min_count, threshold, scoring)
     assert joined_scores(bigrams) == within_bounds(phrases, scoring, threshold)
 
     frozen = FrozenPhrases(phrases)
@@ -144,16 +146,14 @@ def test_any_corpus_is_scored_and_joined_as_gensim_does(
 @settings(deadline=None)
 @given(tiny_documents)
 def test_only_kept_documents_are_learned_from(documents: Documents) -> None:
-    odd = Bigrams.learn(blocks_of(documents), lambda d: int(d) % 2 == 1, 1, 0.1)
-    alone = Bigrams.learn(blocks_of(documents[1::2]), everything, 1, 0.1)
+    odd = learn_bigrams(blocks_of(documents), lambda d: int(d) % 2 == 1, 1, 0.1)
+    alone = learn_bigrams(blocks_of(documents[1::2]), everything, 1, 0.1)
     assert odd == alone
 
 
 def test_three_in_a_row_join_from_the_left_and_never_across_a_break() -> None:
     bigrams = Bigrams({("a", "a"): 1.0, ("a", "b"): 1.0})
-    block = TokenBlock.from_runs(
-        [[["a", "a", "a", "b"], ["a"], ["b"]], [["a", "a", "b"]]], "xy", "xy"
-    )
+    block = block_of_runs([[["a", "a", "a", "b"], ["a"], ["b"]], [["a", "a", "b"]]], "xy", "xy")
     assert runs_of_blocks([bigrams.join(block)]) == [
         [["a_a", "a_b"], ["a"], ["b"]],
         [["a_a", "b"]],
@@ -161,14 +161,14 @@ def test_three_in_a_row_join_from_the_left_and_never_across_a_break() -> None:
 
 
 def test_joining_twice_makes_longer_words() -> None:
-    block = TokenBlock.from_runs([[["new", "york", "times"]]], "x", "x")
+    block = block_of_runs([[["new", "york", "times"]]], "x", "x")
     once = Bigrams({("new", "york"): 1.0}).join(block)
     twice = Bigrams({("new_york", "times"): 1.0}).join(once)
     assert twice.words == ("new_york_times",)
 
 
 def test_no_bigrams_change_nothing() -> None:
-    block = TokenBlock.from_runs([[["b", "a"]], []], "xy", "xy")
+    block = block_of_runs([[["b", "a"]], []], "xy", "xy")
     assert runs_of_blocks([Bigrams({}).join(block)]) == [[["b", "a"]], []]
 
 
@@ -179,7 +179,7 @@ def tagged_block(tagged: Tagged, first_id: int = 0) -> TokenBlock:
     """Documents of runs of words, parts of speech and whether they continue a noun chunk."""
     words = [[[token[0] for token in run] for run in document] for document in tagged]
     ids = [str(first_id + d) for d in range(len(tagged))]
-    block = TokenBlock.from_runs(words, ids, ids)
+    block = block_of_runs(words, ids, ids)
     entries = [
         token for document in tagged for run in document for token in (*run, ("", "", False))
     ]
@@ -240,8 +240,8 @@ def test_learning_and_joining_use_one_rule(
             scores[a, b] = score
 
     blocks = [tagged_block(tagged[i : i + 3], i) for i in range(0, len(tagged), 3)]
-    learned = Bigrams.learn(
-        blocks, everything, min_count, threshold, scoring, patterns, within_chunks=within_chunks
+    learned = learn_bigrams(
+        blocks, everything, min_count, threshold, scoring, rule=Bigrams({}, *rule)
     )
     clearly_above = {p: s for p, s in learned.scores.items() if s > threshold + 1e-9}
     assert clearly_above == pytest.approx(scores)
@@ -272,9 +272,10 @@ def test_learning_and_joining_use_one_rule(
 
 def test_patterns_without_parts_of_speech_are_refused() -> None:
     blocks = blocks_of([[["new", "york"]]])
+    rule = Bigrams({}, frozenset({("NOUN", "NOUN")}))
     with pytest.raises(UnsuitableModelError, match="parts of speech"):
-        Bigrams.learn(blocks, everything, 1, patterns=frozenset({("NOUN", "NOUN")}))
-    assert Bigrams.learn([], everything, 1, patterns=frozenset({("NOUN", "NOUN")})).scores == {}
+        learn_bigrams(blocks, rule=rule)
+    assert learn_bigrams([], rule=rule).scores == {}
 
 
 def test_a_part_of_speech_that_there_is_not_is_refused() -> None:
@@ -366,4 +367,4 @@ def test_settings_out_of_range_are_refused(
     min_count: int, threshold: float, scoring: str, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        Bigrams.learn([], everything, min_count, threshold, scoring)
+        learn_bigrams([], everything, min_count, threshold, scoring)

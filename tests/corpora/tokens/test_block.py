@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.tokens.block import BREAK, TokenBlock
+from tests.corpora.tokens.blocks import block_of_runs
 
 words = st.text(min_size=1, max_size=4)
 documents = st.lists(st.lists(st.lists(words, min_size=1, max_size=4), max_size=4), max_size=5)
 
 
 def small_block() -> TokenBlock:
-    return TokenBlock.from_runs(
+    return block_of_runs(
         [[["b", "a"], ["b"]], [], [["c"]]], ["en:1", "en:2", "en:3"], ["One", "Two\n", "Drei § ü"]
     )
 
@@ -34,7 +35,7 @@ def test_a_block_by_hand() -> None:
 @given(documents)
 def test_runs_survive(documents: list[list[list[str]]]) -> None:
     ids = [f"en:{d}" for d in range(len(documents))]
-    block = TokenBlock.from_runs(documents, ids, ids)
+    block = block_of_runs(documents, ids, ids)
     assert [block.runs(d) for d in range(block.n_docs)] == documents
 
 
@@ -78,6 +79,6 @@ def test_contradictory_arrays_are_refused(
     ],
 )
 def test_contradictory_annotations_are_refused(change: dict[str, np.ndarray]) -> None:
-    block = TokenBlock.from_runs([[["a"], ["b"]]], "x", "x")
+    block = block_of_runs([[["a"], ["b"]]], "x", "x")
     with pytest.raises(ValueError, match="contradict"):
         replace(block, **change)

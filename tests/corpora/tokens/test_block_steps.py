@@ -11,12 +11,12 @@ import pytest
 from corpora.articles.store import ArticleStore
 from corpora.corpus import Corpus, build_corpus_of_bags
 from corpora.counting import BagsOfBlock
-from corpora.tokens.bigrams import Bigrams
+from corpora.tokens.bigrams import Bigrams, Joined, PairsOfBlock
 from corpora.tokens.block_pairs import narrow
-from corpora.tokens.block_steps import Joined, PairsOfBlock
 from corpora.tokens.settings import TextSettings
 from corpora.tokens.store import TokenStore
 from corpora.vocabulary import FrequenciesOfBlock, Pruning, learn_vocabulary, vocabulary_from
+from tests.corpora.tokens.blocks import learn_bigrams
 from tests.corpora.tokens.models import save_all_nouns
 from tests.corpora.tokens.test_store import articles
 
@@ -51,7 +51,7 @@ def everything(
 ) -> tuple[Bigrams, tuple[str, ...], Corpus]:
     """Bigrams, vocabulary and counts, of what `mapped` makes of a step and the blocks."""
     rule = Bigrams({})
-    bigrams = rule.learned(mapped(PairsOfBlock(rule, is_even)), 2, 1.0)  # type: ignore[arg-type]
+    bigrams = rule.from_counts(mapped(PairsOfBlock(rule, is_even)), 2, 1.0)  # type: ignore[arg-type]
     frequencies = mapped(Joined(bigrams, FrequenciesOfBlock(is_even)))
     words = vocabulary_from(frequencies, PRUNING)  # type: ignore[arg-type]
     bags = mapped(Joined(bigrams, BagsOfBlock(words)))
@@ -59,7 +59,7 @@ def everything(
 
 
 def check(tokens: TokenStore, found: tuple[Bigrams, tuple[str, ...], Corpus]) -> None:
-    bigrams = Bigrams.learn(tokens, is_even, 2, 1.0)
+    bigrams = learn_bigrams(tokens, is_even, 2, 1.0)
     joined = [bigrams.join(block) for block in tokens]
     words = learn_vocabulary(joined, is_even, PRUNING)
     assert len(bigrams.scores) > 10

@@ -102,7 +102,7 @@ def test_what_came_before_changes_nothing(nlp: Language, annotator: FastAnnotato
     annotator.annotate(sample_texts()[:5])
     warm = annotator.annotate(texts)
     cold = FastAnnotator(nlp).annotate(texts)
-    with mock.patch.object(fast_annotator, "MOST_ROWS", 100):
+    with mock.patch.object(fast_annotator, "MAX_ROWS", 100):
         forgetful = FastAnnotator(nlp)
         for text in texts[:3]:
             forgetful.annotate([text])
@@ -145,7 +145,7 @@ def test_an_interrupt_in_the_middle_leaves_nothing_half_learned(
 
 
 def test_the_memory_of_words_is_bounded(nlp: Language) -> None:
-    with mock.patch.object(fast_annotator, "MOST_ROWS", 1000):
+    with mock.patch.object(fast_annotator, "MAX_ROWS", 1000):
         annotator = FastAnnotator(nlp)
         rows = []
         for start in range(0, 3000, 500):

@@ -12,7 +12,7 @@ from corpora.articles.manifest import ShardEntry
 from corpora.articles.store import ArticleStore
 from corpora.tokens import store as store_module
 from corpora.tokens.annotation_file import load_annotated
-from corpora.tokens.filling import MOST_PASSED_OVER, ShardTask, after_death
+from corpora.tokens.filling import MAX_SKIPPED, ShardTask, after_death
 from corpora.tokens.settings import TextSettings
 from corpora.tokens.store import TokenStore
 from corpora.worker_pool import WorkerDiedError
@@ -58,8 +58,8 @@ def test_deadly_articles_are_passed_over_and_all_others_annotated(
     }
     assert without == {"en:6", "en:8"}
     deadly = tokens.directory / f"{articles.entries[1].sha256}.npz"
-    assert tokens.passed_over() == {deadly: {"en:6": "Title 6", "en:8": "Title 8"}}
-    assert load_annotated(deadly, deadly.stem).passed_over == ("en:6", "en:8")
+    assert tokens.skipped() == {deadly: {"en:6": "Title 6", "en:8": "Title 8"}}
+    assert load_annotated(deadly, deadly.stem).skipped == ("en:6", "en:8")
     # The shard's five articles were annotated together, so its first one was named at first.
     assert [message.partition(" again")[0] for message in caplog.messages] == [
         (
@@ -81,12 +81,12 @@ def test_an_article_that_kills_while_it_is_cut_is_passed_over_too(
     articles = store_with(tmp_path / "articles", {7})
     tokens = TokenStore(articles, tmp_path / "tokens", TextSettings("blank:en"))
     assert list(tokens.fill(2)) == [(5, 10), (5, 8), (5, 10), (5, 10)]
-    assert list(tokens.passed_over().values()) == [{"en:7": "Title 7"}]
+    assert list(tokens.skipped().values()) == [{"en:7": "Title 7"}]
     assert all("en:7 Title 7" in message for message in caplog.messages)
 
 
 def test_an_article_that_kills_though_it_is_passed_over_ends_the_fill() -> None:
-    task = ShardTask(TASK.entry, TASK.path, one_by_one=True, passed_over=frozenset({3}))
+    task = ShardTask(TASK.entry, TASK.path, one_by_one=True, skipped=frozenset({3}))
     with pytest.raises(WorkerDiedError, match="en:8 A title though it was passed over"):
         after_death(task, "3 en:8 A title", 3)
 
@@ -107,17 +107,17 @@ def test_a_shard_is_tried_one_by_one_and_then_without_the_article() -> None:
     once = after_death(TASK, "3 en:8 A title", 1)
     assert once == ShardTask(TASK.entry, TASK.path, one_by_one=True)
     twice = after_death(once, "4 en:9 Another", 2)
-    assert twice == ShardTask(TASK.entry, TASK.path, one_by_one=True, passed_over=frozenset({4}))
+    assert twice == ShardTask(TASK.entry, TASK.path, one_by_one=True, skipped=frozenset({4}))
     thrice = after_death(twice, "0 en:5 One", 3)
-    assert thrice.passed_over == {0, 4}
+    assert thrice.skipped == {0, 4}
 
 
 def test_if_article_after_article_kills_it_is_the_machine() -> None:
     task = after_death(TASK, "0 en:0 T", 1)
-    for n in range(MOST_PASSED_OVER):
+    for n in range(MAX_SKIPPED):
         task = after_death(task, f"{n} en:{n} T", n + 2)
     with pytest.raises(WorkerDiedError, match="out of memory"):
-        after_death(task, "99 en:99 T", MOST_PASSED_OVER + 2)
+        after_death(task, "99 en:99 T", MAX_SKIPPED + 2)
 
 
 @pytest.mark.parametrize("note", ["", "?", "no place"])

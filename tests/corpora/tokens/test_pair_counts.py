@@ -10,9 +10,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpora.tokens.block import BREAK, TokenBlock
+from corpora.tokens.block import BREAK
 from corpora.tokens.block_pairs import count_pairs
 from corpora.tokens.pair_counts import PairCounts, _KeyCounts
+from tests.corpora.tokens.blocks import block_of_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,13 +23,13 @@ documents = st.lists(st.lists(st.lists(word, min_size=1, max_size=6), max_size=3
 
 
 def counted(
-    documents: list[list[list[str]]], min_count: int, most_words: int, most_pairs: int
+    documents: list[list[list[str]]], min_count: int, max_words: int, max_pairs: int
 ) -> tuple[int, int, dict[tuple[str, str], tuple[int, int, int]]]:
     """Tokens, entries, and n_a, n_b and n_ab of each frequent pair, in the order given."""
-    pairs = PairCounts(most_words, most_pairs)
+    pairs = PairCounts(max_words, max_pairs)
     for i in range(0, len(documents), 2):
         ids = [str(d) for d in range(i, min(i + 2, len(documents)))]
-        block = TokenBlock.from_runs(documents[i : i + 2], ids, ids)
+        block = block_of_runs(documents[i : i + 2], ids, ids)
         is_word = block.word_of != BREAK
         pairs.add(count_pairs(block, is_word, np.flatnonzero(is_word[:-1] & is_word[1:])))
     totals = pairs.totals(min_count)
@@ -46,17 +47,17 @@ def counted(
 @given(
     documents=documents,
     min_count=st.integers(1, 3),
-    most_words=st.integers(0, 8),
-    most_pairs=st.integers(0, 12),
+    max_words=st.integers(0, 8),
+    max_pairs=st.integers(0, 12),
 )
 def test_counts_are_what_loops_say(
-    documents: list[list[list[str]]], min_count: int, most_words: int, most_pairs: int
+    documents: list[list[list[str]]], min_count: int, max_words: int, max_pairs: int
 ) -> None:
     runs = [run for document in documents for run in document]
     words = Counter(word for run in runs for word in run)
     pairs = Counter(pair for run in runs for pair in pairwise(run))
     frequent = {(a, b): (words[a], words[b], n) for (a, b), n in pairs.items() if n >= min_count}
-    n_tokens, n_entries, found = counted(documents, min_count, most_words, most_pairs)
+    n_tokens, n_entries, found = counted(documents, min_count, max_words, max_pairs)
     assert (n_tokens, n_entries) == (words.total(), len(words) + len(pairs))
     assert found == frequent
     assert list(found) == sorted(found)

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.tokens import pieces as pieces_module
-from corpora.tokens.pieces import LONGEST_PIECE, pieces_of
+from corpora.tokens.pieces import MAX_PIECE, pieces_of
 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces_module, "LONGEST_PIECE", 20)
+    monkeypatch.setattr(pieces_module, "MAX_PIECE", 20)
 
 
 def test_a_short_text_is_one_piece() -> None:
@@ -35,14 +35,14 @@ def test_a_cut_is_at_a_paragraph_or_else_a_line_or_else_a_space(short: None) -> 
 
 
 def test_a_long_text_without_a_space_is_cut() -> None:
-    text = "a" * (2 * LONGEST_PIECE + 5)
-    assert [len(piece) for piece in pieces_of(text)] == [LONGEST_PIECE, LONGEST_PIECE, 5]
+    text = "a" * (2 * MAX_PIECE + 5)
+    assert [len(piece) for piece in pieces_of(text)] == [MAX_PIECE, MAX_PIECE, 5]
 
 
 @given(st.text(st.sampled_from("ab \n"), max_size=100))
 def test_every_letter_stays_in_order_and_no_piece_is_too_long(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces_module, "LONGEST_PIECE", 7)
+        patch.setattr(pieces_module, "MAX_PIECE", 7)
         pieces = list(pieces_of(text))
     assert all(1 <= len(piece) <= 7 for piece in pieces)
     assert all(piece == piece.strip() for piece in pieces)
@@ -52,7 +52,7 @@ def test_every_letter_stays_in_order_and_no_piece_is_too_long(text: str) -> None
 @given(st.lists(st.text(st.sampled_from("ab"), min_size=1, max_size=7), max_size=30))
 def test_words_that_fit_are_never_cut(words: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces_module, "LONGEST_PIECE", 7)
+        patch.setattr(pieces_module, "MAX_PIECE", 7)
         assert " ".join(pieces_of(" ".join(words))).split() == words
 
 

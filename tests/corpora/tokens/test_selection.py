@@ -173,8 +173,8 @@ def test_how_many_are_annotated_together_is_of_no_account(monkeypatch: pytest.Mo
 def test_articles_that_are_passed_over_have_no_words() -> None:
     articles = [article(nouns("a b"), 1), article(nouns("c") + "\n\n== H ==\nx", 2)]
     annotator = Scripted()
-    annotated = annotate_articles(articles, annotator, [], passed_over={1})
-    assert annotated.passed_over == ("en:2",)
+    annotated = annotate_articles(articles, annotator, [], skipped={1})
+    assert annotated.skipped == ("en:2",)
     assert annotator.calls == [[nouns("a b")]]
     settings = TextSettings(min_length=1)
     assert runs_of(select(annotated, settings)) == [[["a", "b"]], []]
@@ -327,7 +327,7 @@ def test_a_blank_model_keeps_all_words_of_letters(
 def test_a_long_text_keeps_every_word_and_a_cut_ends_a_run(
     separator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces_module, "LONGEST_PIECE", 1000)
+    monkeypatch.setattr(pieces_module, "MAX_PIECE", 1000)
     words = [f"word{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}" for i in range(2000)]
     text = separator.join(words)
     annotated = annotate_articles([article(text)], PlainAnnotator(all_nouns()), ())
@@ -359,7 +359,7 @@ def test_contradictory_arrays_are_refused() -> None:
         {"section_start": np.array([0, 2])},
         {"article_start": np.array([1])},
         {"headings": ()},
-        {"passed_over": ("en:8",)},
+        {"skipped": ("en:8",)},
         {"continues_chunk": np.zeros(1, dtype=bool)},
     ):
         with pytest.raises(ValueError, match="contradict"):

@@ -148,8 +148,8 @@ def test_a_changed_model_is_described_otherwise(tmp_path: Path) -> None:
 def test_any_file_of_a_model_tells_it_from_others(
     whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files longer than `WHOLE` by their ends."""
-    monkeypatch.setattr(spacy_model, "WHOLE", whole)
+    """Files longer than `MAX_WHOLE_BYTES` by their ends."""
+    monkeypatch.setattr(spacy_model, "MAX_WHOLE_BYTES", whole)
     model = save_all_nouns(tmp_path)
     before = describe_model(model)
     files = [path for path in (tmp_path / "all_nouns").rglob("*") if path.stat().st_size]

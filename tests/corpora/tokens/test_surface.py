@@ -29,6 +29,7 @@ from corpora.tokens.surface import Surface, surface, text_of
 from corpora.tokens.word_form import is_alphabetic, normalized
 from corpora.vocabulary import Pruning, learn_vocabulary
 from downloader.sources import read_source, sample_path
+from tests.corpora.tokens.blocks import learn_bigrams
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,7 +133,7 @@ def test_words_are_found_where_they_were_put(listed: list[str]) -> None:
 def test_words_are_found_in_any_pieces(listed: list[str], longest: int) -> None:
     text = "".join(listed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces_module, "LONGEST_PIECE", longest)
+        patch.setattr(pieces_module, "MAX_PIECE", longest)
         where = plain_surface(text)
         joined = plain_surface(text, NEW_YORK)
     got = list(zip(where.words, where.start.tolist(), where.end.tolist(), strict=True))
@@ -257,7 +258,7 @@ def check_counted(articles: list[Article], how: TextSettings, *, with_bigrams: b
     block = select(annotate_articles(articles, annotator, stop_words), how)
     bigrams = Bigrams({})
     if with_bigrams:
-        bigrams = Bigrams.learn([block], lambda _: True, min_count=3, threshold=10.0)
+        bigrams = learn_bigrams([block], min_count=3, threshold=10.0)
     block = bigrams.join(block)
     vocabulary = learn_vocabulary([block], lambda _: True, Pruning(2, 1.0, 100_000))
     corpus = Corpus.from_blocks([block], vocabulary)

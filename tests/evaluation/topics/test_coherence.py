@@ -13,11 +13,12 @@ from gensim.models import CoherenceModel
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora import Corpus, TokenBlock
+from corpora import Corpus
 from evaluation import RunningText, coherence
 from evaluation.topics.coherence import WINDOW_SIZES
 from evaluation.topics.cooccurrence import count_windows
 from models import LDATopics
+from tests.corpora.tokens.blocks import block_of_runs
 from tests.oracles.window_coherence import count, topic_coherence, windows_of
 
 MEASURES = tuple(WINDOW_SIZES)
@@ -29,13 +30,13 @@ TOPICS = st.lists(st.permutations("abcdefxy").map(lambda words: words[:4]), min_
 def text_of(documents: list[list[str]], vocabulary: tuple[str, ...] = WORDS) -> RunningText:
     names = [str(d) for d in range(len(documents))]
     return RunningText.from_blocks(
-        [TokenBlock.from_runs([[document] for document in documents], names, names)], vocabulary
+        [block_of_runs([[document] for document in documents], names, names)], vocabulary
     )
 
 
 def corpus_of(documents: list[list[str]], vocabulary: tuple[str, ...] = WORDS) -> Corpus:
     names = [str(d) for d in range(len(documents))]
-    block = TokenBlock.from_runs([[document] for document in documents], names, names)
+    block = block_of_runs([[document] for document in documents], names, names)
     return Corpus.from_blocks([block], vocabulary)
 
 

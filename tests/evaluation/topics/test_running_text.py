@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corpora import TokenBlock
 from evaluation import RunningText
+from tests.corpora.tokens.blocks import block_of_runs
 
 BLOCKS = (
-    TokenBlock.from_runs([[["sea", "fish"], ["sea"]], [], [["boat"]]], "abc", "abc"),
-    TokenBlock.from_runs([[["fish"], ["whale", "boat"]]], "d", "d"),
+    block_of_runs([[["sea", "fish"], ["sea"]], [], [["boat"]]], "abc", "abc"),
+    block_of_runs([[["fish"], ["whale", "boat"]]], "d", "d"),
 )
 VOCABULARY = ("boat", "fish", "sea")
 

@@ -186,7 +186,7 @@ def test_a_shard_that_kills_workers_is_annotated_here_at_last(
     filled = list(tokens.fill(1, TextWorkers(bench)))
     assert filled[-1] == (2, 2)  # tokens of the one of its two articles that is left
     assert tokens.missing() == []
-    assert [list(found) for found in tokens.passed_over().values()] == [["en:5"]]
+    assert [list(found) for found in tokens.skipped().values()] == [["en:5"]]
     assert (bench.n_given, bench.max_worker_deaths) == (4, 1)
 
 
