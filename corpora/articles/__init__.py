@@ -1,1 +1,1 @@
-"""Articles: what one is, where they are stored, and the files they are read from."""
+"""Articles: the record of one, their store, and the readers of source files."""

@@ -1,4 +1,4 @@
-"""One Wikipedia article: its main text and where it came from."""
+"""One Wikipedia article: its main text and its source."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from dataclasses import dataclass
 class Article:
     """One article as it is stored.
 
-    `text` is the main text alone: paragraphs parted by blank lines, headings on lines of their own
-    in the form `== History ==` where the source has them. Text of Wikipedia is CC BY-SA: `url` and
-    `revision_id` name the revision to attribute, `license` its licence.
+    `text` is the main text alone: paragraphs separated by blank lines, and headings on lines of
+    their own, such as `== History ==`, where the source has them. Text of Wikipedia is CC BY-SA:
+    `url` and `revision_id` name the revision to attribute, `license` its licence.
     """
 
     page_id: int
-    """MediaWiki's page id; negative where the source has none and one was made from the title."""
+    """MediaWiki's page id; negative if the source has none and it was made from the title."""
     revision_id: int
-    """MediaWiki's revision id; 0 where the source has none."""
+    """MediaWiki's revision id; 0 if the source has none."""
     title: str
     url: str
     timestamp: str
-    """When the revision was made, ISO 8601 in UTC; empty where the source does not say."""
+    """Time of the revision, ISO 8601 in UTC; empty if the source does not say."""
     language: str
     license: str
     text: str
 
     @property
     def document_id(self) -> str:
-        """Name of the article that no other wiki shares: `en:12`."""
+        """Unique name of the article, with the language of its wiki: `en:12`."""
         return f"{self.language}:{self.page_id}"
 
     def sections(self) -> list[tuple[str, str]]:
-        """The top-level sections as (heading, text), the lead first with an empty heading.
+        """Return the top-level sections as (heading, text), first the lead with an empty heading.
 
-        Deeper headings stay inside the text of their section. Sections without text are left out.
+        Deeper headings stay in the text of their section. Sections without text are left out.
         """
         sections: list[tuple[str, list[str]]] = [("", [])]
         for line in self.text.split("\n"):
@@ -48,9 +48,9 @@ class Article:
 
 
 def heading_of(line: str) -> tuple[int, str]:
-    """Level and title of a heading line; level 0 if the line is none.
+    """Return level and title of a heading line; level 0 if the line is not a heading.
 
-    Headings are as MediaWiki's plain-text extracts have them: `== History ==`, levels 2 to 6.
+    Headings have the form of MediaWiki's plain-text extracts: `== History ==`, levels 2 to 6.
     """
     line = line.strip()
     left, right = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))
@@ -60,6 +60,6 @@ def heading_of(line: str) -> tuple[int, str]:
 
 
 def without_headings(text: str) -> str:
-    """`text` less its heading lines: a heading is a label, not a sentence."""
+    """Return `text` with its heading lines made empty: a heading is a label, not a sentence."""
     lines = text.split("\n")
     return "\n".join("" if heading_of(line)[0] else line for line in lines)

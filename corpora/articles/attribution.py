@@ -1,7 +1,7 @@
-"""`ATTRIBUTION`: whose text a store holds, under which licence, and how to name them.
+"""The file `ATTRIBUTION`: authors and licences of the text in a store, and how to name them.
 
-A plain text for people, beside the shards. Its lines of three columns, parted by two blanks or
-more, are read back: one for each (language, site, licence) that the articles name.
+A plain text for people, beside the shards. Its lines of three columns, separated by two or more
+spaces, are read back: one for each (language, site, licence) that the articles name.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 FILE = "ATTRIBUTION"
 UNKNOWN = "unknown: ask the source"
-"""What stands where the articles name no language, site or licence."""
+"""Value of a language, site or licence that the articles do not name."""
 
 MAX_SOURCES = 1000
-"""Lines at most; a crawl of the web may have a site for each article."""
+"""Maximum number of lines; a crawl of the web may have a site for each article."""
 MAX_FIELD = 200
 MAX_FILE_BYTES = 2**22
 
@@ -64,24 +64,24 @@ where DIR is this directory. This file is written anew when articles of a furthe
 
 @dataclass(frozen=True, slots=True, order=True)
 class Source:
-    """Where articles come from; empty where they do not say."""
+    """Source of articles; a field is empty if the articles do not name it."""
 
     language: str
     site: str
-    """Address of the site, without a path: `https://en.wikipedia.org`."""
+    """Address of the site without a path: `https://en.wikipedia.org`."""
     license: str
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The sources of a store's articles."""
+    """Sources of the articles of a store."""
 
     sources: frozenset[Source] = frozenset()
     complete: bool = True
-    """False if there are, or may be, further ones."""
+    """False if there are or may be further sources."""
 
     def including(self, articles: Iterable[Article]) -> Attribution:
-        """These sources and those of `articles`."""
+        """Return these sources and those of `articles`."""
         found = self.sources.union(map(source_of, articles))
         if len(found) <= MAX_SOURCES:
             return replace(self, sources=found)
@@ -89,7 +89,7 @@ class Attribution:
         return Attribution(self.sources.union(kept), complete=False)
 
     def text(self) -> str:
-        """What the file says."""
+        """Text of the file."""
         rows = [HEADINGS]
         for source in sorted(self.sources):
             language, site, license_name = source.language, source.site, source.license
@@ -106,7 +106,7 @@ class Attribution:
 
 
 def read_attribution(path: Path) -> Attribution | None:
-    """What the file at `path` says; None if there is none that says anything."""
+    """Return the sources named in the file at `path`; None if it is missing or names none."""
     try:
         text = _beginning(path).decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -127,7 +127,7 @@ def _beginning(path: Path) -> bytes:
 
 
 def source_of(article: Article) -> Source:
-    """Where an article says that it comes from."""
+    """Return the source that an article names."""
     address = ADDRESS.match(article.url)
     fields = article.language, address[0] if address else "", article.license
     return _source(*(field[: 4 * MAX_FIELD] for field in fields))
@@ -139,7 +139,7 @@ def _source(language: str, address: str, license_name: str) -> Source:
 
 
 def site_of_address(address: str) -> str:
-    """Scheme, host and port of an address of the web; empty if it has none."""
+    """Return scheme, host and port of a web address; empty if it has no host."""
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
@@ -154,7 +154,7 @@ def site_of_address(address: str) -> str:
 
 
 def _one_line(value: str) -> str:
-    """`value` with single blanks, without what a terminal might obey, and of bounded length."""
+    """Return `value` on one line, of bounded length, without control characters for terminals."""
     line = " ".join(value.split())[:MAX_FIELD].rstrip()
     line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     return "" if line == UNKNOWN else line

@@ -1,4 +1,4 @@
-"""Articles from Wikimedia's search-index dumps: pairs of lines, as Elasticsearch loads them.
+"""Articles from Wikimedia's search-index dumps, which are pairs of lines for Elasticsearch.
 
     {"index": {"_id": "12", "_index": "enwiki_content"}}
     {"title": …, "namespace": 0, "wiki": "enwiki", "version": …, "source_text": …, "text": …, …}
@@ -7,15 +7,14 @@ The first line of a pair, the action, names the page; the second is the document
 
 Which text
 ----------
-A document holds the page twice. `source_text` is its wikitext. `text` is what the search engine
-finds in the rendered page: tables, captions, hatnotes and citation marks are left out there, but so
-are all headings and line breaks, while reference lists and external links stay in. Where the
-References begin can then no longer be told, so the main text is taken from `source_text`, by the
-rules that all sources share. `text` is for documents without `source_text`, and for those who
-prefer speed to rigour.
+A document holds the page twice. `source_text` is its wikitext. `text` is the rendered page as the
+search engine extracts it: without tables, captions, hatnotes and citation marks, but also without
+headings and line breaks, and with reference lists and external links. The start of the References
+cannot be found in it. So the main text is taken from `source_text`, by the rules for wikitext.
+`text` is read if there is no `source_text`, or if the caller prefers speed to accuracy.
 
-Reading is in two steps, so that the second can be done by several processes: `read_records` splits
-a file into pairs, `read_document` parses one; almost all of the time goes there.
+`read_records` splits a file into pairs; `read_document` parses one pair. Parsing takes almost all
+of the time and can be done by several processes.
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ if TYPE_CHECKING:
     from corpora.articles.article import Article
 
 TextField = Literal["auto", "wikitext", "extracted"]
-"""Which field the text comes from; "auto" is wikitext where there is some, else extracted text."""
+"""Field that the text is read from; "auto": wikitext if there is some, else extracted text."""
 
 MAX_LINE_BYTES = 1 << 25
-"""A page has at most 2 MiB of wikitext, thrice that if JSON escapes it, and other fields beside."""
+"""A page has at most 2 MiB of wikitext, three times as much with JSON escapes, and other fields."""
 MAX_ACTION_BYTES = 1 << 12
 MAX_COMMAS = 1 << 21
-"""In a document. They bound the number of its values, and so the memory that parsing takes."""
+"""Commas in a document; bounds the number of its values, and so the memory of parsing."""
 MAX_RATIO = 100
-"""Bytes that come of one compressed byte. Real dumps have 5 to 10; a bomb has thousands."""
+"""Decompressed bytes per compressed byte. Real dumps have 5 to 10, a decompression bomb thousands."""
 UNCHECKED_BYTES = 1 << 26
-"""Before so many bytes have been read the ratio says little."""
+"""Bytes after which the ratio is checked; before, it says little."""
 
 WIKI_NAME = re.compile(
     r"(?P<code>simple|[a-z]{2,3}(?:_[a-z]{1,20}){0,3})"
@@ -74,7 +73,7 @@ SPECIAL_HOSTS = {
     "specieswiki": "species.wikimedia.org",
     "wikidatawiki": "www.wikidata.org",
 }
-"""Hosts that do not follow from the name of the wiki's database."""
+"""Hosts that do not follow from the name of the database."""
 
 LONE_ACTION = re.compile(rb'\s*\{\s*"(?:index|create|update|delete)"\s*:\s*\{')
 FILE_LINK = re.compile(
@@ -95,26 +94,26 @@ DISPLAYED_FORMULA = re.compile(r"\{\\(?:displaystyle|textstyle)\b")
 
 @dataclass(frozen=True, slots=True)
 class CirrusRecord:
-    """One pair of lines, its document not yet parsed."""
+    """One pair of lines with the document not yet parsed."""
 
     place: str
-    """File and line of the document, for errors."""
+    """File and line of the document, for error messages."""
     page_id: int | None
-    """What the action names the page by; None if that is no number."""
+    """Page id named by the action; None if it is not a number."""
     wiki: str
-    """The wiki that the action names; empty if it names none."""
+    """Wiki named by the action; empty if none is named."""
     document: bytes
     whole: bool
-    """False if the file ends in the middle of the line, or just before its end."""
+    """Whether the end of the line is in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A document that gives no article, and why."""
+    """Document without an article, and the reason."""
 
     reason: Literal["other namespace", "redirect", "not wikitext", "no text"]
     page: str
-    """Title of the page, or its number if it has none."""
+    """Title of the page, or its id if it has none."""
 
 
 def read_records(
@@ -122,16 +121,16 @@ def read_records(
 ) -> Iterator[CirrusRecord]:
     """Split a search-index dump, plain or .bz2, .gz or .xz, into its pairs of lines.
 
-    Memory is bounded by the longest line, and lines by `MAX_LINE_BYTES`. `progress_bytes` is told
-    how many bytes of the file itself have been read.
+    Memory is bounded by the longest line, and lines by `MAX_LINE_BYTES`. `progress_bytes` is called
+    with the number of bytes of the file that have been read.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If the file is no such dump, is damaged or ends too early, or grows beyond reason when it is
-        decompressed. The records before have been yielded by then.
+        If the file is not such a dump, is damaged, ends too early or is a decompression bomb. The
+        records before the fault have been yielded by then.
     """
     number = 0
     action: tuple[int | None, str] | None = None
@@ -169,7 +168,7 @@ def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | S
     Raises
     ------
     CorpusFormatError
-        If it is not a document of such a dump; the message names the file and the line.
+        If the record is not a document of such a dump; the message names the file and the line.
     """
     try:
         return article_in(parse_document(record), record, text)
@@ -184,7 +183,7 @@ def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | S
 def read_lines(
     path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
 ) -> Iterator[tuple[bytes, bool]]:
-    """The lines of a file without their ends, each with whether its end is there."""
+    """Yield the lines of a file without line ends, each with whether its end is there."""
     unfinished = bytearray()
     for chunk in read_checked_chunks(path, progress_bytes):
         first, *rest = chunk.split(b"\n")
@@ -204,7 +203,7 @@ def read_lines(
 def read_checked_chunks(
     path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
 ) -> Iterator[bytes]:
-    """The content of a file, as long as it is in proportion to the file."""
+    """Yield the content of a file, unless it is a decompression bomb."""
     n_read = n_given = 0
 
     def note(n_bytes: int) -> None:
@@ -215,7 +214,7 @@ def read_checked_chunks(
 
     for chunk in read_chunks(path, note):
         n_given += len(chunk)
-        # Of a pipe it is not known how much has been read: that is given as 0.
+        # For a pipe, the number of bytes read is not known and given as 0.
         if n_given > UNCHECKED_BYTES and n_read and n_given > MAX_RATIO * n_read:
             raise CorpusFormatError(
                 f"{path}: {n_read:,} bytes hold more than {n_given:,}: this is a decompression"
@@ -225,7 +224,7 @@ def read_checked_chunks(
 
 
 def parse_action(line: bytes, whole: bool, place: str) -> tuple[int | None, str]:
-    """The page's number, if that is one, and the wiki that an action names."""
+    """Return the page id, if it is a number, and the wiki that an action names."""
     fields: Any = None
     if len(line) < MAX_ACTION_BYTES:
         try:
@@ -255,7 +254,7 @@ def parse_action(line: bytes, whole: bool, place: str) -> tuple[int | None, str]
 
 
 def parse_document(record: CirrusRecord) -> dict[str, object]:
-    """The fields of a document; ValueError says what is wrong with it."""
+    """Return the fields of a document; raise ValueError if it is malformed."""
     if record.document.count(b",") > MAX_COMMAS:
         raise ValueError(f"more than {MAX_COMMAS} values, as no document has")
     try:
@@ -274,7 +273,7 @@ def parse_document(record: CirrusRecord) -> dict[str, object]:
 def article_in(
     fields: dict[str, object], record: CirrusRecord, text: TextField
 ) -> Article | Skipped:
-    """The article that a document holds; ValueError says what is wrong with it."""
+    """Return the article in a document; raise ValueError if a field is malformed."""
     page_id = record.page_id if record.page_id is not None else whole_number(fields, "page_id")
     if page_id is None or page_id < 1:
         raise ValueError(f"no page id: expected a number from 1 on, found {page_id}")
@@ -307,10 +306,10 @@ def article_in(
 
 @lru_cache(maxsize=256)
 def site_of(wiki: str, language: str) -> Site:
-    """The wiki of this database name: `enwiki`, `simplewiki`, `zh_min_nanwiki`, `dewiktionary`.
+    """Return the wiki of a database name: `enwiki`, `simplewiki`, `zh_min_nanwiki`, `dewiktionary`.
 
-    Its language follows from its name, for a document of `simplewiki` says `en`; where it does not,
-    from what the document says. Its address is empty if the name is none of Wikimedia's.
+    The language is taken from the name, as a document of `simplewiki` says `en`; from the document
+    only if the name has none. The address is empty if the name is not one of Wikimedia's.
     """
     match = WIKI_NAME.fullmatch(wiki)
     host = SPECIAL_HOSTS.get(wiki, "")
@@ -326,7 +325,7 @@ def site_of(wiki: str, language: str) -> Site:
 
 
 def iso_timestamp(value: object) -> str:
-    """A point in time as ISO 8601 in UTC; empty if `value` is none."""
+    """Return a time as ISO 8601 in UTC; empty if `value` is not a time."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{14}", value):  # MediaWiki's own form
         value = f"{value[:8]}T{value[8:]}Z"
     try:
@@ -347,14 +346,14 @@ def iso_timestamp(value: object) -> str:
 
 
 def usual_wikitext(wikitext: str, fields: dict[str, object]) -> str:
-    """Wikitext in which files and categories go by their English names, which every wiki knows.
+    """Return wikitext with the English namespaces for files and categories, known to every wiki.
 
-    A dump's head lists the namespaces of its wiki; here they have to be inferred. What ends as the
-    names of pictures and sounds do is a file; a link that stands alone in its line and names one of
-    the page's categories puts the page there.
+    These dumps do not list the namespaces of the wiki, so they are inferred. A link whose target
+    ends like the name of a picture or sound is a file. A link alone on its line that names one of
+    the categories of the page is a category.
     """
     if "\n" not in wikitext and INLINE_HEADING.search(wikitext):
-        # Line breaks that became spaces: without them no section could be told.
+        # The line breaks became spaces: restore them around headings and tables.
         wikitext = INLINE_TABLE.sub("\n", INLINE_HEADING.sub(r"\n\1 \2 \1\n", wikitext))
     wikitext = FILE_LINK.sub("[[File:", wikitext)
     listed = fields.get("category")
@@ -369,11 +368,11 @@ def usual_wikitext(wikitext: str, fields: dict[str, object]) -> str:
 
 
 def extracted_text(text: str, opening: str) -> str:
-    """The search engine's text, less what is no main text beyond doubt.
+    """Return the search engine's text without what is certainly not main text.
 
-    Formulas (which are there in TeX), marks such as [citation needed] and invisible characters go.
-    The lead becomes a paragraph of its own. Reference lists and external links stay: they follow
-    the last sentence without any mark.
+    Formulas in TeX, marks such as [citation needed] and invisible characters are removed. The lead
+    becomes a paragraph of its own. Reference lists and external links stay: nothing marks their
+    start.
     """
     text, opening = tidy(without_formulas(text)), tidy(without_formulas(opening))
     if opening and text.startswith(opening):
@@ -382,7 +381,7 @@ def extracted_text(text: str, opening: str) -> str:
 
 
 def without_formulas(text: str) -> str:
-    """`text` with a cut where a formula was."""
+    """Return `text` with `CUT` in place of each formula."""
     text = INVISIBLE.sub("", text.replace("\r", "\n").replace("\t", " "))
     kept: list[str] = []
     position = 0
@@ -396,7 +395,7 @@ def without_formulas(text: str) -> str:
 
 
 def end_of_braces(text: str, start: int) -> int | None:
-    """Where the braces that open at `start` are closed; None if never."""
+    """Return the end of the braces that open at `start`; None if they are never closed."""
     depth = 0
     for match in TEX_BRACES.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(match[0], 0)

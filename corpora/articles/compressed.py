@@ -1,4 +1,4 @@
-"""Files that may be compressed, as a stream of bytes; the content decides, not the name."""
+"""Compressed or plain files as a stream of bytes; the content decides, not the name."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ UNREADABLE = {b"7z\xbc\xaf\x27\x1c": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03
 def read_chunks(
     path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[bytes]:
-    """The content of a plain, bzip2, gzip or xz file, decompressed, in chunks of bounded size.
+    """Yield the content of a plain, bzip2, gzip or xz file, decompressed, in chunks of bounded size.
 
-    After each chunk `progress_bytes` is told how many bytes of the file itself have been read.
+    After each chunk `progress_bytes` is called with the number of bytes of the file read so far.
 
     Raises
     ------
     OSError
         If the file is missing, is a directory or cannot be read.
     CorpusFormatError
-        If the compressed data are damaged or end too early; all that precedes is yielded first.
+        If the compressed data are damaged or end too early; the content before is yielded first.
     """
     with Path(path).open("rb") as file:
         stream = decompressed(file, path)
@@ -43,7 +43,7 @@ def read_chunks(
 
 
 def decompressed(file: BufferedReader, path: str | os.PathLike[str]) -> BufferedIOBase:
-    """The stream of what `file` holds, told by its first bytes."""
+    """Return a stream of the content of `file`; its first bytes give the compression."""
     start = file.peek(6)[:6]  # not read: a pipe cannot be rewound
     if start.startswith(b"BZh"):
         return bz2.open(file)
@@ -60,9 +60,9 @@ def decompressed(file: BufferedReader, path: str | os.PathLike[str]) -> Buffered
 
 
 def next_chunk(stream: BufferedIOBase, path: str | os.PathLike[str]) -> bytes:
-    """The next bytes of `stream`, empty at its end."""
+    """Return the next bytes of `stream`, empty at its end."""
     try:
-        # One read at a time: what precedes the damage is delivered, where `read` would lose it.
+        # Not `read`, which would lose the content before the damage.
         return stream.read1(CHUNK)
     except EOFError as error:
         raise CorpusFormatError(
@@ -73,11 +73,11 @@ def next_chunk(stream: BufferedIOBase, path: str | os.PathLike[str]) -> bytes:
     except OSError as error:
         if error.errno is not None:
             raise
-        raise damaged(path, error) from error  # how bz2 reports bad data
+        raise damaged(path, error) from error  # bz2 reports bad data so
 
 
 def damaged(path: str | os.PathLike[str], error: Exception) -> CorpusFormatError:
-    """The error for compressed data that are not what they should be."""
+    """Return the error for damaged compressed data."""
     return CorpusFormatError(
         f"{path}: the compressed data are damaged ({error}); check the file, download it again"
     )

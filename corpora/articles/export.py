@@ -1,4 +1,4 @@
-"""All articles of a store in one file: JSON Lines or Parquet."""
+"""Export of all articles of a store to one file: JSON Lines or Parquet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".parquet")
 
 ROWS, CHARACTERS = 1000, 2**24
-"""A row group of Parquet ends with the article that brings it to one of these."""
+"""Maximum size of a row group of Parquet; the article that reaches one of them ends the group."""
 
 LICENSE_NOTE = (
     "Each row names the licence of its text (license), the page that it is of (url, title) and its"
@@ -41,39 +41,37 @@ LICENSE_NOTE = (
 
 
 def export_articles(store: ArticleStore, path: str | os.PathLike[str]) -> int:
-    """Write every article that is stored at this moment to the file `path`; returns how many.
+    """Write all articles stored at this moment to the file `path`; return their number.
 
-    The file appears whole or not at all, in place of a former one. One shard or row group is in
+    The file appears whole or not at all, and replaces a former one. One shard or row group is in
     memory at a time. The order is that of the store.
 
-    `.jsonl`, plain or compressed (`.gz`, `.bz2`, `.xz`), holds one JSON object a line with all
-    fields of `Article`. `read_json_lines` reads back equal articles, as long as their text is such
-    as it lets through: not empty, in Unicode's normal form NFC, with line ends of one character.
-    `.parquet` holds a column for each field; the licence note and the store's ATTRIBUTION are in
-    the metadata of its schema. In either, half a surrogate pair becomes a question mark.
+    `.jsonl`, plain or compressed (`.gz`, `.bz2`, `.xz`), holds one JSON object per line with all
+    fields of `Article`. `read_json_lines` reads back equal articles if their text is not empty, in
+    Unicode's normal form NFC and with line ends of one character. `.parquet` holds a column for
+    each field; the metadata of its schema holds the licence note and the store's ATTRIBUTION. In
+    both, half a surrogate pair becomes a question mark.
 
     Parameters
     ----------
-    store
-        What to export.
     path
-        Its name says in which format.
+        The file; the end of its name gives the format.
 
     Raises
     ------
     ValueError
-        If the name of the file ends otherwise, or the file would be inside the store.
+        If the name of the file has another ending, or the file would be inside the store.
     MissingExtraError
         If Parquet is asked for and pyarrow is not installed.
     CorpusFormatError
-        If the store is damaged, or is none.
+        If the directory is not a store, or a damaged one.
     OSError
         If the file cannot be written.
     """
     target = Path(path)
     if not target.name.lower().endswith(ENDINGS):
         raise ValueError(
-            f"cannot tell from its name in which format to write {target}: it must end in"
+            f"the name {target} does not give the format: it must end in"
             f" {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         )
     inside = store.path.resolve()
@@ -108,7 +106,7 @@ def _write_json_lines(
 
 @contextmanager
 def _compressing(stream: IO[bytes], name: str) -> Iterator[IO[bytes] | Any]:
-    """What writes to `stream`, compressed as `name` says; `stream` itself stays open."""
+    """Yield a stream that compresses into `stream` by the ending of `name`; `stream` stays open."""
     if name.endswith(".gz"):
         with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as compressed:
             yield compressed
@@ -143,7 +141,7 @@ def _write_parquet(
 
 
 def _row_groups(articles: Iterable[Article]) -> Iterator[list[Article]]:
-    """The articles in groups of bounded size."""
+    """Yield the articles in groups of bounded size."""
     group: list[Article] = []
     n_characters = 0
     for article in articles:
@@ -171,9 +169,9 @@ def _pyarrow() -> tuple[Any, Any]:
 
 @contextmanager
 def _sole_partial_file(target: Path) -> Iterator[IO[bytes]]:
-    """`atomic_write`, less the files that exports to `target` left when they were killed.
+    """Open `target` by `atomic_write`, after deleting the partial files of killed exports.
 
-    An export that is under way holds a lock on its file, so that no other one deletes it.
+    A running export holds a lock on its partial file, so that no other export deletes it.
     """
     for partial in target.parent.glob(f".{escape(target.name)}.*{TEMPORARY_SUFFIX}"):
         with suppress(OSError), partial.open("rb") as left:  # it may be in use, or someone else's

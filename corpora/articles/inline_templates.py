@@ -1,8 +1,8 @@
-"""The templates whose text stands in a sentence, or is a quotation: what their readers see of it.
+"""Text of templates that are part of a sentence, or a quotation, as readers see it.
 
-A wiki's templates are not in its articles' wikitext, so most of them go as a whole. A few are used
-so widely, and do so little, that their text can be had without: `{{lang|la|quid}}` shows "quid".
-Names are those of English Wikipedia, whose templates other wikis have copied.
+The wikitext of an article does not define its templates, so most of them are removed whole. A few
+are so common and simple that their text can be given: `{{lang|la|quid}}` shows "quid". Names are
+those of English Wikipedia, whose templates other wikis have copied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BRACES = re.compile(r"(?P<open>\{\{(?:\{(?!\{))?)|\}\}(?:\}(?!\}))?")
 LINK_OR_BAR = re.compile(r"\[\[[^\[\]]*+\]\]|(?P<bar>\|)")
 MAX_DEPTH = 8
-"""Templates in one another whose text is kept: each copies what is inside, so there is a limit."""
+"""Levels of nested templates whose text is kept; a limit, as each level copies its content."""
 
 SHOW_THE_FIRST = """
 nowrap nobr small smaller big large larger sub sup sc smallcaps small_caps em strong abbr tooltip
@@ -56,13 +56,13 @@ Arguments = dict[str, str]
 
 
 def show_templates(text: str) -> str:
-    """`text` with each template as the text it shows, or cut. Takes linear time on any input.
+    """Return `text` with each template replaced by the text it shows, or by `CUT`.
 
-    Braces that are never closed, or close nothing, stay.
+    Takes linear time on any input. Braces without a partner stay.
     """
-    levels: list[list[str]] = [[]]  # pieces of text in each template that is open
+    levels: list[list[str]] = [[]]  # pieces of text in each open template
     openers: list[str] = []
-    heights = [0]  # how deep the templates inside each nest whose text is kept
+    heights = [0]  # nesting depth of the kept templates inside each open one
     position = 0
     for token in BRACES.finditer(text):
         levels[-1].append(text[position : token.start()])
@@ -89,7 +89,7 @@ def show_templates(text: str) -> str:
 
 
 def text_of(pieces: list[str]) -> str | None:
-    """What a template of this inside shows; None if that is not known."""
+    """Return the text shown by a template with this content; None if it is not known."""
     name = pieces[0].partition("|")[0].strip().lower().replace("_", " ")
     if name in SIGNS:
         return SIGNS[name]
@@ -100,7 +100,7 @@ def text_of(pieces: list[str]) -> str | None:
 
 
 def arguments_of(inside: str) -> Arguments:
-    """Arguments by name, which is a number for those without; bars in links part nothing."""
+    """Return the arguments by name or number; bars inside links do not separate them."""
     arguments: Arguments = {}
     bars = [match.start() for match in LINK_OR_BAR.finditer(inside) if match["bar"]]
     n_unnamed = 0
@@ -114,22 +114,22 @@ def arguments_of(inside: str) -> Arguments:
 
 
 def first(_: str, arguments: Arguments) -> str | None:
-    """The only text, or the one that is shown of two."""
+    """Return the only text, or the label if there are two."""
     return arguments.get("lt") or arguments.get("1") or arguments.get("text")
 
 
 def second(_: str, arguments: Arguments) -> str | None:
-    """The text after its language."""
+    """Return the text, which follows its language."""
     return arguments.get("2") or arguments.get("text")
 
 
 def last(_: str, arguments: Arguments) -> str | None:
-    """The text after its language and the standard of its transliteration."""
+    """Return the text, which follows its language and the standard of transliteration."""
     return arguments.get("3") or arguments.get("2")
 
 
 def quotation(_: str, arguments: Arguments) -> str | None:
-    """A quotation, as a paragraph, with a line for who said it."""
+    """Return a quotation as a paragraph, with a line for its author."""
     text = arguments.get("text") or arguments.get("quote") or arguments.get("1")
     if not text:
         return None
@@ -139,14 +139,14 @@ def quotation(_: str, arguments: Arguments) -> str | None:
 
 
 def japanese(_: str, arguments: Arguments) -> str | None:
-    """English (日本語, rōmaji)."""
+    """Return `English (日本語, rōmaji)`."""
     original = ", ".join(arguments[name] for name in ("2", "3") if arguments.get(name))
     english = arguments.get("1")
     return f"{english} ({original})" if english and original else english or original
 
 
 def as_of(_: str, arguments: Arguments) -> str | None:
-    """As of May 2011."""
+    """Return `As of May 2011`."""
     if alternative := arguments.get("alt"):
         return alternative
     if not (year := arguments.get("1")):
@@ -160,13 +160,13 @@ def as_of(_: str, arguments: Arguments) -> str | None:
 
 
 def circa(_: str, arguments: Arguments) -> str | None:
-    """C. 600."""
+    """Return `c. 600`."""
     years = [arguments[name] for name in ("1", "2") if arguments.get(name)]
     return " – ".join(f"c. {year}" for year in years)
 
 
 def fraction(_: str, arguments: Arguments) -> str | None:
-    """1⁄2, or 3 1⁄2."""
+    """Return `1⁄2` or `3 1⁄2`."""
     parts = [arguments[name] for name in ("1", "2", "3") if arguments.get(name)]
     if len(parts) == 1:
         return f"1⁄{parts[0]}"
@@ -174,7 +174,7 @@ def fraction(_: str, arguments: Arguments) -> str | None:
 
 
 def measure(_: str, arguments: Arguments) -> str | None:
-    """160 acres: the measure given, without the one it is converted to."""
+    """Return `160 acres`: the given measure without its conversion."""
     if "table" in arguments.get("disp", "") or not NUMBER.fullmatch(arguments.get("1", "")):
         return None
     shown, place = arguments["1"], 2
@@ -190,17 +190,17 @@ def measure(_: str, arguments: Arguments) -> str | None:
 
 
 def ship(name: str, arguments: Arguments) -> str | None:
-    """HMS Victory."""
+    """Return `HMS Victory`."""
     return f"{name.upper()} {arguments['1']}" if arguments.get("1") else None
 
 
 def any_ship(_: str, arguments: Arguments) -> str | None:
-    """HMS Victory, from its parts."""
+    """Return `HMS Victory` from its parts."""
     return " ".join(arguments[name] for name in ("1", "2") if arguments.get(name))
 
 
 def value(_: str, arguments: Arguments) -> str | None:
-    """5 kg: a number, and its unit if that is given; not a power of ten, which is a formula."""
+    """Return `5 kg`: a number and its unit, if given; None for a power of ten, which is a formula."""
     if "e" in arguments or not arguments.get("1"):
         return None
     unit = arguments.get("u") or arguments.get("ul", "")
@@ -210,7 +210,7 @@ def value(_: str, arguments: Arguments) -> str | None:
 def named(
     names: str, show: Callable[[str, Arguments], str | None]
 ) -> dict[str, Callable[[str, Arguments], str | None]]:
-    """What shows the text of each of the templates."""
+    """Return a table from the names of templates to the function that gives their text."""
     return {name.replace("_", " "): show for name in names.split()}
 
 
@@ -229,4 +229,4 @@ TEXTS = {
     **named("ship", any_ship),
     **named("val", value),
 }
-"""What shows the text of a template, by its name in lower case."""
+"""Function that gives the text of a template, by its name in lower case."""

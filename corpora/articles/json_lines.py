@@ -1,4 +1,4 @@
-"""Articles from JSON Lines: one object a line, in files of anyone's making."""
+"""Articles from JSON Lines: one object per line, in files from any source."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def read_json_lines(
     language: str = "en",
     progress_bytes: Callable[[int], None] | None = None,
 ) -> Iterator[Article]:
-    """The articles of a `.jsonl` file, plain or compressed by gzip, bzip2 or xz.
+    """Yield the articles of a `.jsonl` file, plain or compressed by gzip, bzip2 or xz.
 
-    Each line is an object with `text` and with `title` or `page_id` (or `id`), and at will
+    Each line is an object with `text` and with `title` or `page_id` (or `id`), and optionally
     `revision_id`, `url`, `timestamp`, `language` and `license`; other keys and blank lines are
-    passed over. Ids are whole numbers, possibly written as strings. The text passes through
-    unchanged, but for line ends and Unicode normalisation (NFC).
+    skipped. Ids are whole numbers, possibly written as strings. The text is unchanged except for
+    line ends and Unicode normalisation (NFC).
 
-    Where there is no id, one is made from the title by `made_page_id`, so that lines of the same
-    title are the same article. `language` is that of the lines that name none. `progress_bytes`
-    is told how many bytes of the file have been read.
+    A missing id is made from the title by `made_page_id`, so that lines of the same title are the
+    same article. `language` is for lines that name none. `progress_bytes` is called with the number
+    of bytes of the file that have been read.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If a line is not what is said above, or the compressed data are damaged. The articles
-        before it have been yielded by then.
+        If a line is malformed, or the compressed data are damaged. The articles before have been
+        yielded by then.
     """
     number = 0
     lines = read_lines(path, progress_bytes)
@@ -60,9 +60,9 @@ def read_json_lines(
 
 
 def made_page_id(title: str) -> int:
-    """An id for an article without one: 53 bits of the SHA-256 of its title, made negative.
+    """Return an id for an article without one: minus 53 bits of the SHA-256 of its title.
 
-    MediaWiki's ids are positive, so the two never meet; 53 bits survive a trip through a float.
+    MediaWiki's ids are positive, so the two never collide; a float holds 53 bits exactly.
     """
     digest = hashlib.sha256(title.encode()).digest()
     return -(int.from_bytes(digest[:7], "big") >> 3) or -1
@@ -71,8 +71,8 @@ def made_page_id(title: str) -> int:
 def read_lines(
     path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
 ) -> Iterator[bytes]:
-    """The lines of a file, without their ends."""
-    parts: list[bytes] = []  # of the line that is not yet whole
+    """Yield the lines of a file without line ends."""
+    parts: list[bytes] = []  # of the unfinished line
     for chunk in read_chunks(path, progress_bytes):
         first, *rest = chunk.split(b"\n")
         parts.append(first)
@@ -83,7 +83,7 @@ def read_lines(
 
 
 def parse_line(line: bytes, language: str) -> Article:
-    """The article on one line; ValueError says what is wrong with it."""
+    """Return the article on one line; raise ValueError if it is malformed."""
     try:
         fields = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -114,7 +114,7 @@ def parse_line(line: bytes, language: str) -> Article:
 
 
 def string(fields: dict[str, object], key: str) -> str:
-    """The string under `key`, normalised; empty if it is missing or null."""
+    """Return the string under `key`, normalised; empty if it is missing or null."""
     value = fields.get(key)
     if value is None:
         return ""
@@ -128,7 +128,7 @@ def string(fields: dict[str, object], key: str) -> str:
 
 
 def whole_number(fields: dict[str, object], key: str) -> int | None:
-    """The whole number under `key`, of 64 bits; None if it is missing or null."""
+    """Return the whole number of 64 bits under `key`; None if it is missing or null."""
     value = fields.get(key)
     if value is None:
         return None

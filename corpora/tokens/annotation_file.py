@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 
-STRINGS = ("words", "tags", "headings", "doc_ids", "titles", "skipped")
-STORED_NAME = {"skipped": "passed_over"}
+STRINGS = ("words", "tags", "headings", "doc_ids", "titles", "passed_over")
+FIELD = {"passed_over": "skipped"}
+"""Field of `AnnotatedArticles` if it has another name than in the file."""
 FLAGS = ("is_alphabetic", "is_stop_word", "entry_is_stop", "continues_chunk")
 INDICES = ("entry_word", "entry_tag", "entry_pos", "entry_of")
 STARTS = ("piece_start", "section_start", "article_start")
@@ -61,7 +62,7 @@ def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
         "shard": _packed([shard_sha256]),
     }
     for name in STRINGS:
-        arrays[STORED_NAME.get(name, name)] = _packed(getattr(articles, name))
+        arrays[name] = _packed(getattr(articles, FIELD.get(name, name)))
     for name in FLAGS:
         flags = getattr(articles, name)
         arrays[name] = np.packbits(flags)
@@ -118,7 +119,7 @@ def annotated_from(
                 "the file to redo it"
             )
         values: dict[str, Any] = {
-            name: _unpacked(arrays[STORED_NAME.get(name, name)]) for name in STRINGS
+            FIELD.get(name, name): _unpacked(arrays[name]) for name in STRINGS
         }
         for name in FLAGS:
             packed, count = arrays[name], int(arrays[f"n_{name}"])
