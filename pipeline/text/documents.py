@@ -216,13 +216,13 @@ def record_skipped(run: RunDirectory, tokens: TokenStore) -> None:
 
 def _warn_of_skipped(tokens: TokenStore) -> None:
     skipped = tokens.skipped()
-    if not passed_over:
+    if not skipped:
         return
     names = [
-        f"{doc_id} {title}" for found in passed_over.values() for doc_id, title in found.items()
+        f"{doc_id} {title}" for found in skipped.values() for doc_id, title in found.items()
     ]
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    files = [str(path) for path in islice(passed_over, SHOWN)]
+    files = [str(path) for path in islice(skipped, SHOWN)]
     logger.warning(
         "%s of the articles in %s killed the process that annotated them and have no words: %s%s; "
         "to have them tried again delete %s%s",
@@ -231,7 +231,7 @@ def _warn_of_skipped(tokens: TokenStore) -> None:
         ", ".join(names[:SHOWN]),
         more,
         " ".join(files),
-        f" and {len(passed_over) - SHOWN:,} more" if len(passed_over) > SHOWN else "",
+        f" and {len(skipped) - SHOWN:,} more" if len(skipped) > SHOWN else "",
     )
 
 
