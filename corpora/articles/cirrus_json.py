@@ -54,7 +54,7 @@ MAX_ACTION_BYTES = 1 << 12
 MAX_COMMAS = 1 << 21
 """Commas in a document; bounds the number of its values, and so the memory of parsing."""
 MAX_RATIO = 100
-"""Decompressed bytes per compressed byte. Real dumps have 5 to 10, a decompression bomb thousands."""
+"""Decompressed bytes per compressed byte. Real dumps have 5 to 10, a bomb thousands."""
 UNCHECKED_BYTES = 1 << 26
 """Bytes after which the ratio is checked; before, it says little."""
 

@@ -23,7 +23,7 @@ UNREADABLE = {b"7z\xbc\xaf\x27\x1c": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03
 def read_chunks(
     path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[bytes]:
-    """Yield the content of a plain, bzip2, gzip or xz file, decompressed, in chunks of bounded size.
+    """Yield the content of a plain, bzip2, gzip or xz file, decompressed, in bounded chunks.
 
     After each chunk `progress_bytes` is called with the number of bytes of the file read so far.
 

@@ -200,7 +200,7 @@ def any_ship(_: str, arguments: Arguments) -> str | None:
 
 
 def value(_: str, arguments: Arguments) -> str | None:
-    """Return `5 kg`: a number and its unit, if given; None for a power of ten, which is a formula."""
+    """Return `5 kg`: a number and its unit, if given; None for a formula, a power of ten."""
     if "e" in arguments or not arguments.get("1"):
         return None
     unit = arguments.get("u") or arguments.get("ul", "")

@@ -218,9 +218,7 @@ def _warn_of_skipped(tokens: TokenStore) -> None:
     skipped = tokens.skipped()
     if not skipped:
         return
-    names = [
-        f"{doc_id} {title}" for found in skipped.values() for doc_id, title in found.items()
-    ]
+    names = [f"{doc_id} {title}" for found in skipped.values() for doc_id, title in found.items()]
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     files = [str(path) for path in islice(skipped, SHOWN)]
     logger.warning(

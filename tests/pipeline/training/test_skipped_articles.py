@@ -22,7 +22,7 @@ def pass_over(tokens: Path, *numbers: int) -> list[Path]:
         annotated = load_annotated(path, path.stem)
         doc_ids = tuple(f"en:{n}" for n in numbers if f"en:{n}" in annotated.doc_ids)
         if doc_ids:
-            save_annotated(replace(annotated, passed_over=doc_ids), path, path.stem)
+            save_annotated(replace(annotated, skipped=doc_ids), path, path.stem)
             changed.append(path)
     return changed
 
