@@ -1,6 +1,6 @@
-"""A one-dimensional .npy file that grows: what does not fit in memory is appended bit by bit.
+"""A one-dimensional .npy file that grows, for arrays that do not fit in memory.
 
-Mapped again it takes no memory but for the pages that are read; `release` gives these back.
+A mapped array takes memory for the pages that are read; `release` frees them.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HEADER_BYTES = 128
-"""What NumPy's header of an array of one dimension takes, however long the array is."""
+"""Bytes of NumPy's header for a one-dimensional array of any length."""
 CHUNK_BYTES = 1 << 20
 
 
 class ArrayFile:
-    """Elements in a hidden file that is only at the end given its name.
+    """An array in a hidden file, which is renamed at the end.
 
-    Until then it is named as `corpora.files.remove_partial_files` knows it.
+    `corpora.files.remove_partial_files` deletes the hidden file of a killed writer.
 
     Parameters
     ----------
     directory
-        Where the file is.
+        Directory of the hidden file.
     name
         Part of the hidden file's name.
     dtype
-        Of the elements.
+        Type of the elements.
     """
 
     def __init__(self, directory: Path, name: str, dtype: type[np.integer]) -> None:
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self.size = 0
-        """Elements written."""
+        """Number of elements written."""
         self._path = directory / f".{name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
         self._directory, self._name = directory, name
         self._stream: IO[bytes] = self._path.open("x+b")
@@ -57,20 +57,20 @@ class ArrayFile:
         self.size += len(array)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """The elements from `start` to before `stop`, in memory."""
+        """Read the elements from `start` to before `stop` into memory."""
         self._stream.flush()
         width = self.dtype.itemsize
         n_bytes, offset = width * (stop - start), HEADER_BYTES + width * start
         return np.frombuffer(os.pread(self._stream.fileno(), n_bytes, offset), dtype=self.dtype)
 
     def chunks(self) -> Iterator[NDArray[Any]]:
-        """All elements, some at a time."""
+        """Yield all elements, some at a time."""
         step = CHUNK_BYTES // self.dtype.itemsize
         for start in range(0, self.size, step):
             yield self.read(start, min(start + step, self.size))
 
     def converted(self, dtype: type[np.integer]) -> ArrayFile:
-        """Itself, or if its type is another one a copy in its place."""
+        """Return itself, or a copy of another type that replaces it."""
         if self.dtype == dtype:
             return self
         other = ArrayFile(self._directory, self._name, dtype)
@@ -84,7 +84,7 @@ class ArrayFile:
         return other
 
     def finish(self, path: Path) -> None:
-        """Complete the file, on the disk itself, and rename it to `path`."""
+        """Write the header, fsync, and rename the file to `path`."""
         header = io.BytesIO()
         about = {
             "descr": np.lib.format.dtype_to_descr(self.dtype),
@@ -101,19 +101,18 @@ class ArrayFile:
         self._path.replace(path)
 
     def discard(self) -> None:
-        """Delete the file if it has not got its name yet."""
+        """Delete the hidden file, if it was not renamed."""
         with suppress(OSError):  # on a full disk closing fails too
             self._stream.close()
         self._path.unlink(missing_ok=True)
 
 
 def release(*arrays: NDArray[Any]) -> None:
-    """Give back the memory of mapped files that `arrays` are of; they can be read as before.
+    """Free the memory of mapped files that `arrays` belong to; they can still be read.
 
-    Pages that were read stay in the process until the system is short of memory, and until then a
-    process that goes through a file seems to take as much memory as that. Called now and then, this
-    bounds what it takes. Arrays that are in memory, and mapped ones that may have been written to,
-    are left alone.
+    Pages that were read stay in the process until the system is short of memory, so that a process
+    that reads a whole file seems to take as much memory as the file. Repeated calls bound it.
+    Arrays in memory, and mapped arrays that are writable, are not changed.
     """
     for array in arrays:
         mapping = mapping_of(array)
@@ -122,7 +121,7 @@ def release(*arrays: NDArray[Any]) -> None:
 
 
 def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
-    """The mapped file that `array` is of; None if it is in memory, or may have been written to."""
+    """Return the mapped file of `array`; None if it is in memory or writable."""
     base: Any = array
     while isinstance(base, np.ndarray):
         if isinstance(base, np.memmap) and base.mode != "r":

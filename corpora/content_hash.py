@@ -1,7 +1,7 @@
-"""One hash of all that a corpus holds, the same wherever that is: in memory, mapped, half written.
+"""Hash of the content of a corpus, the same for a corpus in memory, mapped or being written.
 
-It is the SHA-256 of a line `name dtype shape` and the bytes, of each array in turn, where strings
-stand as the bytes of a JSON list. That list is never made as a whole.
+It is the SHA-256 of a line `name dtype shape` and the bytes of each array in turn. Strings count as
+the bytes of a JSON list, which is never in memory as a whole.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Content(NamedTuple):
 
 
 def content_hash(contents: Iterable[Content]) -> str:
-    """The hash of arrays in a certain order, in hexadecimal."""
+    """Return the hash of arrays in this order, in hexadecimal."""
     digest = hashlib.sha256()
     for content in contents:
         digest.update(f"{content.name} {content.dtype.str} {(content.size,)}\n".encode())
@@ -40,17 +40,17 @@ def content_hash(contents: Iterable[Content]) -> str:
 
 
 def of_array(name: str, array: NDArray[np.generic]) -> Content:
-    """An array that is in memory or mapped."""
+    """Content of an array in memory or mapped."""
     return Content(name, array.dtype, len(array), (array,))
 
 
 def of_strings(name: str, chunks: Iterable[StringColumn], n_json_bytes: int) -> Content:
-    """Strings, some at a time, of which `json_bytes` says how long they are in JSON together."""
+    """Content of strings in chunks; `n_json_bytes` is the sum of `json_bytes` of the chunks."""
     return Content(name, np.dtype(np.uint8), n_json_bytes + len("[]"), _json_list(chunks))
 
 
 def json_bytes(chunk: StringColumn, *, is_first: bool) -> int:
-    """How many bytes `chunk` adds to a JSON list; all but the first string are after a comma."""
+    """Bytes that `chunk` adds to a JSON list; a comma precedes all but the first string."""
     start, data = chunk.packed
     separators = len('"", ') * (len(start) - 1) - (len(", ") if is_first and len(start) > 1 else 0)
     if not _is_escaped(data):
@@ -59,7 +59,7 @@ def json_bytes(chunk: StringColumn, *, is_first: bool) -> int:
 
 
 def json_array(strings: Sequence[str]) -> NDArray[np.uint8]:
-    """(n,) the bytes of `strings` as a JSON list."""
+    """(n,) bytes of `strings` as a JSON list."""
     return np.frombuffer(json.dumps(list(strings)).encode(), dtype=np.uint8)
 
 
@@ -77,6 +77,6 @@ def _json_list(chunks: Iterable[StringColumn]) -> Iterator[bytes]:
 
 
 def _is_escaped(data: NDArray[np.uint8]) -> bool:
-    """Whether JSON spells some character otherwise, as it does quotes and all that is not ASCII."""
+    """Whether JSON escapes some character, such as quotes and all that is not ASCII."""
     odd = (data < ord(" ")) | (data > ord("~")) | (data == ord('"')) | (data == ord("\\"))
     return bool(np.any(odd))

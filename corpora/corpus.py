@@ -1,18 +1,18 @@
-"""Documents as bags of words: counts, the words they count, and the names of the documents.
+"""Documents as bags of words: counts, vocabulary, document ids and titles.
 
     DIR/header.json            format, version, sizes, and name, size and SHA-256 of the other files
     DIR/<hash>-data.npy        the arrays of the counts: data, indices, indptr; and n_unknown
     DIR/<hash>-vocabulary.npy  a JSON list, as bytes
-    DIR/<hash>-doc_ids.npy     UTF-8, one id after the other; where each begins is in doc_ids_start
+    DIR/<hash>-doc_ids.npy     UTF-8, one id after the other; doc_ids_start has the offsets
     DIR/<hash>-titles.npy      the same with titles_start
 
-The header names the other files, and these are named by what they hold, so replacing the header is
-what makes a new corpus take the place of a former one: at once or not at all. In version 1 of the
-format, which is still read, all strings were JSON lists.
+File names contain the hash of the content, and the header lists the files: replacing the header
+replaces the corpus atomically. In version 1 of the format, which is still read, all strings were
+JSON lists.
 
-A corpus larger than memory is written by `build_corpus_on_disk`, and mapped by `Corpus.load`: what
-is taken from it, `rows` or `batches`, is read from disk, and the rest is not. Its parts, where they
-are large too, are corpora of their own in the same directory, see `corpora.mapped_split`.
+`build_corpus_on_disk` writes a corpus larger than memory, and `Corpus.load` maps it: `rows` and
+`batches` read only their documents from disk. Large training, validation and test parts are corpora
+in the same directory, see `corpora.mapped_split`.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
 
 ARRAYS = ("data", "indices", "indptr", "n_unknown")
 PIECE = 1 << 22
-"""Elements of a mapped array that are hashed at a time."""
+"""Elements of a mapped array to hash at a time."""
 
 
 class MappedFrom(NamedTuple):
-    """The files of a corpus that is mapped."""
+    """Source of a mapped corpus."""
 
     directory: Path
     content_hash: str
-    """As the header has it; empty in version 1 of the format, which cannot be relied on for it."""
+    """Hash in the header; empty in version 1 of the format, where it is not reliable."""
     is_checked: bool
-    """Whether all of them were read and found to be as they were written."""
+    """Whether all files were read and verified."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +72,15 @@ class Corpus:
     """
 
     counts: sparse.csr_array[np.int32]
-    """(n_docs, n_words), sorted, without explicit zeros; any other matrix is converted to that."""
+    """(n_docs, n_words) sorted, without explicit zeros; other matrices are converted."""
     vocabulary: tuple[str, ...]
-    """The words of the columns, all different."""
+    """Words of the columns, all different."""
     doc_ids: Sequence[str]
-    """A `StringColumn`, which compares, slices and iterates as a tuple; so are the titles."""
+    """Stored as a `StringColumn`, which behaves like a tuple; titles too."""
     titles: Sequence[str] = ()
-    """The document ids if not given."""
+    """By default the document ids."""
     n_unknown: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """(n_docs,) tokens of each document that are not in the vocabulary; zeros if not given."""
+    """(n_docs,) tokens of each document that are not in the vocabulary; by default zeros."""
     mapped_from: MappedFrom | None = field(default=None, init=False, repr=False)
     """None for a corpus in memory."""
 
@@ -115,7 +115,7 @@ class Corpus:
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[TokenBlock], vocabulary: Sequence[str]) -> Corpus:
-        """Count the tokens of `blocks` against a vocabulary that is given; the rest are unknown."""
+        """Count the tokens of `blocks`; words that are not in `vocabulary` are unknown."""
         bags = list(count_blocks(blocks, vocabulary))
         no_rows = sparse.csr_array((0, len(vocabulary)), dtype=np.int32)
         return cls(
@@ -128,17 +128,17 @@ class Corpus:
 
     @property
     def n_docs(self) -> int:
-        """Documents, empty ones too."""
+        """Number of documents, including empty ones."""
         return len(self.doc_ids)
 
     @property
     def n_words(self) -> int:
-        """Different words: the columns."""
+        """Number of words in the vocabulary."""
         return len(self.vocabulary)
 
     @property
     def n_tokens(self) -> int:
-        """Words in running text, those in the vocabulary."""
+        """Number of tokens that are in the vocabulary."""
         return sum(int(block.data.sum(dtype=np.int64)) for _, block in row_blocks(self.counts))
 
     @cached_property
@@ -148,9 +148,9 @@ class Corpus:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of all that the corpus holds; the same after `save` and `load`.
+        """SHA-256 of the content; the same after `save` and `load`.
 
-        Of a mapped corpus that was checked the header has it; any other is read for it, bit by bit.
+        A mapped corpus that was checked takes it from the header; otherwise all arrays are read.
         """
         if self.mapped_from is not None and self.mapped_from.is_checked:
             stated = self.mapped_from.content_hash
@@ -178,7 +178,7 @@ class Corpus:
         return content_hash([*contents, *strings])
 
     def rows(self, which: ArrayLike) -> Corpus:
-        """The documents that `which`, a mask (n_docs,) or indices, names, in that order."""
+        """Return the documents that `which` selects, a mask (n_docs,) or indices, in that order."""
         chosen = np.asarray(which)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
         found = Corpus(
@@ -188,19 +188,19 @@ class Corpus:
             self._titles.take(chosen),
             self.n_unknown[chosen],
         )
-        _give_back(self)
+        _release(self)
         return found
 
     def batches(self, batch_size: int) -> Iterator[sparse.csr_array[np.int32]]:
-        """The counts, `batch_size` documents at a time; of a mapped corpus only these are read."""
+        """Yield the counts, `batch_size` documents at a time; only these are read from disk."""
         for start in range(0, self.n_docs, batch_size):
             yield self.counts[start : start + batch_size]
             release(self.counts.data, self.counts.indices)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the directory `path`; a corpus that is there is replaced, at once or not at all.
+        """Write the directory `path`; an existing corpus is replaced atomically.
 
-        One process at a time may save to a directory; any number may read meanwhile.
+        One process at a time may save to a directory; any number may read it.
         """
         with CorpusWriter(path, self.vocabulary) as writer:
             for i in range(0, self.n_docs, CHUNK):
@@ -218,18 +218,18 @@ class Corpus:
     def load(
         cls, path: str | os.PathLike[str], *, mmap: bool = False, checked: bool = False
     ) -> Corpus:
-        """The corpus that `save` wrote.
+        """Load the corpus that `save` wrote.
 
-        With `mmap` all but the vocabulary stays on disk until it is used, and of the files only the
-        sizes are checked: every other check reads them. With `checked` that is done too, once and
-        without keeping them in memory. Arrays are then read-only.
+        With `mmap` all but the vocabulary stays on disk until it is used, arrays are read-only, and
+        only the sizes of the files are checked. `checked` also verifies their content, which reads
+        every file once without keeping it in memory.
 
         Raises
         ------
         FileNotFoundError
             If there is no corpus.
         CorpusFormatError
-            If a file is missing, was changed, or holds what no corpus holds; the message names it.
+            If a file is missing, was changed, or is not valid; the message names it.
         UnsupportedVersionError
             If a newer version of this software wrote it.
         """
@@ -273,22 +273,22 @@ def build_corpus(
 ) -> Corpus:
     """Count the tokens of `blocks`, in memory, against a vocabulary of the training documents.
 
-    Every document keeps its place, also if no word of it is left.
+    Every document keeps its row, even if none of its words is in the vocabulary.
 
     Parameters
     ----------
     blocks
-        Tokens, for instance a `TokenStore`, its bigrams joined or not. They are gone through twice;
-        an iterator, which cannot be, is read into memory.
+        Tokens, for instance a `TokenStore`, with or without joined bigrams. They are read twice; an
+        iterator is read into memory.
     learn_from
-        Whether a document, by its id, is one to take the vocabulary from.
+        Whether a document, by its id, is a training document, whose words make the vocabulary.
     pruning
-        Which words of these documents make the vocabulary; it is in alphabetical order.
+        Thresholds of the vocabulary, which is in alphabetical order.
 
     Raises
     ------
     EmptyVocabularyError
-        If no word is left.
+        If no word is kept.
     """
     if isinstance(blocks, Iterator):
         blocks = list(blocks)
@@ -298,10 +298,10 @@ def build_corpus(
 def build_corpus_on_disk(
     path: str | os.PathLike[str], blocks: Iterable[TokenBlock], vocabulary: Sequence[str]
 ) -> Corpus:
-    """Count the tokens of `blocks` against `vocabulary`, into the directory `path`; mapped.
+    """Count the tokens of `blocks` into a corpus in the directory `path`, and map it.
 
-    The same files, to the bit, as `Corpus.from_blocks(blocks, vocabulary).save(path)`, in one pass
-    and the memory that a block takes. If it is interrupted a corpus that was there stays.
+    The files equal those of `Corpus.from_blocks(blocks, vocabulary).save(path)`. One pass, in the
+    memory of a block. After an interruption an existing corpus is unchanged.
 
     Raises
     ------
@@ -314,12 +314,12 @@ def build_corpus_on_disk(
 def build_corpus_of_bags(
     path: str | os.PathLike[str], bags: Iterable[Bags], vocabulary: Sequence[str]
 ) -> Corpus:
-    """What `build_corpus_on_disk` writes, of blocks that were counted before, wherever that was.
+    """Write the same as `build_corpus_on_disk`, from blocks that were counted before.
 
     Parameters
     ----------
     bags
-        What `counting.BagsOfBlock` gave of each block, in their order.
+        Results of `counting.BagsOfBlock` for all blocks, in order.
 
     Raises
     ------
@@ -340,7 +340,7 @@ def _mapped(
     n_unknown: NDArray[np.int64],
     source: MappedFrom,
 ) -> Corpus:
-    """A corpus of arrays that are not to be read yet, or that were checked but for what fits."""
+    """A corpus of mapped arrays; if the source is checked, verify that they fit together."""
     if counts.dtype != np.int32 or not len(doc_ids) == len(titles) == len(n_unknown):
         raise ValueError("its files do not fit together")
     corpus = object.__new__(Corpus)
@@ -353,12 +353,12 @@ def _mapped(
             raise ValueError("a word is in the vocabulary twice")
         if np.any(n_unknown < 0):
             raise ValueError("n_unknown must not be negative")
-        _give_back(corpus)
+        _release(corpus)
     return corpus
 
 
-def _give_back(corpus: Corpus) -> None:
-    """The memory that reading a mapped corpus has taken."""
+def _release(corpus: Corpus) -> None:
+    """Free the memory that reading a mapped corpus has taken."""
     columns = StringColumn.of(corpus.doc_ids), StringColumn.of(corpus.titles)
     counts = corpus.counts
     release(counts.data, counts.indices, counts.indptr, corpus.n_unknown)
@@ -366,14 +366,14 @@ def _give_back(corpus: Corpus) -> None:
 
 
 def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The elements in order, not too many at a time."""
+    """Yield the elements of an array in parts, and free mapped memory after each."""
     for i in range(0, len(array), PIECE):
         yield array[i : i + PIECE]
         release(array)
 
 
 def _chunks(column: StringColumn) -> Iterator[StringColumn]:
-    """The same of strings."""
+    """Yield the strings in chunks, and free mapped memory after each."""
     for chunk in column.chunks():
         yield chunk
         release(column.data, column.start)

@@ -1,4 +1,4 @@
-"""The header of a corpus on disk, and its arrays; the layout is described in `corpora.corpus`."""
+"""Header and arrays of a corpus on disk; `corpora.corpus` describes the layout."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ PARTS = "parts-"
 def build_corpus_on_disk_files(
     directory: Path, arrays: dict[str, ArrayFile], about: dict[str, Any], content_hash: str
 ) -> None:
-    """Make the corpus in `directory` be `arrays`: at once, when the header is there.
+    """Replace the corpus in `directory` by `arrays`, atomically with the new header.
 
-    Files of a former corpus are deleted; who reads them at the moment is not disturbed.
+    Files of a former corpus are deleted; processes that have them open can still read them.
     """
     files: dict[str, dict[str, str | int]] = {}
     for name, array in arrays.items():
@@ -59,19 +59,19 @@ def build_corpus_on_disk_files(
 
 
 def parts_name(content_hash: str) -> str:
-    """How the directories begin that hold parts of the corpus of this hash."""
+    """Prefix of the directories of parts of the corpus with this hash."""
     return f"{PARTS}{content_hash[:16]}-"
 
 
 def read_header(directory: Path) -> dict[str, Any]:
-    """The header, checked against itself.
+    """Read the header and verify its checksum.
 
     Raises
     ------
     FileNotFoundError
-        If there is none.
+        If there is no header.
     CorpusFormatError
-        If it was changed or is something else.
+        If the header was changed, or is not the header of a corpus.
     UnsupportedVersionError
         If a newer version of this software wrote it.
     """
@@ -102,12 +102,14 @@ def read_array(
     mmap: bool = False,
     checked: bool = False,
 ) -> NDArray[Any]:
-    """The array that the header names so; mapped, only the file's size is checked, or all of it.
+    """Read or map the array that the header calls `name`.
+
+    The file is verified; with `mmap` and without `checked` only its size.
 
     Raises
     ------
     CorpusFormatError
-        If the file is missing, was changed or is something else.
+        If the file is missing, was changed or is not an array.
     """
     entry = header["files"][name]
     path = directory / entry["name"]
@@ -135,22 +137,22 @@ def read_strings(
     mmap: bool = False,
     checked: bool = False,
 ) -> StringColumn:
-    """The strings that the header names so; mapped, they are not looked at yet, or all once.
+    """Read or map the strings that the header calls `name`; verified as in `read_array`.
 
     Raises
     ------
     ValueError
-        If they are no strings; a CorpusFormatError as for `read_array`.
+        If the arrays are not strings; CorpusFormatError as in `read_array`.
     """
     if f"{name}_start" not in header["files"]:
-        # The vocabulary; in version 1 also the others. JSON, which can only be read as a whole.
+        # The vocabulary, and in version 1 all strings: JSON, which can only be read as a whole.
         listed = json.loads(read_array(directory, header, name).tobytes())
         return StringColumn.of(listed)
     start = read_array(directory, header, f"{name}_start", mmap=mmap, checked=checked)
     data = read_array(directory, header, name, mmap=mmap, checked=checked)
     is_column = start.dtype == np.int64 and data.dtype == np.uint8 and start.ndim == data.ndim == 1
     if not is_column or not len(start) or start[0] != 0 or start[-1] != len(data):
-        raise ValueError(f"{name} are not strings, or not those of {name}_start")
+        raise ValueError(f"{name} are not strings, or do not fit {name}_start")
     column = StringColumn(start, data)
     return column.check() if checked or not mmap else column
 

@@ -1,4 +1,4 @@
-"""A corpus written as it is counted: documents are appended to files and never held together."""
+"""Corpora larger than memory: documents are appended to files as they are counted."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-MOST = np.iinfo(np.int32).max
+MAX_INT32 = np.iinfo(np.int32).max
+"""Largest count, and largest number of documents or words in a file format."""
 
 
 class Bags(NamedTuple):
     """Some documents of a corpus."""
 
     counts: sparse.csr_array[np.int32]
-    """(n_docs, n_words), sorted, without duplicates or explicit zeros."""
+    """(n_docs, n_words) sorted, without duplicates or explicit zeros."""
     doc_ids: Sequence[str]
     titles: Sequence[str]
     n_unknown: NDArray[np.int64]
@@ -35,17 +36,17 @@ class Bags(NamedTuple):
 
 
 class CorpusWriter:
-    """Writes the directory `path`: the corpus is there, whole, once the `with` block has ended.
+    """Writes the directory `path`; the corpus appears, complete, at the end of the `with` block.
 
-    If that ends with an error, a corpus that was there stays. After a kill it stays too, and the
-    next writer deletes what was left behind. One process at a time may write to a directory.
+    After an error or a kill an existing corpus is unchanged; the next writer deletes partial files.
+    One process at a time may write to a directory.
 
     Parameters
     ----------
     path
-        Made if it is not there.
+        Created if missing.
     vocabulary
-        The words of the columns, all different.
+        Words of the columns, all different.
 
     Raises
     ------
@@ -76,12 +77,12 @@ class CorpusWriter:
         return self
 
     def append(self, bags: Bags) -> None:
-        """Add documents after those that are there.
+        """Append documents.
 
         Raises
         ------
         ValueError
-            If the counts are not sorted rows over the vocabulary, or the shapes do not fit.
+            If the counts are not sorted, or the shapes do not fit.
         """
         counts = bags.counts
         n_docs, n_words = counts.shape
@@ -132,13 +133,13 @@ class CorpusWriter:
 
 
 class _StringFile:
-    """A column of strings that grows."""
+    """A growing column of strings."""
 
     def __init__(self, start: ArrayFile, data: ArrayFile) -> None:
         self._start, self._data = start, data
         self._start.append(np.zeros(1, dtype=np.int64))
         self.n_json_bytes = 0
-        """Of a JSON list of them, without the brackets."""
+        """Bytes of the strings as a JSON list, without the brackets."""
 
     def append(self, strings: StringColumn) -> None:
         self.n_json_bytes += json_bytes(strings, is_first=self._start.size == 1)
@@ -154,8 +155,8 @@ class _StringFile:
 
 
 def index_type(n_counts: int, n_docs: int, n_words: int) -> type[np.integer]:
-    """What the indices of a matrix are kept as: 32 bits if that is enough for all of them."""
-    return np.int32 if max(n_counts, n_docs, n_words) <= MOST else np.int64
+    """Type of the indices of a matrix: 32 bits if all fit, otherwise 64."""
+    return np.int32 if max(n_counts, n_docs, n_words) <= MAX_INT32 else np.int64
 
 
 def _content(name: str, file: ArrayFile) -> Content:

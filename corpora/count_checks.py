@@ -1,4 +1,4 @@
-"""Whether a matrix is one of counts, as a corpus keeps them."""
+"""Validation of the counts of a corpus."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from corpora.corpus_writer import MOST, index_type
+from corpora.corpus_writer import MAX_INT32, index_type
 from corpora.row_blocks import row_blocks
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
-    """`counts` as they are kept in a `Corpus`; arrays that are so already are not copied.
+    """Return `counts` in the form of a `Corpus`; arrays in that form are not copied.
 
     Raises
     ------
     ValueError
-        If they are no matrix of whole numbers from 0 to 2³¹ − 1.
+        If `counts` is not a matrix of whole numbers from 0 to 2³¹ − 1.
     """
     csr = sparse.csr_array(counts)
     if csr.ndim != 2:
@@ -28,7 +28,7 @@ def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
     if csr.dtype.kind not in "biuf":
         raise ValueError(f"counts must be numbers, not {csr.dtype}")
     csr.check_format(full_check=True)
-    in_range = (csr.data >= 0) & (csr.data <= MOST)  # NaN is not
+    in_range = (csr.data >= 0) & (csr.data <= MAX_INT32)  # NaN is not
     if not np.all(in_range) or np.any(csr.data % 1):
         raise ValueError("counts must be whole numbers, none negative or above 2³¹ − 1")
     if not csr.has_canonical_format or not np.all(csr.data):
@@ -42,12 +42,12 @@ def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
 
 
 def check_mapped_counts(counts: sparse.csr_array[np.int32]) -> None:
-    """Raise ValueError unless mapped `counts` are what `checked_counts` makes, reading them once.
+    """Check that mapped `counts` have the form of `checked_counts`, in one pass.
 
     Raises
     ------
     ValueError
-        If they are not sorted, or an entry is not positive, or in a column that there is not.
+        If rows are not sorted, an entry is not positive, or a column is out of range.
     """
     start: NDArray[np.integer] = counts.indptr
     if counts.dtype != np.int32 or np.any(start[1:] < start[:-1]) or start[-1] != counts.nnz:

@@ -1,4 +1,4 @@
-"""From tokens to bags of words, block by block."""
+"""Counting of tokens as bags of words, block by block."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BagsOfBlock:
-    """Makes bags of words of a block's documents; can be pickled."""
+    """Counts the documents of a block as bags of words; can be pickled."""
 
     vocabulary: Sequence[str]
-    """Words that are counted; the rest are unknown."""
+    """Words of the columns; all others are unknown."""
 
     @cached_property
     def _column_of(self) -> dict[str, int]:
         return {word: column for column, word in enumerate(self.vocabulary)}
 
     def __call__(self, block: TokenBlock) -> Bags:
-        """The documents of the block, in their order."""
+        """Return the bags of words of the documents, in their order."""
         column_of, n_words = self._column_of, len(self.vocabulary)
-        # The entry at the end is that of BREAK.
+        # The last entry stands for BREAK.
         columns = [*(column_of.get(word, n_words) for word in block.words), n_words + 1]
         column = np.array(columns, dtype=np.int64)[block.word_of]
         known, unknown = column < n_words, column == n_words
@@ -55,5 +55,5 @@ class BagsOfBlock:
 
 
 def count_blocks(blocks: Iterable[TokenBlock], vocabulary: Sequence[str]) -> Iterator[Bags]:
-    """The documents of each block as bags of words of `vocabulary`; the rest are unknown."""
+    """Yield the bags of words of each block; words that are not in `vocabulary` are unknown."""
     return map(BagsOfBlock(vocabulary), blocks)

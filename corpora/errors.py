@@ -1,14 +1,14 @@
-"""One named error for each failure that a caller can act on."""
+"""One error class for each failure that a caller can act on."""
 
 from __future__ import annotations
 
 
 class CorpusFormatError(ValueError):
-    """Stored or supplied data is not what its format says; the message names the file and place."""
+    """Data do not have the form of their format; the message names the file and the place."""
 
 
 class EmptyVocabularyError(ValueError):
-    """Pruning left no word, or no document with a word; the message names the threshold."""
+    """Pruning kept no word, or no document with a word; the message names the threshold."""
 
 
 class StoreLockedError(RuntimeError):
@@ -20,15 +20,15 @@ class MissingModelError(RuntimeError):
 
 
 class UnsupportedVersionError(CorpusFormatError):
-    """The data was written by a newer version of this software; upgrade to read it."""
+    """A newer version of this software wrote the data; upgrade to read them."""
 
 
 class UnsuitableModelError(ValueError):
-    """The spaCy model gives no parts of speech or no lemmas; another one has to be chosen."""
+    """The spaCy model has no parts of speech or no lemmas; choose another model."""
 
 
 class UnsupportedPipelineError(ValueError):
-    """A pipeline that the fast text stage does not know; the message says what it does not know."""
+    """The fast text stage does not support a spaCy pipeline; the message names the component."""
 
 
 class MissingExtraError(RuntimeError):

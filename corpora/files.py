@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: write beside the target, fsync, rename."""
+"""Atomic writing of files: write beside the target, fsync, rename."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ TEMPORARY_SUFFIX = ".partial"
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a binary file that takes the place of `path` when the block ends without an error.
+    """Open a binary file that replaces `path` when the block ends without an error.
 
-    The data and the directory entry are fsynced, so that after a crash or a power cut `path` holds
-    either the former content or the new one. On an error nothing is left behind.
+    Data and directory entry are fsynced: after a crash or a power cut `path` has either the former
+    content or the new one. An error leaves no file behind.
 
     Raises
     ------
     OSError
-        If the file cannot be written (for instance: the disk is full); `path` is then unchanged.
+        If the file cannot be written, for instance because the disk is full; `path` is unchanged.
     """
     target = Path(path)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
@@ -42,13 +42,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def atomic_write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` as UTF-8 to `path`, whole or not at all."""
+    """Write `text` as UTF-8 to `path` atomically."""
     with atomic_write(path) as stream:
         stream.write(text.encode())
 
 
 def sync_directory(path: Path) -> None:
-    """Make the directory's entries (new names, renames) durable."""
+    """Fsync the directory, so that new names and renames survive a crash."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -57,7 +57,7 @@ def sync_directory(path: Path) -> None:
 
 
 def remove_partial_files(directory: Path) -> None:
-    """Delete what a killed writer left behind; call it only while holding the writer's lock."""
+    """Delete partial files of a killed writer; the caller must hold the writer's lock."""
     for partial in directory.glob(f".*{TEMPORARY_SUFFIX}"):
         partial.unlink(missing_ok=True)
 

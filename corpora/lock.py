@@ -1,4 +1,7 @@
-"""One writer at a time, by a lock that the operating system frees when its holder is killed."""
+"""Lock for one writer at a time; the operating system frees it when the holder is killed.
+
+A package such as filelock would not name the process that holds the lock, which messages show.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 TRIES, TRY_EVERY = 5, 0.02
-"""Whoever looks whether the lock is held, holds it himself for a moment."""
+"""Attempts, and seconds between them: `lock_holder` holds the lock for a moment."""
 
 
 @contextmanager
@@ -26,7 +29,7 @@ def writer_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
     Raises
     ------
     StoreLockedError
-        If another process holds it; the message names the process.
+        If another process holds the lock; the message names the process.
     """
     descriptor = os.open(Path(directory) / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -48,17 +51,17 @@ def writer_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def lock_holder(directory: str | os.PathLike[str]) -> int | None:
-    """The process that holds the lock of `directory`: None for nobody, 0 if it cannot be told.
+    """Process id of the holder of the lock of `directory`; None if it is free, 0 if unknown.
 
-    Nothing is created. The file names its last holder for good; whether it holds the lock still is
-    what the operating system says, which frees it however a process ends.
+    No file is created. The lock file names the last holder; whether the lock is still held, the
+    operating system says, which frees it however a process ends.
     """
     try:
         descriptor = os.open(Path(directory) / "lock", os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        if _locked(descriptor, fcntl.LOCK_SH):  # so that two who look do not see each other
+        if _locked(descriptor, fcntl.LOCK_SH):  # shared, so that two calls do not see each other
             return None
         text = os.pread(descriptor, 20, 0).strip()
         return int(text) if text.isdigit() else 0

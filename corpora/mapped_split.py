@@ -1,9 +1,12 @@
-"""The parts of a large mapped corpus as corpora of their own, written once beside it and mapped.
+"""Parts of a large mapped corpus as corpora, written once beside it and mapped.
 
-    DIR/parts-<hash>-<validation>-<test>/train, validation, test   each laid out as a corpus is
+    DIR/parts-<hash>-<validation>-<test>/train, validation, test   each with the layout of a corpus
 
-<hash> begins the content hash of the whole, so that a corpus that takes its place does not meet
-parts of the former one, which are deleted. They take as much disk again as the whole.
+<hash> is the beginning of the content hash of the whole corpus; a new corpus deletes the parts of
+the former one. The parts take as much disk again as the whole.
+
+A part is not a view of the corpus by row numbers: trainers take contiguous CSR rows, and rows by
+number would load pages all over the file in every batch (`row_blocks.taken_rows`).
 """
 
 from __future__ import annotations
@@ -34,12 +37,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LARGE_BYTES = 256 << 20
-"""Of the counts: parts of fewer are copied into memory."""
+"""Bytes of the counts; parts of a smaller corpus are copied into memory."""
 WAIT_SECONDS = 0.2
+"""Seconds between attempts to take the lock."""
 
 
 def is_large(corpus: Corpus) -> bool:
-    """Whether the parts of `corpus` are to be on disk: it is mapped, and not small."""
+    """Whether the parts of `corpus` are written to disk: it is mapped and large."""
     n_bytes = corpus.counts.data.nbytes + corpus.counts.indices.nbytes
     return corpus.mapped_from is not None and n_bytes >= LARGE_BYTES
 
@@ -50,21 +54,21 @@ def mapped_parts(
     shares: tuple[float, float],
     parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
 ) -> tuple[Corpus, ...] | None:
-    """The parts of a mapped corpus, in the order of their `names`; written if they are not there.
+    """Return the parts of a mapped corpus, in the order of their `names`; written if missing.
 
-    They are checked if `corpus` was. If another process is writing them this one waits.
+    They are checked if `corpus` was. If another process is writing them, this call waits.
 
     Parameters
     ----------
     shares
-        Of validation and test, which tell parts from others.
+        Shares of validation and test, which are part of the directory name.
     parts_of
-        The number of the part (n,) that each of some documents, by their ids, is in.
+        Returns the number (n,) of the part of each document, given their ids.
 
     Returns
     -------
     tuple of Corpus or None
-        None if they are not there and cannot be, as nobody may write to the directory.
+        None if they are missing and the directory is not writable.
 
     Raises
     ------
@@ -96,7 +100,7 @@ def _make(
     names: Sequence[str],
     parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
 ) -> None:
-    """Write the parts, unless they are complete or another process completes them."""
+    """Write the parts, unless they are complete; wait for another process that writes them."""
     while not all((directory / name / HEADER).exists() for name in names):
         directory.mkdir(exist_ok=True)
         try:
@@ -116,7 +120,7 @@ def _write(
 ) -> None:
     source = corpus.mapped_from
     assert source is not None
-    if not source.is_checked:  # what is damaged would seem to be sound in the parts
+    if not source.is_checked:  # damage would be copied into parts with valid checksums
         Corpus.load(source.directory, mmap=True, checked=True)
     doc_ids, titles = StringColumn.of(corpus.doc_ids), StringColumn.of(corpus.titles)
     logger.info("writing the parts of %s documents to %s", f"{corpus.n_docs:,}", directory)

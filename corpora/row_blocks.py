@@ -1,4 +1,4 @@
-"""Counts (D, V) some rows at a time, so that of a mapped matrix few pages are in memory at once."""
+"""Counts (D, V) in blocks of rows, so that few pages of a mapped matrix are in memory at once."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ENTRIES = 1 << 20
-"""Of a block, about, unless it is a single row."""
-MOST_ROWS = 1 << 14
-ROWS_APART = 128
-"""Rows anywhere in a mapped matrix that are read at a time; each may bring in 2 MB of pages."""
+"""Approximate entries of a block, unless it is a single row."""
+MAX_ROWS = 1 << 14
+ROWS_AT_ONCE = 128
+"""Rows of a mapped matrix that `taken_rows` reads at a time; each may load 2 MB of pages."""
 SMALL_BYTES = 64 << 20
-"""Of entries, which may stay in memory though they are mapped."""
+"""Bytes of entries of a mapped matrix that may stay in memory."""
 
 
 def row_blocks(counts: sparse.csr_array) -> Iterator[tuple[int, sparse.csr_array]]:
-    """All rows in order: the number of the first row of each block, and the block.
+    """Yield all rows in blocks: the number of the first row, and the block.
 
-    A block may share its entries with `counts`. If these are mapped, the memory that they took is
-    given back when the next block is asked for.
+    A block may share its entries with `counts`. Memory of mapped entries is freed before the next
+    block.
     """
     n_rows, n_columns = counts.shape
     first = 0
     while first < n_rows:
-        start = counts.indptr[first : first + MOST_ROWS + 1]
-        # In 64 bits: the sum may be beyond what indices of 32 bits hold.
+        start = counts.indptr[first : first + MAX_ROWS + 1]
+        # In 64 bits, as the sum may overflow 32 bits.
         n = int(np.searchsorted(start.astype(np.int64), int(start[0]) + ENTRIES, side="right")) - 1
         start = start[: max(n, 1) + 1]
         entries = slice(int(start[0]), int(start[-1]))
@@ -50,15 +50,12 @@ def row_blocks(counts: sparse.csr_array) -> Iterator[tuple[int, sparse.csr_array
 
 
 def taken_rows(counts: sparse.csr_array, which: NDArray[np.integer]) -> sparse.csr_array:
-    """`counts[which]`, in memory; what a mapped matrix took to read it is given back.
-
-    Some at a time: rows that are far apart bring in pages around each of them.
-    """
+    """Return `counts[which]` in memory; memory of mapped pages is freed after every few rows."""
     if counts.data.nbytes <= SMALL_BYTES or mapping_of(counts.data) is None or not len(which):
         return counts[which]
     taken = []
-    for i in range(0, len(which), ROWS_APART):
-        taken.append(counts[which[i : i + ROWS_APART]])
+    for i in range(0, len(which), ROWS_AT_ONCE):
+        taken.append(counts[which[i : i + ROWS_AT_ONCE]])
         release(counts.data, counts.indices)
     rows: sparse.csr_array = sparse.vstack(taken, format="csr")
     return rows
@@ -73,12 +70,12 @@ def tokens_of_documents(counts: sparse.csr_array[np.int32]) -> NDArray[np.int64]
 
 
 def is_canonical(counts: sparse.csr_array[Any]) -> bool:
-    """Whether the entries of each row are sorted, each column once at most."""
+    """Whether the entries of each row are sorted, without duplicates."""
     return all(block.has_canonical_format for _, block in row_blocks(counts))
 
 
 def smallest(counts: sparse.csr_array[Any]) -> Any:
-    """The smallest of the entries that are stored; 0 if there are none."""
+    """Smallest stored entry; 0 if there is none."""
     return min((block.data.min() for _, block in row_blocks(counts) if block.nnz), default=0)
 
 

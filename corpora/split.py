@@ -1,4 +1,4 @@
-"""Training, validation and test documents, told apart by their names alone."""
+"""Split of a corpus into training, validation and test documents by a hash of the document id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Part = Literal["train", "validation", "test"]
 
 
 class Split(NamedTuple):
-    """One corpus in three, over the same vocabulary."""
+    """The three parts of a corpus, with the same vocabulary."""
 
     train: Corpus
     validation: Corpus
@@ -28,26 +28,26 @@ class Split(NamedTuple):
 
 
 def article_of(document_id: str) -> str:
-    """The article that a document is, or is a section of: of `en:12#3` that is `en:12`."""
+    """Return the article of a document or section: `en:12` for `en:12#3`."""
     return document_id.partition("#")[0]
 
 
 def part_of(document_id: str, validation: float = 0.1, test: float = 0.1) -> Part:
-    """The part that a document is in, whatever other documents there are.
+    """Return the part of a document, independent of all other documents.
 
-    The SHA-256 of the id, as a number from 0 to 1, is below `test`, or below `test + validation`,
-    or not. Of `en:12#3` only `en:12` counts: the sections of an article are in one part, so that
-    held-out sections are of articles that training has not seen.
+    The SHA-256 of the id, as a number from 0 to 1, is compared with `test` and `test + validation`.
+    Only `en:12` of `en:12#3` counts: the sections of an article are in one part, so that held-out
+    sections come from unseen articles.
 
     Parameters
     ----------
     validation, test
-        The shares of the documents that these parts get, about.
+        Approximate shares of the documents in these parts.
 
     Raises
     ------
     ValueError
-        If the shares are negative or leave nothing to train on.
+        If a share is negative, or they leave no training documents.
     """
     if validation < 0 or test < 0 or not validation + test < 1:
         raise ValueError(
@@ -62,15 +62,15 @@ def part_of(document_id: str, validation: float = 0.1, test: float = 0.1) -> Par
 
 
 def split(corpus: Corpus, validation: float = 0.1, test: float = 0.1) -> Split:
-    """The three parts of `corpus`, each in its order; see `part_of`.
+    """Return the three parts of `corpus`, each in the order of `corpus`; see `part_of`.
 
-    The parts of a large mapped corpus are mapped too: they are written to its directory once, which
-    takes as much disk as itself (see `corpora.mapped_split`). Others are copied into memory.
+    The parts of a large mapped corpus are mapped too: they are written to its directory once and
+    take as much disk again (see `corpora.mapped_split`). Other parts are copied into memory.
 
     Raises
     ------
     CorpusFormatError
-        If a file of a mapped corpus, or of a part that was written, is missing or was changed.
+        If a file of a mapped corpus or part is missing or was changed.
     OSError
         If the parts of a mapped corpus cannot be written, for instance because the disk is full.
     """
@@ -88,9 +88,6 @@ def split(corpus: Corpus, validation: float = 0.1, test: float = 0.1) -> Split:
 
 
 def article_keys(doc_ids: Iterable[str]) -> NDArray[np.bytes_]:
-    """(n,) 16 bytes of a hash of the article of each document: what tells articles from others.
-
-    In the place of as many strings, where there are too many of these to hold in memory.
-    """
+    """(n,) 16 bytes of a hash of the article of each document, in place of strings."""
     digests = (hashlib.sha256(article_of(each).encode()).digest()[:16] for each in doc_ids)
     return np.fromiter(digests, dtype="S16")

@@ -1,7 +1,7 @@
-"""Very many short strings as two arrays, which may lie on disk: decoded when they are looked at.
+"""Millions of short strings as two arrays, in memory or mapped, decoded on access.
 
-String i is the UTF-8 bytes `data[start[i]:start[i + 1]]`. Lone surrogates, which JSON can hold, are
-kept as Python's "surrogatepass" has them; the order of the bytes is that of the strings.
+String i is the UTF-8 bytes `data[start[i]:start[i + 1]]`. Lone surrogates, which JSON may contain,
+are encoded by Python's "surrogatepass".
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHUNK = 16_384
-"""Strings that are decoded, copied or written at a time."""
+"""Strings to decode, copy or write at a time."""
 
 
 class StringColumn(Sequence[str]):
-    """Behaves as the tuple of its strings does: length, index, slice, iteration, equality, hash.
+    """Behaves like a tuple of strings: length, index, slice, iteration, equality, hash.
 
     Parameters
     ----------
     start : (n + 1,) int64
-        Where each string begins in `data`, and where the last one ends; never falling.
+        Offset of each string in `data`, and the end of the last string; in ascending order.
     data : (n_bytes,) uint8
-        The strings one after the other, as UTF-8.
+        UTF-8 of the strings, one after the other.
     """
 
     __slots__ = ("data", "start")
@@ -39,14 +39,14 @@ class StringColumn(Sequence[str]):
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> StringColumn:
-        """The column of `strings`; a column is given back as it is."""
+        """Return the column of `strings`; a column is returned unchanged."""
         if isinstance(strings, StringColumn):
             return strings
         lengths, data = encoded(list(strings))
         return cls(np.concatenate(([0], np.cumsum(lengths))), np.frombuffer(data, dtype=np.uint8))
 
     def check(self) -> Self:
-        """Itself, after a look at every string.
+        """Validate every string and return itself.
 
         Raises
         ------
@@ -60,27 +60,27 @@ class StringColumn(Sequence[str]):
             or start[-1] != len(data)
             or np.any(start[1:] < start[:-1])
         ):
-            raise ValueError("the strings' places do not fit their bytes")
+            raise ValueError("the offsets of strings do not fit their bytes")
         for _ in self:
             pass
         return self
 
     @property
     def packed(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """`start` from 0, and the bytes of these strings alone: what a slice shares is left out."""
+        """`start` from 0, and the bytes of these strings alone, as a slice shares `data`."""
         first, last = int(self.start[0]), int(self.start[-1])
         return self.start - first, self.data[first:last]
 
     def chunks(self) -> Iterator[StringColumn]:
-        """The strings in order, `CHUNK` at a time."""
+        """Yield the strings in order, `CHUNK` at a time."""
         for i in range(0, len(self), CHUNK):
             yield self[i : i + CHUNK]
 
     def take(self, which: NDArray[np.integer]) -> StringColumn:
-        """The strings at the indices `which`, in that order; negative ones count from the end."""
+        """Return the strings at the indices `which`, in order; negative ones count from the end."""
         which = np.where(which < 0, which + np.int64(len(self)), which)
         if np.any((which < 0) | (which >= len(self))):
-            raise IndexError(f"there are {len(self)} strings, and one beyond them was asked for")
+            raise IndexError(f"an index is out of range for {len(self)} strings")
         lengths = self.start[which + 1] - self.start[which]
         start = np.concatenate(([0], np.cumsum(lengths)))
         data = np.empty(start[-1], dtype=np.uint8)
@@ -131,7 +131,7 @@ class StringColumn(Sequence[str]):
 
 
 def encoded(strings: Sequence[str]) -> tuple[NDArray[np.int64], bytes]:
-    """(n,) the length in bytes of each string, and their UTF-8 one after the other."""
+    """Return the length (n,) in bytes of each string, and the UTF-8 of all strings."""
     data = "".join(strings).encode("utf-8", "surrogatepass")
     lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
     if lengths.sum() != len(data):  # not all ASCII
@@ -141,7 +141,7 @@ def encoded(strings: Sequence[str]) -> tuple[NDArray[np.int64], bytes]:
 
 
 def decoded(start: NDArray[np.int64], data: NDArray[np.uint8] | bytes) -> list[str]:
-    """The strings of a column whose `start` begins with 0."""
+    """Decode the strings of a column whose `start` begins with 0."""
     raw = bytes(data)
     offsets = start.tolist()
     if raw.isascii():

@@ -1,4 +1,4 @@
-"""Which words are worth a column: not too rare, not in nearly every document."""
+"""Vocabulary by document frequency: words that are neither too rare nor in nearly all documents."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from corpora.tokens.block import TokenBlock
 
 SHOWN = 20
-"""Words that are too common of which `Removed` says which they are."""
+"""Number of too common words that `Removed` lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """Thresholds on document frequency, the number of documents that a word occurs in.
+    """Thresholds on document frequency, the number of documents that contain a word.
 
     Raises
     ------
@@ -39,11 +39,11 @@ class Pruning:
     """
 
     no_below: int = 5
-    """Documents that a word occurs in at least."""
+    """Smallest number of documents that contain a word."""
     no_above: float = 0.5
-    """Share of the documents that a word occurs in at most."""
+    """Largest share of the documents that contain a word."""
     keep_n: int | None = 100_000
-    """How many words are kept at most, those in most documents; None for all."""
+    """Largest number of words, those in most documents; None for all."""
 
     def __post_init__(self) -> None:
         if self.no_below < 1:
@@ -65,25 +65,25 @@ def learn_vocabulary(
     directory: str | os.PathLike[str] | None = None,
     on_pruned: Callable[[Removed], None] | None = None,
 ) -> tuple[str, ...]:
-    """The words of the training documents that `pruning` leaves, in alphabetical order.
+    """Return the words of the training documents that `pruning` keeps, in alphabetical order.
 
-    Takes one pass over `blocks`, and memory for a block, `most_words` words and those kept.
+    One pass over `blocks`; memory for a block, `most_words` words and the words kept.
 
     Parameters
     ----------
     learn_from
-        Whether a document, by its id, is one to learn from.
+        Whether a document, by its id, is a training document.
     most_words
-        Different words that are held in memory; the result does not depend on it.
+        Different words in memory; the result does not depend on it.
     directory
-        Where temporary files go, with room for the different words of every so many documents.
+        Directory of temporary files, which hold the words that do not fit in memory.
     on_pruned
-        Is told what was removed.
+        Called with the counts of removed words.
 
     Raises
     ------
     EmptyVocabularyError
-        If there is no training document, or no word is left.
+        If there is no training document, or no word is kept.
     """
     return vocabulary_from(
         map(FrequenciesOfBlock(learn_from), blocks),
@@ -95,27 +95,27 @@ def learn_vocabulary(
 
 
 class Frequencies(NamedTuple):
-    """In how many training documents of a block each word occurs."""
+    """Document frequencies of the words in the training documents of a block."""
 
     n_docs: int
     """Documents of the block."""
     n_training: int
-    """Those to learn from."""
+    """Training documents."""
     words: tuple[str, ...]
-    """The different words in these."""
+    """Different words of the training documents."""
     counts: NDArray[np.unsignedinteger]
-    """(n_words,) how many of them hold each; as narrow as can be, as it is sent about."""
+    """(n_words,) training documents with each word, in the narrowest type, as workers send it."""
 
 
 @dataclass(frozen=True)
 class FrequenciesOfBlock:
-    """Counts the training documents of a block, word by word; pickles if `learn_from` does."""
+    """Counts the training documents of a block by word; can be pickled if `learn_from` can."""
 
     learn_from: Callable[[str], bool]
-    """Whether a document, by its id, is one to learn from."""
+    """Whether a document, by its id, is a training document."""
 
     def __call__(self, block: TokenBlock) -> Frequencies:
-        """What `vocabulary_from` takes."""
+        """Count one block, for `vocabulary_from`."""
         training = np.fromiter(map(self.learn_from, block.doc_ids), dtype=bool, count=block.n_docs)
         n_training = int(np.count_nonzero(training))
         counts = _document_frequency(block, training)
@@ -132,17 +132,17 @@ def vocabulary_from(
     directory: str | os.PathLike[str] | None = None,
     on_pruned: Callable[[Removed], None] | None = None,
 ) -> tuple[str, ...]:
-    """What `learn_vocabulary` gives, of what was counted block by block, wherever that was.
+    """Return the same as `learn_vocabulary`, from blocks that were counted before.
 
     Parameters
     ----------
     counted
-        What `FrequenciesOfBlock` gave of each block, in any order.
+        Results of `FrequenciesOfBlock` for all blocks, in any order.
 
     Raises
     ------
     EmptyVocabularyError
-        If there is no training document, or no word is left.
+        If there is no training document, or no word is kept.
     """
     n_docs = n_training = 0
     with closing(WordCounts(most_words, directory)) as counts:
@@ -155,7 +155,7 @@ def vocabulary_from(
                 f"none of the {n_docs} documents is one to train on: add articles, or make the "
                 "validation and test shares smaller"
             )
-        words, removed = prune_noting(counts.chunks(), n_training, pruning)
+        words, removed = prune(counts.chunks(), n_training, pruning)
     if on_pruned is not None:
         on_pruned(removed)
     return words
@@ -165,44 +165,35 @@ def prune(
     chunks: Iterable[tuple[Sequence[str] | NDArray[np.object_], NDArray[np.integer]]],
     n_docs: int,
     pruning: Pruning,
-) -> tuple[str, ...]:
-    """The words to keep, in alphabetical order; see `prune_noting`."""
-    return prune_noting(chunks, n_docs, pruning)[0]
-
-
-def prune_noting(
-    chunks: Iterable[tuple[Sequence[str] | NDArray[np.object_], NDArray[np.integer]]],
-    n_docs: int,
-    pruning: Pruning,
 ) -> tuple[tuple[str, ...], Removed]:
-    """The words to keep, in alphabetical order, and what was removed.
+    """Return the words to keep, in alphabetical order, and the counts of removed words.
 
-    Only the words to keep are held in memory, and a few of those that are too common.
+    Only the words to keep are in memory, and a few of the too common words.
 
     Parameters
     ----------
     chunks
-        (n,) words and (n,) in how many documents each occurs; all different and in alphabetical
-        order, from one chunk to the next too.
+        (n,) words and (n,) their document frequencies; all words are different and in alphabetical
+        order, across chunks too.
     n_docs
-        Documents altogether; `pruning.no_above` is a share of these.
+        All documents; `pruning.no_above` is a share of these.
     pruning
-        The thresholds. Among words in equally many documents the alphabetically first stay.
+        The thresholds. Among words of equal document frequency the alphabetically first stay.
 
     Raises
     ------
     EmptyVocabularyError
-        If no word is left.
+        If no word is kept.
     """
-    # The small number undoes rounding: 0.29 · 100 is a little less than 29.
-    most = pruning.no_above * n_docs + 1e-9
+    # The small number corrects rounding: 0.29 · 100 is a little less than 29.
+    highest = pruning.no_above * n_docs + 1e-9
     removed = Removed(n_docs, pruning)
     commonest: list[tuple[int, int, str]] = []
-    # The word that goes first stands first: in the fewest documents, and of those the last.
+    # A heap: first is the word to remove next, in the fewest documents, and of those the last.
     kept: list[tuple[int, int, str]] = []
     negated_place = count(0, -1)
     for words, frequency in chunks:
-        too_rare, too_common = frequency < pruning.no_below, frequency > most
+        too_rare, too_common = frequency < pruning.no_below, frequency > highest
         removed.n_words += len(words)
         removed.n_rare += int(np.count_nonzero(too_rare))
         removed.n_common += int(np.count_nonzero(too_common))
@@ -220,20 +211,20 @@ def prune_noting(
 
 
 def _document_frequency(block: TokenBlock, training: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(len(block.words),) how many of the training documents of `block` hold each word."""
+    """(len(block.words),) number of training documents of `block` that contain each word."""
     doc_of = block.doc_of
     counted = (block.word_of != BREAK) & training[doc_of]
     n_words = max(1, len(block.words))
-    # With the counts np.unique sorts, and without them it hashes, which takes ten times as long.
+    # With return_counts np.unique sorts; without it it hashes, which takes ten times as long.
     keys, _ = np.unique(doc_of[counted] * n_words + block.word_of[counted], return_counts=True)
     return np.bincount(keys % n_words, minlength=len(block.words))
 
 
 def _keep_greatest(
-    kept: list[tuple[int, int, str]], entry: tuple[int, int, str], most: int | None
+    kept: list[tuple[int, int, str]], entry: tuple[int, int, str], n_kept: int | None
 ) -> None:
-    """Put `entry` on the heap, which holds the greatest `most`; None is all."""
-    if most is None or len(kept) < most:
+    """Put `entry` on the heap of the `n_kept` greatest; None for all."""
+    if n_kept is None or len(kept) < n_kept:
         heapq.heappush(kept, entry)
     elif entry[0] > kept[0][0]:
         heapq.heapreplace(kept, entry)
@@ -241,24 +232,24 @@ def _keep_greatest(
 
 @dataclass
 class Removed:
-    """What the thresholds took away: different words of the training documents."""
+    """Numbers of different words of the training documents that the thresholds removed."""
 
     n_docs: int
     """Training documents."""
     pruning: Pruning
     n_words: int = 0
-    """Before pruning."""
+    """All words before pruning."""
     n_rare: int = 0
-    """In fewer than `no_below` documents."""
+    """Words in fewer than `no_below` documents."""
     n_common: int = 0
-    """In more than the share `no_above` of them."""
+    """Words in more than the share `no_above` of the documents."""
     n_beyond: int = 0
-    """Of the rest those beyond `keep_n`."""
+    """Further words beyond `keep_n`."""
     commonest: tuple[str, ...] = ()
-    """Some of those that are too common, the commonest first."""
+    """Some of the too common words, the commonest first."""
 
     def message(self) -> str:
-        """Why nothing is left, and which threshold to change."""
+        """Reason why no word is kept, and the threshold to change."""
         if not self.n_words:
             return f"the {self.n_docs} training documents have no words; check the text settings"
         lower = "lower no_below" if self.n_rare >= self.n_common else ""

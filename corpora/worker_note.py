@@ -1,4 +1,4 @@
-"""What a worker process is at, in memory that it shares with its parent and that outlives it."""
+"""Note of a worker process on its current work, in shared memory that survives a kill."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import multiprocessing
 
 CAPACITY = 1022
-"""Bytes of UTF-8 that a note may have."""
+"""Bytes of UTF-8 of a note."""
 
 ELLIPSIS = "…"
 
@@ -16,19 +16,19 @@ class _Layout(ctypes.Structure):
 
 
 class WorkerNote:
-    """About 1 kB of anonymous shared memory that holds one short text.
+    """One short text in about 1 kB of anonymous shared memory.
 
-    Its writer may be killed in the middle of writing: the length is 0 while the text is not whole,
-    so that no mixture of two texts is ever read.
+    A writer may be killed at any moment: the length is 0 until the text is complete, so that a
+    mixture of two texts is never read.
     """
 
     def __init__(self) -> None:
         self._memory = multiprocessing.get_context("spawn").RawValue(_Layout)
 
     def write(self, text: str) -> None:
-        """Put `text` in the place of what was there.
+        """Replace the text.
 
-        A longer one than `CAPACITY` loses its end. What cannot be UTF-8 becomes a question mark.
+        A text longer than `CAPACITY` is truncated. Characters without UTF-8 become question marks.
         """
         data = text.encode(errors="replace")
         if len(data) > CAPACITY:
@@ -38,13 +38,13 @@ class WorkerNote:
         self._memory.length = len(data)
 
     def read(self) -> str:
-        """The text as it stands; empty if there is none or it was not written to its end."""
+        """Return the text; empty if none was written completely."""
         data: bytes = self._memory.text  # up to its first NUL
         return _cut(data, self._memory.length).decode()
 
 
 def _cut(data: bytes, n_bytes: int) -> bytes:
-    """The whole characters among the first `n_bytes` bytes of some UTF-8."""
+    """Return the complete characters in the first `n_bytes` bytes of some UTF-8."""
     return data[:n_bytes].decode(errors="ignore").encode()
 
 
@@ -55,16 +55,15 @@ _own_note: list[WorkerNote] = []
 
 
 def keep_note(note: WorkerNote) -> None:
-    """Make this process one whose `working_on` writes to `note`."""
+    """Let `working_on` write to `note` in this process."""
     _own_note[:] = [note]
 
 
 def working_on(note: str) -> None:
-    """Say what this worker is at, for instance the title of an article; about a microsecond.
+    """Note the current work of this worker, such as the title of an article; about a microsecond.
 
-    If the worker dies before it has finished its item, its parent reads there what it died of. The
-    last note of an item counts; about 1,000 bytes of it are kept. In a process that is no worker
-    nothing happens.
+    If the worker dies before it has finished its item, its parent reads the last note of the item,
+    up to about 1,000 bytes. In a process that is not a worker, nothing happens.
     """
     for own in _own_note:
         own.write(note)

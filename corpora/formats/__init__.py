@@ -1,4 +1,4 @@
-"""Bags of words in the files of others: readers, writers, and which format a name tells."""
+"""Bags of words in file formats of other tools: readers, writers, formats by file name."""
 
 from corpora.formats.json_lines import read_json_lines, write_json_lines
 from corpora.formats.ldac import read_ldac, write_ldac

@@ -1,4 +1,4 @@
-"""Documents that come one by one as words and their counts, gathered into a corpus."""
+"""A corpus from documents that arrive one by one as words and their counts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class BagGatherer:
-    """Counts as they gather; 8 bytes for each different word of a document.
+    """Growing counts; 8 bytes for each different word of a document.
 
-    Without a vocabulary the words are those that appear, in alphabetical order. With one they are
-    its words in its order, and others count as unknown.
+    Without a vocabulary the columns are all words that appear, in alphabetical order. Otherwise
+    they are the words of `vocabulary` in its order, and all other words count as unknown.
     """
 
     def __init__(self, vocabulary: Sequence[str] | None = None) -> None:
@@ -30,7 +30,7 @@ class BagGatherer:
         self._titles: list[str] = []
 
     def add(self, doc_id: str, title: str, bag: Mapping[str, int], n_unknown: int = 0) -> None:
-        """One more document; its counts are from 1 to 2³¹ − 1."""
+        """Add a document; its counts are from 1 to 2³¹ − 1."""
         for word, count in bag.items():
             if self._is_open:
                 column = self._column_of.setdefault(word, len(self._column_of))
@@ -47,7 +47,7 @@ class BagGatherer:
         self._titles.append(title)
 
     def corpus(self) -> Corpus:
-        """All that was added."""
+        """The corpus of all documents added."""
         words = list(self._column_of)
         columns = np.frombuffer(self._columns, dtype=np.int32)
         if self._is_open:

@@ -1,4 +1,4 @@
-"""Bytes of files that may be compressed: read by what they hold, written as their name says."""
+"""Compressed files: reading detects the format by content, writing takes it from the file name."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def without_suffix(name: str) -> str:
-    """The file name without the ending that names a compression."""
+    """Remove the suffix of a compression from a file name."""
     return next((name[: -len(each)] for each in SUFFIXES if name.lower().endswith(each)), name)
 
 
 def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The content of a plain, gzip, bzip2, xz or zstd file, decompressed, in bounded chunks.
+    """Yield the content of a plain, gzip, bzip2, xz or zstd file, decompressed, in bounded chunks.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If the compressed data are damaged or end too early; all that precedes is yielded first.
+        If the compressed data are damaged or end too early; all data before that are yielded first.
     MissingExtraError
         If the file is compressed by zstd and zstandard is not installed.
     """
     is_zstd = False
-    if Path(path).is_file():  # what is read of a pipe is gone
+    if Path(path).is_file():  # a pipe cannot be read twice
         with Path(path).open("rb") as stream:
             is_zstd = stream.read(len(ZSTD_MAGIC)) == ZSTD_MAGIC
     return _read_zstd(path) if is_zstd else read_chunks(path)
@@ -48,7 +48,7 @@ def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 @contextmanager
 def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that appears, whole, when the block ends; compressed as its ending says.
+    """Open a file that appears, complete, when the block ends; compressed as its suffix says.
 
     Equal content gives equal bytes.
 
@@ -57,13 +57,13 @@ def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     MissingExtraError
         If the name ends in .zst and zstandard is not installed.
     OSError
-        If the file cannot be written; a former one is then unchanged.
+        If the file cannot be written; an existing file is then unchanged.
     """
     compressing = next(
         (make for suffix, make in _WRITERS.items() if str(path).lower().endswith(suffix)), None
     )
     if compressing is _zstd_writer:
-        _zstandard()  # before anything is touched
+        _zstandard()  # raise before anything is written
     with atomic_write(path) as stream:
         if compressing is None:
             yield stream
@@ -75,7 +75,7 @@ def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def _read_zstd(path: str | os.PathLike[str]) -> Iterator[bytes]:
     zstandard = _zstandard()
     with Path(path).open("rb") as stream:
-        # Not zstandard's stream_reader: at a frame that is cut short it ends as if all were well.
+        # Not zstandard's stream_reader, which ends without an error at a truncated frame.
         frame, data = zstandard.ZstdDecompressor().decompressobj(), stream.read(CHUNK)
         while data:
             try:

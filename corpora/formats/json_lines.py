@@ -1,9 +1,10 @@
-"""JSON lines: an object a line for each document, with its words in order or counted.
+"""JSON lines: one JSON object a line for each document, with its words in order or counted.
 
     {"id": "en:12", "title": "Anarchism", "tokens": ["idea", "state", "idea"]}
     {"id": "en:39", "title": "Albedo", "counts": {"surface": 2, "light": 1}, "unknown": 4}
 
-Words may hold anything. The order of the vocabulary, and words that no document has, are not held.
+Words may contain any character. The format has no order of the vocabulary, and no words without a
+document.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from corpora.corpus_writer import MAX_INT32
 from corpora.errors import CorpusFormatError
 from corpora.formats.bags import BagGatherer
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
-from corpora.formats.triplets import MOST
 from corpora.formats.vocabulary_file import check_writable, is_unicode, read_vocabulary
 
 if TYPE_CHECKING:
@@ -24,33 +25,33 @@ if TYPE_CHECKING:
 
     from corpora.corpus import Corpus
 
-LONGEST_NUMBER = 640
-"""Digits of a whole number, of an id for instance: what Python reads whatever limit is set."""
+MAX_DIGITS = 640
+"""Digits of a whole number, such as an id; Python always reads so many."""
 
 
 def read_json_lines(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> Corpus:
-    """The corpus in a file of JSON lines, plain or compressed.
+    """Read a file of JSON lines, plain or compressed.
 
-    Each line has `tokens` or `counts`, and at will `id` (else the number of the line), `title`
-    (else the id) and `unknown`, how many more tokens the document has; other keys and blank lines
-    are passed over.
+    Each line has `tokens` or `counts`, and may have `id` (default: the line number), `title`
+    (default: the id) and `unknown`, the number of further tokens; other keys and blank lines are
+    skipped.
 
     Parameters
     ----------
     path
         The file.
     vocabulary
-        A vocabulary file: its words make the columns, others count as unknown. Without one all
-        words that appear make them, in alphabetical order.
+        A vocabulary file: its words are the columns, all others count as unknown. By default the
+        columns are all words that appear, in alphabetical order.
 
     Raises
     ------
     OSError
         If a file is missing or cannot be read.
     CorpusFormatError
-        If a line is not what is said above, a count is not a whole number from 1 to 2³¹ − 1, or a
+        If a line has another form, a count is not a whole number from 1 to 2³¹ − 1, or a
         number has more than 640 digits; the message names file and line.
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
@@ -108,16 +109,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _whole_number(text: str) -> int:
     n_digits = len(text.removeprefix("-"))
-    if n_digits > LONGEST_NUMBER:
+    if n_digits > MAX_DIGITS:
         raise ValueError(
-            f"a number has {n_digits} digits, and {LONGEST_NUMBER} are the most: an id as long as "
-            "that can be a string"
+            f"a number has {n_digits} digits, more than {MAX_DIGITS}: write such an id as a string"
         )
     return int(text)
 
 
 def _document(fields: Any, number: int) -> tuple[str, str, dict[str, int], int]:
-    """Id, title, counts and unknown tokens of the document on line `number`."""
+    """Return id, title, counts and unknown tokens of the document on line `number`."""
     if not isinstance(fields, dict):
         raise ValueError(f"expected an object, found {shown(json.dumps(fields))}")  # noqa: TRY004
     if ("tokens" in fields) == ("counts" in fields):
@@ -132,7 +132,7 @@ def _document(fields: Any, number: int) -> tuple[str, str, dict[str, int], int]:
         if not isinstance(bag, dict):
             raise ValueError('"counts" must be an object')
         for word, count in bag.items():
-            _checked_count(f"the count of {shown(word)}", count, 1, MOST)
+            _checked_count(f"the count of {shown(word)}", count, 1, MAX_INT32)
     unknown = fields.get("unknown", 0)
     _checked_count('"unknown"', unknown, 0, 2**53)
     given = fields.get("id")

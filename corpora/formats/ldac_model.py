@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TOLERANCE = 1e-3
-"""By how much the probabilities of a topic may miss 1 in all: some programs write three digits."""
+"""Largest difference between 1 and the sum of a topic: some programs write three digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class LdacModel:
-    """Topics of lda-c; its words are those of the counts that it learned from."""
+    """Topics of lda-c; the words are those of the training counts."""
 
     log_topic_word: NDArray[np.float64]
-    """(n_topics, n_words), log p of each word in each topic."""
+    """(n_topics, n_words) log p of each word in each topic."""
     alpha: NDArray[np.float64]
-    """(n_topics,), positive."""
+    """(n_topics,) positive."""
 
 
 def read_ldac_model(path: str | os.PathLike[str]) -> LdacModel:
-    """The model in NAME.beta and NAME.other, one of which is named, or in a directory of `final`.
+    """Read NAME.beta and NAME.other, given the path of either, or of a directory with `final`.*.
 
     Raises
     ------
@@ -43,8 +43,7 @@ def read_ldac_model(path: str | os.PathLike[str]) -> LdacModel:
         If a file is missing or cannot be read.
     CorpusFormatError
         If a line is not what the format says, the two files disagree on the numbers of topics and
-        words, or the words of a topic do not have probability 1 in all; the message names file and
-        line.
+        words, or the probabilities of a topic do not sum to 1; the message names file and line.
     """
     beta = Path(path) / "final.beta" if Path(path).is_dir() else Path(path)
     if beta.suffix == ".other":
@@ -67,7 +66,7 @@ def read_ldac_model(path: str | os.PathLike[str]) -> LdacModel:
 
 
 def _read_other(reader: LineReader) -> tuple[dict[str, int], dict[str, list[float]]]:
-    """For each name its line, and the numbers behind it."""
+    """Return the line of each name, and the numbers after it."""
     line_of: dict[str, int] = {}
     values: dict[str, list[float]] = {}
     for number, line in reader.text_lines():

@@ -1,4 +1,4 @@
-"""Text files read line by line or in blocks of whole lines, with line numbers for messages."""
+"""Text files read by line or by blocks of whole lines, with line numbers for error messages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BLOCK = 1 << 18
-"""Bytes of a block: its temporary arrays fit a processor's cache."""
-LONGEST_LINE = 1 << 28
+"""Bytes of a block, so few that its temporary arrays fit a processor's cache."""
+MAX_LINE_BYTES = 1 << 28
 PLAUSIBLE = 10**6
-"""Documents or words that a header may promise whatever the size of the file."""
+"""Documents or words that a header may promise in a file of any size."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineReader:
-    """The lines of one file, plain or compressed, given once, in order.
+    """The lines of one file, plain or compressed, read once, in order.
 
-    A line ends with a line feed, with or without a carriage return before it; at the end of the
-    file it may be missing. A byte order mark of UTF-8 is passed over.
+    A line ends with a line feed, with or without a carriage return before it; the last line of the
+    file may have none. A byte order mark of UTF-8 is skipped.
 
     Raises
     ------
@@ -36,14 +36,14 @@ class LineReader:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.number = 0
-        """Lines given so far, and so the number of the last one."""
+        """Number of the last line that was read."""
         self.n_bytes = 0
-        """Bytes read so far, after decompression."""
+        """Bytes read, after decompression."""
         self._chunks = self._read()
         self._rest = b""
 
     def line(self) -> bytes | None:
-        """The next line without its end; None at the end of the file."""
+        """Return the next line without its end; None at the end of the file."""
         while b"\n" not in self._rest:
             chunk = next(self._chunks, None)
             if chunk is None:
@@ -57,9 +57,9 @@ class LineReader:
         return line.removesuffix(b"\r")
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """The lines that are left: the number of a block's first line, and its lines.
+        """Yield the remaining lines in blocks: the number of the first line, and the lines.
 
-        Every line of a block ends with a line feed, the file's last one too.
+        Every line of a block ends with a line feed, the last line of the file too.
         """
         parts, size, self._rest = [self._rest], len(self._rest), b""
         for chunk in self._chunks:
@@ -76,23 +76,23 @@ class LineReader:
             yield self._numbered(whole if whole.endswith(b"\n") else whole + b"\n")
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The lines that are left, with their numbers and without their ends."""
+        """Yield the remaining lines, with their numbers and without their ends."""
         for first, block in self.blocks():
             for number, line in enumerate(block[:-1].split(b"\n"), first):
                 yield number, line.removesuffix(b"\r")
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
-        """The same as `lines`, decoded from UTF-8."""
+        """Yield the same as `lines`, decoded from UTF-8."""
         for number, line in self.lines():
             yield number, self.decoded(line, number)
 
     def decoded(self, line: bytes, number: int | None = None) -> str:
-        """A line as text.
+        """Decode a line.
 
         Raises
         ------
         CorpusFormatError
-            If it is not UTF-8; the message names the line and the byte.
+            If the line is not UTF-8; the message names the line and the byte.
         """
         try:
             return line.decode("utf-8")
@@ -100,20 +100,20 @@ class LineReader:
             raise self.error(f"not valid UTF-8 (byte {error.start} of the line)", number) from error
 
     def error(self, message: str, number: int | None = None) -> CorpusFormatError:
-        """The error that names the file and the line; by default that of the last line given."""
+        """Return the error that names the file and the line; by default the last line read."""
         return CorpusFormatError(
             f"{self.path}, line {self.number if number is None else number}: {message}"
         )
 
     def check_plausible(self, what: str, promised: int, number: int) -> None:
-        """Refuse a number in line `number` that would ask for memory out of all proportion.
+        """Refuse a number in line `number` that would take far more memory than the file.
 
-        Call it when all has been read. More than a million `what` must be backed by as many bytes.
+        Call it at the end of the file. The limit is a million, plus one for each byte.
 
         Raises
         ------
         CorpusFormatError
-            If they are not.
+            If more are promised.
         """
         if promised > PLAUSIBLE + self.n_bytes:
             raise self.error(
@@ -136,14 +136,14 @@ class LineReader:
         return first, block
 
     def _check_length(self, size: int) -> None:
-        if size > LONGEST_LINE + BLOCK:
+        if size > MAX_LINE_BYTES + BLOCK:
             raise self.error(
-                f"longer than {LONGEST_LINE >> 20} MiB; this is not a text file of this format",
+                f"longer than {MAX_LINE_BYTES >> 20} MiB; this is not a text file of this format",
                 self.number + 1,
             )
 
 
-def shown(data: bytes | str, most: int = 60) -> str:
-    """The beginning of what was found, quoted for a message."""
-    text = data[: 4 * most].decode("utf-8", "replace") if isinstance(data, bytes) else data
-    return repr(text if len(text) <= most else text[:most] + "…")
+def shown(data: bytes | str, n_chars: int = 60) -> str:
+    """The first characters of a text, quoted for an error message."""
+    text = data[: 4 * n_chars].decode("utf-8", "replace") if isinstance(data, bytes) else data
+    return repr(text if len(text) <= n_chars else text[:n_chars] + "…")

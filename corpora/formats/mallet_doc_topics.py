@@ -18,7 +18,7 @@ import numpy as np
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import PLAUSIBLE, LineReader, shown
 from corpora.formats.mallet_state_file import check_sources
-from corpora.formats.number_table import Column, checked
+from corpora.formats.number_table import Column, checked, real
 
 if TYPE_CHECKING:
     import os
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 HEADER = "#doc source topic proportion ..."
 TOLERANCE = 1e-3
-"""By how much proportions may miss 1 in all."""
+"""Largest difference between 1 and the sum of the proportions."""
 _TOPIC = Column("topic", 0, PLAUSIBLE)
 
 
@@ -38,11 +38,11 @@ class DocTopics:
     Raises
     ------
     ValueError
-        If shapes disagree, or a row holds what is no proportion or more than 1 in all.
+        If shapes disagree, a proportion is not from 0 to 1, or a row sums to more than 1.
     """
 
     sources: tuple[str, ...]
-    """(n_docs,) where each document came from."""
+    """(n_docs,) source of each document."""
     doc_topic: NDArray[np.float64]
     """(n_docs, n_topics); rows sum to 1, or to less where small proportions were left out."""
 
@@ -58,17 +58,17 @@ class DocTopics:
 
 
 def read_doc_topics(path: str | os.PathLike[str]) -> DocTopics:
-    """The proportions in a file, plain or compressed, of either form.
+    """Read the proportions in a file, plain or compressed, of either form.
 
-    The file is of pairs if its header says so, or if the first line has pairs of a whole number
-    and another. A topic that a line of pairs does not name has proportion 0 there.
+    The file has pairs if its header says so, or if the values of the first line alternate between
+    whole numbers and others. A topic without a pair has proportion 0.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If a line is not a document's, a topic is named twice, dense lines differ in length or do
+        If a line has another form, a topic is named twice, dense lines differ in length or do
         not sum to 1, or documents are not numbered 0, 1, …; the message names file and line.
     """
     reader = LineReader(path)
@@ -104,12 +104,12 @@ def write_doc_topics(
 ) -> None:
     """Write the file `path`, compressed as it ends; the proportions read back to the bit.
 
-    With `pairs` in the older form, every topic of every document, the largest first.
+    `pairs` selects the older form, with every topic of every document, the largest first.
 
     Raises
     ------
     CorpusFormatError
-        If a source is empty or holds a tab or a line break.
+        If a source contains a tab or a line break.
     OSError
         If the file cannot be written; nothing is left then.
     """
@@ -148,10 +148,7 @@ def _dense(values: list[str], reader: LineReader, number: int) -> tuple[list[int
 
 
 def _proportions(values: list[str], reader: LineReader, number: int) -> list[float]:
-    try:
-        found = [float(value) for value in values]
-    except ValueError:
-        found = [np.nan]
+    found = list(map(real, values))
     if not all(0 <= value <= 1 + TOLERANCE for value in found) or sum(found) > 1 + TOLERANCE:
         raise reader.error(
             f"expected proportions from 0 to 1 that sum to 1, found {shown(' '.join(values))}",

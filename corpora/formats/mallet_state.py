@@ -1,4 +1,4 @@
-"""LDA's state as MALLET keeps it: the topic of every token."""
+"""State of a Gibbs sampler for LDA as MALLET stores it: the topic of every token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from corpora.corpus import Corpus
-from corpora.formats.triplets import MOST
+from corpora.corpus_writer import MAX_INT32
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MalletState:
-    """The topic of every token of a corpus. Words are in the order of their type index.
+    """Topic of every token of a corpus. Words are in the order of their type index.
 
     Raises
     ------
     ValueError
-        If shapes disagree, or an index points at nothing.
+        If shapes disagree, or an index is out of range.
     """
 
     doc_of: NDArray[np.int32]
-    """(n_tokens,) the document of each token, never falling."""
+    """(n_tokens,) document of each token, in ascending order."""
     position_of: NDArray[np.int32]
-    """(n_tokens,) its place in the document."""
+    """(n_tokens,) position in the document."""
     word_of: NDArray[np.int32]
-    """(n_tokens,) its word, as an index of `vocabulary`."""
+    """(n_tokens,) word, as an index of `vocabulary`."""
     topic_of: NDArray[np.int32]
-    """(n_tokens,) its topic, below `n_topics`."""
+    """(n_tokens,) topic, below `n_topics`."""
     vocabulary: tuple[str, ...]
-    """(n_words,) the words that appear."""
+    """(n_words,) words that appear."""
     type_indices: NDArray[np.int32]
-    """(n_words,) their numbers in the file, ascending; other types had no token."""
+    """(n_words,) type index of each word in the file, ascending."""
     sources: tuple[str, ...]
-    """(n_docs,) where each document came from; "NA" for one without tokens."""
+    """(n_docs,) source of each document; "NA" for a document without tokens."""
     n_topics: int
     alpha: NDArray[np.float64] | None = None
-    """(n_topics,) the prior of topics in a document; None if the file does not say."""
+    """(n_topics,) Dirichlet parameters of topics in a document; None if not in the file."""
     beta: float | None = None
-    """The prior of words in a topic, elsewhere called eta; None if the file does not say."""
+    """Dirichlet parameter of words in a topic, elsewhere called eta; None if not in the file."""
 
     def __post_init__(self) -> None:
         n_tokens = len(self.doc_of)
         for name, limit in (
             ("doc_of", len(self.sources)),
-            ("position_of", MOST),
+            ("position_of", MAX_INT32),
             ("word_of", len(self.vocabulary)),
             ("topic_of", self.n_topics),
         ):
@@ -59,7 +59,7 @@ class MalletState:
             if n_tokens and not 0 <= values.min() <= values.max() < limit:
                 raise ValueError(f"{name} must be from 0 to {limit - 1}")
         if np.any(np.diff(self.doc_of) < 0):
-            raise ValueError("doc_of must not fall")
+            raise ValueError("doc_of must be in ascending order")
         if self.type_indices.shape != (len(self.vocabulary),):
             raise ValueError("type_indices and vocabulary must have the same length")
         if np.any(np.diff(self.type_indices) <= 0) or np.any(self.type_indices[:1] < 0):
@@ -78,10 +78,7 @@ class MalletState:
         return np.ascontiguousarray(self._counted(self.word_of, len(self.vocabulary)).T)
 
     def corpus(self) -> Corpus:
-        """The words counted, the topics left out; documents are called by their numbers from 0.
-
-        The sources are the titles.
-        """
+        """Bags of words without topics; document ids are "0", "1", …, titles are the sources."""
         ones = np.ones(len(self.doc_of), dtype=np.int32)
         shape = (len(self.sources), len(self.vocabulary))
         counts = sparse.coo_array((ones, (self.doc_of, self.word_of)), shape=shape)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpora.corpus_writer import MAX_INT32
 from corpora.errors import CorpusFormatError
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.mallet_state import MalletState
-from corpora.formats.number_table import Column, checked
-from corpora.formats.triplets import MOST
+from corpora.formats.number_table import Column, checked, real
 from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode
 
 if TYPE_CHECKING:
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 COLUMNS = "#doc source pos typeindex type topic"
 NO_SOURCE = "NA"
-"""How MALLET calls the source of a document without one."""
+"""Source of a document without one, as MALLET writes it."""
 TOKENS_AT_ONCE = 1 << 15
 
 
 def read_mallet_state(path: str | os.PathLike[str]) -> MalletState:
-    """The state in a file, plain or compressed.
+    """Read the state in a file, plain or compressed.
 
-    The lines of alpha and beta may be missing; the topics are then those up to the largest that
-    appears. Blank lines are passed over.
+    The lines of alpha and beta may be missing; without alpha the number of topics is the largest
+    topic plus 1. Blank lines are skipped.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If a line is not what is said above, documents are out of order, or a type index stands for
-        two words or a word for two; the message names file and line.
+        If a line has another form, documents are out of order, a type index has two words or a
+        word two type indices; the message names file and line.
     """
     tokens = _Tokens(LineReader(path))
     for number, line in tokens.reader.lines():
@@ -59,12 +59,12 @@ def read_mallet_state(path: str | os.PathLike[str]) -> MalletState:
 def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None:
     """Write the file `path`, compressed as it ends (.gz is MALLET's way).
 
-    The sources of documents without tokens are not held, nor are such documents at the end.
+    The file has no sources of documents without tokens, and no such documents at the end.
 
     Raises
     ------
     CorpusFormatError
-        If a word is empty or holds white space, or a source holds a line break.
+        If a word is empty or contains white space, or a source contains a line break.
     OSError
         If the file cannot be written; nothing is left then.
     """
@@ -81,30 +81,30 @@ def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None
 
 
 def check_sources(sources: tuple[str, ...], path: str | os.PathLike[str], separators: str) -> None:
-    """Refuse names of documents that hold what separates fields or lines.
+    """Refuse sources that contain a separator of fields or lines.
 
     Raises
     ------
     CorpusFormatError
-        If one does, or is no text; the message names it.
+        If a source does, or contains half a surrogate pair; the message names it.
     """
     for source in sources:
         if any(separator in source for separator in separators) or not is_unicode(source):
             raise CorpusFormatError(
-                f"{path}: the source {shown(source)} cannot be written: it holds what separates "
+                f"{path}: the source {shown(source)} cannot be written: it contains a separator of "
                 "fields or lines, or half a surrogate pair"
             )
 
 
 class _Tokens:
-    """What the lines of a file say, line by line."""
+    """The tokens of a file, gathered line by line."""
 
     def __init__(self, reader: LineReader) -> None:
         self.reader = reader
         self._alpha: NDArray[np.float64] | None = None
         self._beta: float | None = None
         self._columns = {
-            name: Column(name, 0, MOST - 1) for name in ("doc", "pos", "typeindex", "topic")
+            name: Column(name, 0, MAX_INT32 - 1) for name in ("doc", "pos", "typeindex", "topic")
         }
         self._docs, self._positions, self._types, self._topics = (array("i") for _ in range(4))
         self._type_of: dict[str, int] = {}
@@ -113,7 +113,7 @@ class _Tokens:
         self._last_doc = -1
 
     def add_header(self, line: bytes, number: int) -> None:
-        """A line that begins with #."""
+        """Read a line that begins with #."""
         name, _, values = line[1:].partition(b":")
         if name.strip() == b"alpha":
             self._alpha = _positive(values, self.reader, number)
@@ -124,7 +124,7 @@ class _Tokens:
             raise self.reader.error(f"expected {COLUMNS!r}, found {shown(line)}", number)
 
     def add(self, line: bytes, number: int) -> None:
-        """A line of one token."""
+        """Read a line of one token."""
         # A source may hold spaces, the other fields do not.
         first, _, rest = line.partition(b" ")
         fields = rest.rsplit(b" ", 4)
@@ -164,7 +164,7 @@ class _Tokens:
             column.append(value)
 
     def state(self) -> MalletState:
-        """All of the file."""
+        """Return the state of all lines."""
         self.reader.check_plausible("documents", self._last_doc + 1, self.reader.number)
         docs, positions, types, topics = (
             np.array(column, dtype=np.int32)
@@ -193,11 +193,8 @@ def _lines(state: MalletState, part: slice) -> Iterator[str]:
 
 
 def _positive(values: bytes, reader: LineReader, number: int) -> NDArray[np.float64]:
-    """The numbers of a prior, positive and finite."""
-    try:
-        found = np.array([float(value) for value in values.split()])
-    except ValueError:
-        found = np.zeros(0)
+    """Read the numbers of a prior, positive and finite."""
+    found = np.array([real(value) for value in values.split()])
     if not len(found) or not np.all((found > 0) & np.isfinite(found)):
         raise reader.error(f"expected positive numbers, found {shown(values.strip())}", number)
     return found

@@ -1,4 +1,4 @@
-"""MALLET's topic keys: a line a topic, its weight in the prior and its most probable words.
+"""MALLET's topic keys: one line a topic, its Dirichlet parameter and its most probable words.
 
 0<tab>0.5<tab>cat dog bird
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from corpora.formats.compression import write_bytes
 from corpora.formats.lines import LineReader, shown
-from corpora.formats.number_table import Column, checked
+from corpora.formats.number_table import Column, checked, real
 from corpora.formats.vocabulary_file import check_writable, fits_a_text
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ class TopicKeys:
     Raises
     ------
     ValueError
-        If shapes disagree or a weight is not positive and finite.
+        If shapes disagree or alpha is not positive and finite.
     """
 
     alpha: NDArray[np.float64]
-    """(n_topics,) the Dirichlet parameters of topics in a document."""
+    """(n_topics,) Dirichlet parameters of topics in a document."""
     words: tuple[tuple[str, ...], ...]
-    """(n_topics,) the words of each topic, the most probable first; any number of them."""
+    """(n_topics,) words of each topic, the most probable first; any number."""
 
     def __post_init__(self) -> None:
         if self.alpha.shape != (len(self.words),):
@@ -46,14 +46,14 @@ class TopicKeys:
 
 
 def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
-    """The topic keys in a file, plain or compressed.
+    """Read the topic keys in a file, plain or compressed.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If a line is not a topic's, or topics are not numbered 0, 1, …; the message names the line.
+        If a line has another form, or topics are not numbered 0, 1, …; the message names the line.
     """
     reader = LineReader(path)
     alpha: list[float] = []
@@ -75,7 +75,7 @@ def write_topic_keys(keys: TopicKeys, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     CorpusFormatError
-        If a word is empty or holds white space.
+        If a word is empty or contains white space.
     OSError
         If the file cannot be written; nothing is left then.
     """
@@ -87,10 +87,7 @@ def write_topic_keys(keys: TopicKeys, path: str | os.PathLike[str]) -> None:
 
 
 def _positive(field: str, reader: LineReader, number: int) -> float:
-    try:
-        value = float(field)
-    except ValueError:
-        value = np.nan
+    value = real(field)
     if not 0 < value < np.inf:
         raise reader.error(f"alpha must be a positive number, found {shown(field)}", number)
     return value

@@ -1,8 +1,7 @@
-"""MALLET's topic-word weights, as `--topic-word-weights-file` writes them: how often each word was
-drawn in each topic, plus beta.
+"""MALLET's topic-word weights, as `--topic-word-weights-file` writes them: counts plus beta.
 
-    0<tab>cat<tab>17.01          every word of topic 0, then every word of topic 1, …
-    0<tab>dog<tab>0.01
+0<tab>cat<tab>17.01          every word of topic 0, then every word of topic 1, …
+0<tab>dog<tab>0.01
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 
 from corpora.errors import CorpusFormatError
 from corpora.formats.lines import LineReader, shown
+from corpora.formats.number_table import real
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TopicWordWeights:
-    """Weights of words in topics; a topic is its row divided by its sum.
+    """Weights of words in topics; a topic is a row divided by its sum.
 
     Raises
     ------
@@ -33,9 +33,9 @@ class TopicWordWeights:
     """
 
     weights: NDArray[np.float64]
-    """(n_topics, n_words), none negative; every row has one that is positive."""
+    """(n_topics, n_words) not negative; every row has a positive weight."""
     vocabulary: tuple[str, ...]
-    """(n_words,) in the order of the file, which is that of the type indices."""
+    """(n_words,) in the order of the file, which is the order of the type indices."""
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 2 or self.weights.shape[1] != len(self.vocabulary):
@@ -45,15 +45,15 @@ class TopicWordWeights:
 
 
 def read_topic_word_weights(path: str | os.PathLike[str]) -> TopicWordWeights:
-    """The weights in a file, plain or compressed.
+    """Read the weights in a file, plain or compressed.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If a line is no weight of a word in a topic, topics are not numbered 0, 1, …, or one has
-        other words than topic 0, or in another order; the message names file and line.
+        If a line is not the weight of a word in a topic, topics are not numbered 0, 1, …, or the
+        words of a topic differ from those of topic 0; the message names file and line.
     """
     reader = LineReader(path)
     place_of: dict[str, int] = {}
@@ -93,10 +93,7 @@ def read_topic_word_weights(path: str | os.PathLike[str]) -> TopicWordWeights:
 
 
 def _weight(field: str, reader: LineReader, number: int) -> float:
-    try:
-        value = float(field)
-    except ValueError:
-        value = np.nan
+    value = real(field)
     if not 0 <= value < np.inf:
         raise reader.error(
             f"the weight must be a number, not negative, found {shown(field)}", number

@@ -5,18 +5,19 @@
     3430 6906 353160
     1 61 2            ROW COLUMN VALUE, both numbered from 1
 
-The words are in a vocabulary file beside it. Document ids, titles and the number of unknown words
-are not held. The format: Boisvert, Pozo & Remington, "The Matrix Market Exchange Formats" (1996).
+The words are in a vocabulary file beside it. The format has no document ids, titles and numbers of
+unknown words. Paper: Boisvert, Pozo & Remington, "The Matrix Market Exchange Formats" (1996).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from corpora.corpus_writer import MAX_INT32
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.number_table import Column, checked
-from corpora.formats.numbered import beside_vocabulary, numbered_corpus
-from corpora.formats.triplets import MOST, Header, read_triplets, write_triplets
+from corpora.formats.numbered import beside_vocabulary
+from corpora.formats.triplets import read_triplets, write_triplets
 from corpora.formats.vocabulary_file import words_of
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 BANNER = b"%%MatrixMarket matrix coordinate integer general"
 SIZES = (
-    Column("the number of rows", 0, MOST),
-    Column("the number of columns", 0, MOST),
+    Column("the number of rows", 0, MAX_INT32),
+    Column("the number of columns", 0, MAX_INT32),
     Column("the number of entries", 0, 10**18 - 1),
 )
 
@@ -35,7 +36,7 @@ SIZES = (
 def read_matrix_market(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> Corpus:
-    """The corpus in a Matrix Market file, plain or compressed; documents are called "1", "2", ….
+    """Read a Matrix Market file, plain or compressed; documents are called "1", "2", ….
 
     Values may be written as integers or reals, but must be whole; zeros are left out.
 
@@ -67,10 +68,8 @@ def read_matrix_market(
         checked(field, column, reader, reader.number)
         for field, column in zip(fields, SIZES, strict=True)
     )
-    at = reader.number
-    header = Header((n_rows, at), (n_columns, at), (n_entries, at))
-    counts = read_triplets(reader, header, Column("value", 0, MOST, is_real), words)
-    return numbered_corpus(counts, words, 1)
+    sizes, lines = (n_rows, n_columns, n_entries), (reader.number,) * 3
+    return read_triplets(reader, sizes, lines, Column("value", 0, MAX_INT32, is_real), words)
 
 
 def write_matrix_market(corpus: Corpus, path: str | os.PathLike[str]) -> None:
@@ -90,7 +89,7 @@ def write_matrix_market(corpus: Corpus, path: str | os.PathLike[str]) -> None:
 
 
 def _field(reader: LineReader) -> str:
-    """What the first line says of the values: integer or real."""
+    """Kind of the values, integer or real, by the first line."""
     banner = reader.line() or b""
     words = banner.decode("utf-8", "replace").split()
     if len(words) != 5 or words[0].lower() != "%%matrixmarket":

@@ -1,9 +1,12 @@
-"""Counts of bare numbers: a vocabulary in a file beside them, documents without ids."""
+"""Corpora whose documents and words are numbers: what UCI, Matrix Market and lda-c share."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
 
 from corpora.corpus import Corpus
 from corpora.formats.compression import write_bytes
@@ -18,7 +21,41 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from corpora.formats.triplets import Counts
+    from numpy.typing import NDArray
+
+    Counts = sparse.csr_array[np.int32]
+
+
+class DuplicateEntryError(ValueError):
+    """Two entries are of the same document and word; `index` is the place of the second."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(f"entry {index} repeats an earlier one")
+        self.index = index
+
+
+def csr_of(
+    docs: NDArray[np.int32],
+    words: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    shape: tuple[int, int],
+) -> Counts:
+    """Counts (n_docs, n_words) of entries in any order, indices from 0.
+
+    Raises
+    ------
+    DuplicateEntryError
+        If a document and word appear twice: the first entry that repeats another.
+    """
+    ascending = (docs[1:] > docs[:-1]) | ((docs[1:] == docs[:-1]) & (words[1:] > words[:-1]))
+    if not ascending.all():
+        order = np.lexsort((words, docs))  # stable, so that of two the later entry is second
+        docs, words, counts = docs[order], words[order], counts[order]
+        repeated = (docs[1:] == docs[:-1]) & (words[1:] == words[:-1])
+        if repeated.any():
+            raise DuplicateEntryError(int(order[1:][repeated].min()))
+    start = np.concatenate(([0], np.cumsum(np.bincount(docs, minlength=shape[0]))))
+    return sparse.csr_array((counts, words, start), shape=shape)
 
 
 def numbered_corpus(counts: Counts, words: tuple[str, ...] | None, first_word: int) -> Corpus:

@@ -1,4 +1,4 @@
-"""The formats of a corpus, told by name; what each of them cannot hold; reading and writing any."""
+"""The formats of a corpus: detection by file name, what each cannot store, reading and writing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from corpora.formats.json_lines import read_json_lines, write_json_lines
 from corpora.formats.ldac import read_ldac, write_ldac
 from corpora.formats.mallet_state_file import read_mallet_state
 from corpora.formats.matrix_market import read_matrix_market, write_matrix_market
-from corpora.formats.targets import check_directory_target, check_file_target, why_kept
+from corpora.formats.targets import (
+    check_directory_target,
+    check_file_target,
+    vocabulary_clash,
+    why_kept,
+)
 from corpora.formats.text_folder import (
     new_directory,
     read_text_folder,
@@ -24,7 +29,6 @@ from corpora.formats.text_folder import (
     write_text_folder,
 )
 from corpora.formats.uci import read_uci, write_uci
-from corpora.formats.vocabulary_clash import vocabulary_clash
 
 if TYPE_CHECKING:
     import os
@@ -36,27 +40,27 @@ logger = logging.getLogger(__name__)
 
 
 class UnknownFormatError(ValueError):
-    """A name does not tell the format, or it cannot do what is asked; the message says what can."""
+    """The format is unknown, or cannot do what is asked; the message lists formats that can."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a corpus is kept in files."""
+    """A file format of a corpus."""
 
     name: str
     title: str
-    """For people."""
+    """Name in messages."""
     pattern: str
-    """The names of its files, a regular expression of lower-case letters; empty: a directory."""
+    """Regular expression of its file names in lower case; empty for a directory."""
     read: Callable[..., Corpus]
-    """Called with the path and, if `vocabulary`, with a vocabulary file or None."""
+    """Takes the path and, if `vocabulary` is not empty, a vocabulary file or None."""
     write: Callable[..., None] | None
-    """Called with the corpus and the path, for a directory with `replace` too; None if a corpus
-    does not suffice for the format."""
+    """Takes the corpus and the path, for a directory `replace` too; None if the format needs more
+    than a corpus."""
     vocabulary: str
     """"needed" beside the counts, "possible", or "" where the format holds its own."""
     loses: tuple[str, ...]
-    """What is not held, as keys of `LOSSES`."""
+    """Keys of `LOSSES` that the format cannot store."""
 
     @property
     def is_directory(self) -> bool:
@@ -92,7 +96,7 @@ LOSSES: dict[str, Callable[[Corpus], bool]] = {
         list(corpus.vocabulary) != sorted(corpus.vocabulary)
     ),
 }
-"""What a format may lose, and whether a corpus has it."""
+"""Parts of a corpus that a format may lose, and functions that say whether a corpus has them."""
 
 _NUMBERED = ("document ids", "titles", "numbers of unknown words")
 _UNORDERED = ("words that no document has", "the order of the vocabulary")
@@ -105,7 +109,7 @@ def _read_directory(path: PathLike) -> Corpus:
 
 def _write_directory(corpus: Corpus, path: PathLike, *, replace: bool = False) -> None:
     if replace and not why_kept(Path(path), "corpus"):
-        corpus.save(path)  # takes the place of the former one at once
+        corpus.save(path)  # replaces it atomically
         return
     with new_directory(path, replace=False) as directory:
         corpus.save(directory)
@@ -183,18 +187,17 @@ FORMATS = {
         ),
     )
 }
-"""By name."""
 
 
 def format_of(path: PathLike, name: str = "") -> Format:
-    """The format called `name`; without one that which the name of the file tells.
+    """Return the format called `name`; by default the format that the file name tells.
 
-    A directory that holds header.json is a corpus, another one that exists a folder of texts.
+    A directory with header.json is a corpus, any other existing directory a folder of texts.
 
     Raises
     ------
     UnknownFormatError
-        If there is no such format, or the name tells none.
+        If there is no such format, or the file name tells none.
     """
     known = ", ".join(FORMATS)
     if name:
@@ -211,17 +214,17 @@ def format_of(path: PathLike, name: str = "") -> Format:
 
 
 def losses(corpus: Corpus, into: Format) -> tuple[str, ...]:
-    """What `corpus` has and the format `into` cannot hold."""
+    """Parts of `corpus` that the format `into` cannot store, as keys of `LOSSES`."""
     return tuple(loss for loss in into.loses if LOSSES[loss](corpus))
 
 
 def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = None) -> Corpus:
-    """The corpus at `path`, in the format called `name` or that its file name tells.
+    """Read the corpus at `path`, in the format `name` or the format that its name tells.
 
     Raises
     ------
     UnknownFormatError
-        If the format is not known, or takes no vocabulary and one is given.
+        If the format is unknown, or takes no vocabulary and one is given.
     OSError
         If a file is missing or cannot be read.
     CorpusFormatError
@@ -236,18 +239,17 @@ def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = No
 
 
 def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: bool = False) -> None:
-    """Write `corpus` to `path`, in the format called `name` or that its file name tells.
+    """Write `corpus` to `path`, in the format `name` or the format that its name tells.
 
     Raises
     ------
     UnknownFormatError
         If the format is not known, or cannot be written from a corpus.
     FileExistsError
-        If `check_target` refuses `path`; or if there is another vocabulary where that of the corpus
-        is to go, or other counts would come to be read with it. With `replace` it is written all
-        the same, and a warning logged.
+        If `check_target` refuses `path`, or `vocabulary_clash` refuses the vocabulary beside it.
+        With `replace` such a vocabulary is written and a warning is logged.
     CorpusFormatError
-        If the format cannot hold a word; the message names it.
+        If the format cannot store a word; the message names it.
     OSError
         If a file cannot be written; nothing is left then.
     """
@@ -268,18 +270,18 @@ def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: boo
 
 
 def check_target(path: PathLike, kind: Format, *, replace: bool) -> None:
-    """Refuse early what `write_corpus` would refuse, before the corpus is read.
+    """Refuse a target that `write_corpus` would refuse, before the corpus is read.
 
     Raises
     ------
     UnknownFormatError
         If the format cannot be written from a corpus.
     FileNotFoundError
-        If the directory that `path` is to be in is missing.
+        If the parent directory is missing.
     FileExistsError
-        If there is something at `path`, unless that is an empty directory for a directory. With
-        `replace` a regular file may be there for a file, a corpus whose header is intact for a
-        corpus, and for a folder of texts one that was written here.
+        If `path` exists; an empty directory is accepted for a directory. With `replace` a regular
+        file is accepted for a file, a corpus with an intact header for a corpus, and a folder of
+        texts that was written here for a folder of texts.
     """
     if kind.write is None:
         raise UnknownFormatError(

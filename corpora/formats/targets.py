@@ -1,33 +1,44 @@
-"""What may be written where: nothing foreign is replaced, and nothing at all unless it is asked."""
+"""Checks before writing: only files written here are replaced, and only if the user asks."""
 
 from __future__ import annotations
 
 import errno
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corpora.corpus_files import HEADER, read_header
 from corpora.errors import CorpusFormatError
 from corpora.formats.text_folder import MARK
+from corpora.formats.vocabulary_file import (
+    find_vocabulary,
+    read_vocabulary,
+    stem_of,
+    vocabulary_beside,
+    vocabulary_candidates,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PathLike = str | os.PathLike[str]
 
 
 class NotReplaceableError(FileExistsError):
-    """Something is there that is not replaced even if asked: another name has to be chosen."""
+    """The target is never replaced, even if the user asks; another name has to be chosen."""
 
 
 def check_file_target(path: PathLike, name: str, *, replace: bool) -> None:
-    """Refuse a place where a file of the format called `name` cannot be written.
+    """Refuse a target that a file of the format called `name` cannot be written to.
 
     Raises
     ------
     FileNotFoundError
-        If the directory that `path` is to be in is missing.
+        If the parent directory is missing.
     NotReplaceableError
-        If something at `path` is no regular file.
+        If `path` exists and is not a regular file.
     FileExistsError
-        If there is a file, and it is not to `replace` it.
+        If there is a file, unless `replace` is set.
     """
     target = Path(path)
     _check_parent(target)
@@ -39,16 +50,16 @@ def check_file_target(path: PathLike, name: str, *, replace: bool) -> None:
 
 
 def check_directory_target(path: PathLike, name: str, *, replace: bool) -> None:
-    """Refuse a place where a directory of the format called `name` cannot be written.
+    """Refuse a target that a directory of the format called `name` cannot be written to.
 
     Raises
     ------
     FileNotFoundError
-        If the directory that `path` is to be in is missing.
+        If the parent directory is missing.
     NotReplaceableError
-        If something at `path` is neither an empty directory nor one written in this format.
+        If `path` exists and is neither an empty directory nor one written in this format.
     FileExistsError
-        If there is one written in this format, and it is not to `replace` it.
+        If there is one written in this format, unless `replace` is set.
     """
     target = Path(path)
     _check_parent(target)
@@ -64,7 +75,7 @@ def check_directory_target(path: PathLike, name: str, *, replace: bool) -> None:
 
 
 def why_kept(directory: Path, name: str) -> str:
-    """Why the directory is none that the format called `name` may take the place of; or ""."""
+    """Reason why the format called `name` must not replace the directory; or ""."""
     mark = HEADER if name == "corpus" else MARK
     if not (directory / mark).is_file():
         return "holds other files"
@@ -76,6 +87,56 @@ def why_kept(directory: Path, name: str) -> str:
     return ""
 
 
+def vocabulary_clash(
+    path: PathLike, words: tuple[str, ...], has_counts: Callable[[Path], bool]
+) -> str:
+    """Reason why `words` should not be written as the vocabulary of the counts in `path`; or "".
+
+    Another vocabulary may exist already, or the new file may be found first for other counts of the
+    same NAME, in place of their own vocabulary.
+
+    Parameters
+    ----------
+    path
+        The counts, which need not exist.
+    has_counts
+        Whether a file, by its name, holds counts with a vocabulary beside it.
+
+    Raises
+    ------
+    NotReplaceableError
+        If the path of the vocabulary exists and is not a regular file.
+    OSError
+        If the directory cannot be read.
+    """
+    beside = vocabulary_beside(path)
+    if beside.is_file():
+        return "" if _holds(beside, words) else f"{beside} exists and holds another vocabulary"
+    if beside.exists():
+        raise NotReplaceableError(
+            f"{beside}, where the vocabulary is to go, is a directory or a device"
+        )
+    for other in sorted(beside.parent.iterdir()):
+        is_namesake = stem_of(other) == stem_of(path) and other.name != Path(path).name
+        if not (is_namesake and has_counts(other) and other.is_file()):
+            continue
+        try:
+            found = find_vocabulary(other)
+        except FileNotFoundError:
+            continue  # these counts have no vocabulary to lose
+        order = vocabulary_candidates(other)
+        if order.index(beside) < order.index(found) and not _holds(found, words):
+            return f"{beside} would be read in place of {found.name} for {other.name}"
+    return ""
+
+
 def _check_parent(target: Path) -> None:
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
+
+
+def _holds(path: Path, words: tuple[str, ...]) -> bool:
+    try:
+        return read_vocabulary(path) == words
+    except (OSError, CorpusFormatError):
+        return False

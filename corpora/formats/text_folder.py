@@ -1,8 +1,8 @@
 """Folders of plain text: each file a document of words between white space, its path the id.
 
-Any white space of Unicode separates words. Hidden files and folders are passed over, links to
-folders are not followed; what is no regular file, a pipe or a device, is refused. Titles, the
-number of unknown words, the order of the vocabulary, and words that no document has are not held.
+Any Unicode white space separates words. Hidden files and folders are skipped, links to folders are
+not followed, pipes and devices are refused. The format has no titles, numbers of unknown words,
+order of the vocabulary, and words without a document.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ if TYPE_CHECKING:
     from corpora.corpus import Corpus
 
 MARK = ".wikitopics-text"
-"""A hidden file in folders that were written here: these, and no others, may be replaced."""
-LONGEST_NAME = 200
-"""Bytes of a file's name; file systems take 255."""
+"""Hidden file in folders that were written here; only these may be replaced."""
+MAX_NAME_BYTES = 200
+"""Bytes of a file name; file systems allow 255."""
 WORDS_AT_ONCE = 1 << 14
 
 
 def read_text_folder(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> Corpus:
-    """The corpus of the files of a folder and the folders in it, in the order of their paths.
+    """Read the files of a folder and its subfolders, in the order of their paths.
 
     Parameters
     ----------
     path
         The folder.
     vocabulary
-        A vocabulary file: its words make the columns, others count as unknown. Without one all
-        words that appear make them, in alphabetical order.
+        A vocabulary file: its words are the columns, all others count as unknown. By default the
+        columns are all words that appear, in alphabetical order.
 
     Raises
     ------
     OSError
         If the folder or a file is missing or cannot be read.
     CorpusFormatError
-        If a file is not UTF-8, and the place of the byte is named too, or is no regular file: to
-        read a pipe or a device might never end.
+        If a file is not UTF-8 (the message names the byte), or not a regular file: reading a pipe
+        or a device might never end.
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
     folder = Path(path)
@@ -79,20 +79,19 @@ def read_text_folder(
 def write_text_folder(
     corpus: Corpus, path: str | os.PathLike[str], *, replace: bool = False
 ) -> None:
-    """Write a file for each document; the folder appears whole or not at all.
+    """Write a file for each document; the folder appears complete or not at all.
 
     The words stand in the order of the vocabulary, each as often as it is counted.
 
-    The id is the file's path in the folder; what no file's name should hold is written as %XX, so
-    that no file comes to lie outside of the folder.
+    The id is the file's path in the folder; characters that are unsafe in a file name are written
+    as %XX, so that no file lies outside of the folder.
 
     Raises
     ------
     CorpusFormatError
         If a word is empty or holds white space, or two documents would be the same file.
     FileExistsError
-        If there is something at `path` already; with `replace`, if that is not a folder written
-        here.
+        If `path` exists; with `replace`, if it is not a folder written here.
     OSError
         If a file cannot be written.
     """
@@ -117,7 +116,7 @@ def write_text_folder(
 
 
 def safe_path(doc_id: str) -> str:
-    """A relative path without hidden parts for a document; the id itself if that is one.
+    """Relative path without hidden parts for a document; the id itself if that is such a path.
 
     Different ids have different paths.
     """
@@ -126,12 +125,12 @@ def safe_path(doc_id: str) -> str:
 
 @contextmanager
 def new_directory(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Path]:
-    """A directory to fill, which takes the name `path` when the block ends without an error.
+    """Open a directory to fill, which is renamed to `path` when the block ends without an error.
 
     Raises
     ------
     FileExistsError
-        If there is something at `path` already, unless that is an empty directory or `replace`.
+        If `path` exists, unless it is an empty directory or `replace` is set.
     """
     target = Path(os.path.abspath(path))  # noqa: PTH100  # resolve would follow a link at its end
     if target.exists() and not replace and not (target.is_dir() and not any(target.iterdir())):
@@ -158,7 +157,7 @@ def new_directory(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Pa
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """The paths of the files that are not hidden, relative to `folder`, with / between parts."""
+    """Paths of the files that are not hidden, relative to `folder`, with / between parts."""
 
     def give_up(error: OSError) -> None:
         raise error
@@ -171,8 +170,8 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _content(file: Path) -> bytes:
-    """The bytes of a regular file or of one that it links to."""
-    if not stat.S_ISREG(file.stat().st_mode):  # not opened: that alone may block
+    """Bytes of a regular file; links are followed."""
+    if not stat.S_ISREG(file.stat().st_mode):  # opening alone may block
         raise CorpusFormatError(
             f"{file}: no regular file but a pipe, a device or the like; take it out of the folder"
         )
@@ -180,16 +179,16 @@ def _content(file: Path) -> bytes:
 
 
 def _safe_name(part: str) -> str:
-    """One part of a path: as it is, or with %XX for each byte that is not safe."""
+    """One part of a path, with %XX for each unsafe byte."""
     escaped = "".join(
         char if char.isprintable() and char not in "%\\" else _escape(char) for char in part
     )
     if escaped.startswith("."):
         escaped = _escape(".") + escaped[1:]
-    if len(escaped.encode()) > LONGEST_NAME:
+    if len(escaped.encode()) > MAX_NAME_BYTES:
         digest = sha256(part.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        beginning = escaped.encode()[: LONGEST_NAME - 40].decode("utf-8", "ignore")
-        return f"{beginning}%{digest}%"  # no escape ends so
+        beginning = escaped.encode()[: MAX_NAME_BYTES - 40].decode("utf-8", "ignore")
+        return f"{beginning}%{digest}%"  # no escape ends like this
     return escaped or "%"
 
 
@@ -198,6 +197,6 @@ def _escape(char: str) -> str:
 
 
 def _repeated(word: str, count: int) -> Iterator[str]:
-    """A line of `word` written `count` times, in pieces of bounded size."""
+    """Lines of `word`, `count` times in total, in pieces of bounded size."""
     for start in range(0, count, WORDS_AT_ONCE):
         yield " ".join([word] * min(WORDS_AT_ONCE, count - start)) + "\n"

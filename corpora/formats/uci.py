@@ -5,17 +5,18 @@
     353160        entries, the lines that follow
     1 61 2        DOCUMENT WORD COUNT, both numbered from 1
 
-Document ids, titles and the number of unknown words are not held.
+The format has no document ids, titles and numbers of unknown words.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from corpora.corpus_writer import MAX_INT32
 from corpora.formats.lines import LineReader
 from corpora.formats.number_table import Column, checked
-from corpora.formats.numbered import beside_vocabulary, numbered_corpus
-from corpora.formats.triplets import MOST, Header, read_triplets, write_triplets
+from corpora.formats.numbered import beside_vocabulary
+from corpora.formats.triplets import read_triplets, write_triplets
 from corpora.formats.vocabulary_file import words_of
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from corpora.corpus import Corpus
 
 HEADER = (
-    Column("the number of documents", 0, MOST),
-    Column("the number of words", 0, MOST),
+    Column("the number of documents", 0, MAX_INT32),
+    Column("the number of words", 0, MAX_INT32),
     Column("the number of entries", 0, 10**18 - 1),
 )
 
@@ -33,7 +34,7 @@ HEADER = (
 def read_uci(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> Corpus:
-    """The corpus in a docword file, plain or compressed; documents are called "1", "2", ….
+    """Read a docword file, plain or compressed; documents are called "1", "2", ….
 
     Parameters
     ----------
@@ -53,9 +54,8 @@ def read_uci(
     words = words_of(path, vocabulary)
     reader = LineReader(path)
     n_docs, n_words, n_entries = (_size(reader, column) for column in HEADER)
-    header = Header((n_docs, 1), (n_words, 2), (n_entries, 3))
-    counts = read_triplets(reader, header, Column("count", 1, MOST), words)
-    return numbered_corpus(counts, words, 1)
+    count = Column("count", 1, MAX_INT32)
+    return read_triplets(reader, (n_docs, n_words, n_entries), (1, 2, 3), count, words)
 
 
 def write_uci(corpus: Corpus, path: str | os.PathLike[str]) -> None:

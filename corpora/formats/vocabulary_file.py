@@ -1,8 +1,8 @@
-"""Vocabularies as text: a word a line, in the order of the columns of the counts.
+"""Vocabularies as text: one word a line, in the order of the columns of the counts.
 
-Beside NAME.mtx or NAME.ldac it is written as NAME.vocab, beside docword.NAME.txt as vocab.NAME.txt.
-Under that very name it is looked for first, then under the others of vocab.NAME.txt, NAME.vocab,
-NAME.vocab.txt, NAME_vocabulary.txt, vocab.txt, vocabulary.txt, in this order.
+The file beside NAME.mtx or NAME.ldac is written as NAME.vocab, beside docword.NAME.txt as
+vocab.NAME.txt. Reading tries that name first, then vocab.NAME.txt, NAME.vocab, NAME.vocab.txt,
+NAME_vocabulary.txt, vocab.txt and vocabulary.txt, in this order.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     PathLike = str | os.PathLike[str]
 
 NUMBERS = "numbers"
-"""In place of a vocabulary file: the words are their own numbers, as the format counts them."""
+"""Stands in place of a vocabulary file: words are called by their numbers in the format."""
 
 
 def stem_of(path: PathLike) -> str:
-    """NAME of docword.NAME.txt.gz, NAME.mtx, NAME.ldac."""
+    """Return NAME of docword.NAME.txt.gz, NAME.mtx, NAME.ldac."""
     name = without_suffix(Path(path).name)
     found = re.fullmatch(r"docword\.(.+)\.txt", name)
     return found[1] if found else name.rpartition(".")[0] or name
 
 
 def find_vocabulary(path: PathLike) -> Path:
-    """The vocabulary file beside the counts in `path`.
+    """Return the vocabulary file beside the counts in `path`.
 
     Raises
     ------
     FileNotFoundError
-        If there is none under any of its usual names; the message lists them.
+        If none of the usual names exists; the message lists them.
     """
     candidates = vocabulary_candidates(path)
     for beside in candidates:
@@ -52,9 +52,9 @@ def find_vocabulary(path: PathLike) -> Path:
 
 
 def vocabulary_candidates(path: PathLike) -> tuple[Path, ...]:
-    """Where the vocabulary of the counts in `path` may be, in the order in which it is looked for.
+    """Paths where the vocabulary of the counts in `path` may be, in the order of the search.
 
-    The first is where it is written, so that what was written here is what is read.
+    The first is the path that is written, so that a vocabulary written here is found again.
     """
     stem, written = stem_of(path), vocabulary_beside(path)
     usual = (
@@ -65,21 +65,21 @@ def vocabulary_candidates(path: PathLike) -> tuple[Path, ...]:
 
 
 def vocabulary_beside(path: PathLike) -> Path:
-    """Where the vocabulary of counts that are written to `path` goes."""
+    """Path of the vocabulary when counts are written to `path`."""
     stem = stem_of(path)
     is_uci = Path(path).name.startswith("docword.")
     return Path(path).with_name(f"vocab.{stem}.txt" if is_uci else f"{stem}.vocab")
 
 
 def words_of(path: PathLike, vocabulary: PathLike | None) -> tuple[str, ...] | None:
-    """The words for the counts in `path`; None if they are to be their numbers."""
+    """Return the words for the counts in `path`; None if words are called by their numbers."""
     if vocabulary == NUMBERS:
         return None
     return read_vocabulary(find_vocabulary(path) if vocabulary is None else vocabulary)
 
 
 def read_vocabulary(path: PathLike) -> tuple[str, ...]:
-    """The words of a vocabulary file, plain or compressed, in UTF-8.
+    """Read the words of a vocabulary file, plain or compressed, in UTF-8.
 
     Raises
     ------
@@ -99,27 +99,27 @@ def read_vocabulary(path: PathLike) -> tuple[str, ...]:
 
 
 def write_vocabulary(stream: IO[bytes], words: Sequence[str]) -> None:
-    """The file that `read_vocabulary` reads; `check_writable` with `fits_a_line` comes first."""
+    """Write the file for `read_vocabulary`; call `check_writable` with `fits_a_line` before."""
     stream.write("".join(f"{word}\n" for word in words).encode())
 
 
 def fits_a_line(word: str) -> bool:
-    """Whether a word can stand in a line of its own."""
+    """Whether a word can be written on a line of its own."""
     return bool(word.strip()) and not re.search("[\r\n\ufeff]", word)
 
 
 def fits_a_text(word: str) -> bool:
-    """Whether a word is one word where words stand between white space."""
+    """Whether a word stays one word in a text that is split at white space."""
     return word.split() == [word] and "\ufeff" not in word
 
 
 def check_writable(words: Sequence[str], path: PathLike, fits: Callable[[str], bool]) -> None:
-    """Refuse words that a format cannot hold, before anything is written.
+    """Refuse words that a format cannot store, before anything is written.
 
     Raises
     ------
     CorpusFormatError
-        If a word does not fit, or holds half a surrogate pair; the message names the word.
+        If a word does not fit, or contains half a surrogate pair; the message names the word.
     """
     for word in words:
         if not fits(word):
@@ -135,7 +135,7 @@ def check_writable(words: Sequence[str], path: PathLike, fits: Callable[[str], b
 
 
 def is_unicode(text: str) -> bool:
-    """Whether UTF-8 can hold the text: half a surrogate pair it cannot."""
+    """Whether the text can be encoded as UTF-8: half a surrogate pair cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -60,7 +60,7 @@ def test_indices_get_as_wide_as_they_must(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Four counts, so that 3 stands for 2³¹ - 1 when they are more than that.
-    monkeypatch.setattr(corpus_writer, "MOST", most)
+    monkeypatch.setattr(corpus_writer, "MAX_INT32", most)
     documents = [[["a", "b"]], [["a"]], [["b"]]]
     written = build_corpus_on_disk(tmp_path / "written", blocks_of(documents), "ab")
     saved = Corpus.from_blocks(blocks_of(documents), "ab")

@@ -26,7 +26,7 @@ def test_blocks_are_all_rows_in_order(
     entries: int, most_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "ENTRIES", entries)
-    monkeypatch.setattr(module, "MOST_ROWS", most_rows)
+    monkeypatch.setattr(module, "MAX_ROWS", most_rows)
     counts = some_counts(0)
     done = 0
     for first, block in row_blocks(counts):
@@ -63,7 +63,7 @@ def test_one_row_out_of_order_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100])
 def test_taken_rows_are_a_copy(n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ROWS_APART", 7)
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
     counts = some_counts(2)
     arrays = []
     for name in ("data", "indices", "indptr"):

@@ -106,7 +106,7 @@ def test_what_may_be_missing(tmp_path: Path) -> None:
         (b'{"counts": {"a": true}}', "found 'True'"),
         (b'{"counts": {"a": "1"}}', "found '1'"),
         (b'{"counts": {"a": 2147483648}}', "found '2147483648'"),
-        (b'{"counts": {"a": ' + b"1" * 6000 + b"}}", "a number has 6000 digits, and 640 are"),
+        (b'{"counts": {"a": ' + b"1" * 6000 + b"}}", "a number has 6000 digits, more than 640"),
         (b'{"tokens": [], "x": -' + b"1" * 641 + b"}", "a number has 641 digits"),
         (b'{"counts": {"a": -' + b"1" * 640 + b"}}", "the count of 'a' must be a whole number"),
         (b'{"counts": {"a": 1, "a": 2}}', "the key 'a' appears twice"),

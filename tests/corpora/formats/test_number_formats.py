@@ -386,7 +386,7 @@ def test_a_bad_vocabulary(content: bytes, message: str, tmp_path: Path) -> None:
 def test_a_line_without_an_end_is_not_read_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines_module, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(lines_module, "MAX_LINE_BYTES", 1 << 20)
     path = put(tmp_path, "x.ldac.gz", gzip.compress(b"0" * (1 << 24)))
     with pytest.raises(CorpusFormatError, match="line 1: longer than"):
         read_ldac(path)
