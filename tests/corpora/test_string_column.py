@@ -106,5 +106,5 @@ def test_out_of_range_is_an_index_error() -> None:
 )
 def test_what_is_no_column_is_refused(start: list[int], data: bytes) -> None:
     column = StringColumn(np.array(start, dtype=np.int64), np.frombuffer(data, dtype=np.uint8))
-    with pytest.raises(ValueError, match=r"places|decode"):
+    with pytest.raises(ValueError, match=r"offsets|decode"):
         column.check()
