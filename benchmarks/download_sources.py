@@ -5,11 +5,11 @@
 
 All of them take the same articles, those of the built-in sample, live ones from a real MediaWiki on
 this machine (Debian's package `mediawiki` and PHP, as for the tests) through a proxy that counts
-requests and the bytes of the answers as they were sent. Pace is switched off: the wiki is ours.
+requests and the bytes of the answers as they were sent. There is no rate limit: the wiki is ours.
 The last column is how much text came of it; WikiCorpus gives tokens without punctuation.
 
 What the wiki does for an answer takes the greater part of the time, and its pages render without
-most templates, so compare requests and bytes rather than seconds; on Wikipedia it is the pace that
+most templates, so compare requests and bytes rather than seconds; on Wikipedia the rate limit
 counts, and the column "at 200 a minute" says what the requests alone take then.
 """
 
@@ -35,8 +35,8 @@ from downloader.cirrus import read_cirrus
 from downloader.crawl import crawl
 from downloader.http_client import PoliteClient
 from downloader.mediawiki_api import MediaWikiApi
-from downloader.pace import Pace
 from downloader.random_pages import RandomPages
+from downloader.rate_limit import RateLimiter
 from downloader.sources import sample_path
 from downloader.titles import Titles
 from tests.downloader import mediawiki
@@ -81,7 +81,7 @@ def ours(
 ) -> None:
     """One of our live sources, into a store of its own."""
     store = ArticleStore(folder / name.replace(" ", "-"), 100)
-    client = PoliteClient("wikitopics-benchmark", Pace(folder / "pace", FAST, FAST))
+    client = PoliteClient("wikitopics-benchmark", RateLimiter(folder / "rate", FAST, FAST))
     counted = Counted(proxy)
     crawl(store, make(MediaWikiApi(client, proxy.url)), store.path / "download")
     articles = list(store)

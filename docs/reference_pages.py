@@ -280,7 +280,7 @@ PYTHON = {
             *("downloader.sources", "downloader.crawl", "downloader.live"),
             *("downloader.random_pages", "downloader.titles", "downloader.category"),
             *("downloader.cirrus", "downloader.mediawiki_api", "downloader.http_client"),
-            *("downloader.pace", "downloader.errors"),
+            *("downloader.rate_limit", "downloader.errors"),
         ),
     ),
 }

@@ -1,4 +1,4 @@
-"""What a server answered, and what to say when that is of no use."""
+"""Answers of a server, and the error for those that are not usable."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MOST_JSON_ITEMS = 4_000_000
-"""An API answer of 8 MiB, MediaWiki's own limit, holds a tenth; each costs about 100 bytes."""
+MAX_JSON_ITEMS = 4_000_000
+"""An API answer of 8 MiB, MediaWiki's own limit, has a tenth; each costs about 100 bytes."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer with a status of success."""
+    """Answer with a status of success."""
 
     url: str
-    """Where it came from, after redirects."""
+    """Address after redirects."""
     status: int
     headers: Mapping[str, str]
-    """Their names may be asked for in small or capital letters."""
+    """Names may be looked up in upper or lower case."""
     body: bytes
-    """As the server meant it: gzip is undone."""
+    """Content after decompression."""
     seconds: float
-    """From the request to the last byte."""
+    """Time from the request to the last byte."""
 
 
-class BadAnswer(Exception):  # noqa: N818  (no failure yet: the same is asked for again)
-    """An answer is not usable; the same request may well bring a better one later.
+class BadAnswer(Exception):  # noqa: N818  (no failure yet: the request is repeated)
+    """Answer that is not usable; the same request may bring a better one later.
 
     Parameters
     ----------
     reason
-        What is wrong, in a few words.
+        Fault of the answer, in a few words.
     retry_after
-        Seconds that the server asks to wait before the next request.
+        Seconds to wait before the next request.
     malformed
-        It is not even what the server should talk: if this is all that ever comes, the address is
-        likely to be wrong, and `PoliteClient` gives up sooner.
+        Whether the answer breaks the protocol: if all answers do, the address is likely to be
+        wrong, and `PoliteClient` gives up sooner.
     """
 
     def __init__(
@@ -48,23 +48,23 @@ class BadAnswer(Exception):  # noqa: N818  (no failure yet: the same is asked fo
     ) -> None:
         self.reason = one_line(reason, 300)
         super().__init__(self.reason)
-        self.retry_after = retry_after
+        self.retry_after = retry_after if retry_after and retry_after > 0 else None
         self.malformed = malformed
 
 
 def json_object(answer: Answer) -> dict[str, Any]:
-    """The JSON object that is the body of an answer.
+    """Return the JSON object that is the body of an answer.
 
     Raises
     ------
     BadAnswer
-        If it is not one, nests too deep, or holds numbers beyond all measure or more items than any
-        wiki's answer has.
+        If the body is no JSON object, nests too deep, has a number out of range, or more items than
+        any wiki's answer.
     """
     body = answer.body
     if not body.strip():
         raise BadAnswer(f"an empty answer (HTTP {answer.status})", malformed=True)
-    if sum(body.count(mark) for mark in (b",", b"[", b"{")) > MOST_JSON_ITEMS:
+    if sum(body.count(mark) for mark in (b",", b"[", b"{")) > MAX_JSON_ITEMS:
         raise BadAnswer("JSON with more items than any wiki's answer has", malformed=True)
     try:
         # Some wikis send a byte order mark: their settings file begins with one.
@@ -90,12 +90,12 @@ def _no_number(name: str) -> float:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError("a number beyond all measure")
+        raise ValueError("a number out of range")
     return number
 
 
 def one_line(text: str, length: int) -> str:
-    """The first line of `text` that is not blank, fit for a message: printable and short."""
+    """Return the first line of `text` that is not blank, printable and cut to `length`."""
     text = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
     line = next((" ".join(line.split()) for line in text.split("\n") if line.strip()), "")
     return line if len(line) <= length else line[: length - 1] + "…"

@@ -1,4 +1,4 @@
-"""The body of an answer, unpacked, never larger than it may be."""
+"""Body of an answer, decompressed, with a maximal size."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from downloader.errors import UnusableAnswerError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PIECE = 2**16
-"""Bytes unpacked at a time: more of a bomb than the cap and this never exists."""
+PIECE_BYTES = 2**16
+"""Bytes decompressed at a time: memory holds at most the maximal size and this."""
 
 
 def unpacked(pieces: Iterator[bytes], headers: Mapping[str, str], max_bytes: int) -> bytes:
-    """The body whose transferred bytes are `pieces`.
+    """Return the body whose transferred bytes are `pieces`.
 
     Parameters
     ----------
     headers
-        Content-Encoding may be gzip or nothing; what Content-Length announces is believed.
+        Content-Encoding may be gzip or missing; Content-Length is checked first.
     max_bytes
-        Cap on the transferred and on the unpacked bytes.
+        Maximal number of the transferred and of the decompressed bytes.
 
     Raises
     ------
     BadAnswer
-        If the encoding is another one, the length is no number, or the data is damaged or cut
-        short.
+        If the encoding is another one, the length is no number, or the data is damaged or
+        incomplete.
     UnusableAnswerError
         If there are more bytes than `max_bytes`.
     """
     length = headers.get("Content-Length", "0").strip()
     if not re.fullmatch(r"[0-9]+(, *[0-9]+)*", length):
-        raise BadAnswer(f"a length that is no number: {length[:40]}")
+        raise BadAnswer(f"a Content-Length that is no number: {length[:40]}")
     if len(length) > 18 or int(length.split(",")[0]) > max_bytes:
         raise _too_large(max_bytes)
     encoding = headers.get("Content-Encoding", "").strip().lower()
     if encoding in {"gzip", "x-gzip"}:
         pieces = _gunzipped(_capped(pieces, max_bytes))
     elif encoding not in {"", "identity"}:
-        raise BadAnswer(f"the answer is packed in a way nobody asked for: {encoding[:40]}")
+        raise BadAnswer(f"the answer has an encoding that was not requested: {encoding[:40]}")
     return b"".join(_capped(pieces, max_bytes))
 
 
@@ -58,13 +58,12 @@ def _capped(pieces: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
 
 def _too_large(max_bytes: int) -> UnusableAnswerError:
     return UnusableAnswerError(
-        f"the answer is larger than {max_bytes} bytes: no wiki needs that many;"
-        " check the address, or report this if it is right"
+        f"the answer is larger than {max_bytes} bytes, more than any wiki needs: check the address"
     )
 
 
 def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Unpack gzip: any number of members one after the other, zeros at the end."""
+    """Decompress gzip: any number of members, and zeros at the end."""
     member = None
     begun = False
     for piece in pieces:
@@ -76,13 +75,13 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
                     break
                 member, begun = zlib.decompressobj(wbits=31), True
             try:
-                yield member.decompress(data, PIECE)
+                yield member.decompress(data, PIECE_BYTES)
             except zlib.error as error:
-                raise BadAnswer(f"the packed answer is damaged ({error})") from error
+                raise BadAnswer(f"the gzip data is damaged ({error})") from error
             if member.eof:
                 data, member = member.unused_data, None
             else:
-                # Nothing stays behind in `member` at the end: the checksum comes after all output.
+                # At the end `member` holds no output: the checksum comes after it.
                 data = member.unconsumed_tail
     if member is not None:
-        raise BadAnswer("the packed answer is cut short")
+        raise BadAnswer("the gzip data is cut short")

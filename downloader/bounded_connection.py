@@ -1,9 +1,9 @@
-"""Connections whose answers end: after so many seconds and so many bytes, whatever the server does.
+"""Connections with limits of seconds and bytes for each answer.
 
-The bounds sit below the HTTP parser, between it and the socket, where every byte of an answer
-passes: status line, interim answers, headers, chunk sizes, trailers, body, and the answers of a
-proxy. So no way of framing an answer gets around them, and no thread has to watch the clock: every
-single receive has what is left of the time as its timeout.
+The limits apply between the HTTP parser and the socket, where every byte of an answer passes:
+status line, interim answers, headers, chunk sizes, trailers, body, and the answers of a proxy. So
+no framing of an answer avoids them. No thread watches the clock: the remaining time is the timeout
+of every single receive.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 
 class DeadlineError(TimeoutError):
-    """An answer took longer than it may in all."""
+    """An answer exceeded its deadline."""
 
 
 class EndlessAnswerError(OSError):
-    """An answer has more bytes than it may have."""
+    """An answer exceeded its maximal number of bytes."""
 
 
 class Limits:
-    """What is left of the time and the bytes of the answer that is being received.
+    """Remaining time and bytes of the answer that is being received.
 
     Parameters
     ----------
     read_timeout
-        Seconds without a byte after which an answer is given up.
+        Maximal seconds between two bytes.
 
     Attributes
     ----------
     n_bytes
-        Bytes received ever.
+        Bytes of all answers so far.
     too_large
-        Whether the answer had more bytes than it may have.
+        Whether the answer exceeded its maximal number of bytes.
     """
 
     def __init__(self, read_timeout: float) -> None:
@@ -56,29 +56,29 @@ class Limits:
         self._bytes_left = 0
 
     def start(self, seconds: float, n_bytes: int) -> None:
-        """Let the next answer have so many seconds from now and so many bytes."""
+        """Set the seconds from now and the bytes of the next answer."""
         self.too_large = False
         self._bytes_left = n_bytes
         self.prolong(seconds)
 
     def prolong(self, seconds: float) -> None:
-        """Let the answer go on for so many seconds from now."""
+        """Set the remaining seconds of the answer."""
         self._ends = time.monotonic() + seconds
 
     @property
     def too_late(self) -> bool:
-        """Whether the time of the answer is over."""
+        """Whether the deadline of the answer has passed."""
         return time.monotonic() >= self._ends - 0.001
 
     def timeout(self) -> float:
-        """How long the next receive may wait."""
+        """Return the timeout of the next receive."""
         left = self._ends - time.monotonic()
         if left <= 0:
-            raise DeadlineError("the answer took too long in all")
+            raise DeadlineError("the answer took too long")
         return min(left, self.read_timeout)
 
     def received(self, n_bytes: int) -> None:
-        """Count bytes that have come."""
+        """Count received bytes."""
         self.n_bytes += n_bytes
         self._bytes_left -= n_bytes
         if self._bytes_left < 0:
@@ -87,7 +87,7 @@ class Limits:
 
 
 class _BoundedStream(io.RawIOBase):
-    """What a socket receives, within limits."""
+    """Received bytes of a socket, within limits."""
 
     def __init__(self, stream: io.RawIOBase, sock: socket.socket, limits: Limits) -> None:
         self._stream = stream
@@ -119,7 +119,7 @@ def _bounded_response(limits: Limits) -> type[http.client.HTTPResponse]:
 
 
 class BoundedAdapter(HTTPAdapter):
-    """Transport of a `requests.Session` that keeps to limits."""
+    """Adapter of a `requests.Session` whose answers have limits."""
 
     def __init__(self, limits: Limits) -> None:
         response = _bounded_response(limits)
@@ -140,13 +140,13 @@ class BoundedAdapter(HTTPAdapter):
         super().__init__(pool_connections=4, pool_maxsize=1)
 
     def init_poolmanager(self, *args: Any, **settings: Any) -> None:
-        """Make the pools of direct connections ours."""
+        """Use pools with limits for direct connections."""
         super().init_poolmanager(*args, **settings)
         manager = cast("PoolManager", self.poolmanager)
         manager.pool_classes_by_scheme = self._pools
 
     def proxy_manager_for(self, proxy: str, **settings: Any) -> ProxyManager:
-        """Make the pools of connections through a proxy ours."""
+        """Use pools with limits for connections through a proxy."""
         manager = cast("ProxyManager", super().proxy_manager_for(proxy, **settings))
         manager.pool_classes_by_scheme = self._pools
         return manager

@@ -1,4 +1,4 @@
-"""The articles of a category, and of the categories below it."""
+"""Articles of a category and of its subcategories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from downloader.live import (
     saved_continuation,
 )
 from downloader.mediawiki_api import (
-    FEW_PAGES,
+    PAGE_MARGIN,
     check_page,
     count_of,
     is_unicode,
@@ -33,34 +33,34 @@ if TYPE_CHECKING:
     from downloader.mediawiki_api import MediaWikiApi, QueryBatch
 
 LIST_SIZE = 500
-"""Members a request: the most that MediaWiki gives to those who are not bots."""
-MOST_CATEGORIES = 500_000
-"""A limit to what is kept in mind; whoever wants more of a wiki wants a dump."""
+"""Members a request: MediaWiki's maximum for users who are not bots."""
+MAX_CATEGORIES = 500_000
+"""Limit of memory; a dump suits more than that."""
 
 
 class Category:
     """The articles of a category and, breadth first, of its subcategories down to a depth.
 
-    Each category is gone through once, however many lead to it. What is listed is first only ids,
-    500 a request; texts are asked for of those articles alone that are not known yet.
+    Each category is listed once, also if several contain it. First ids are listed, 500 a request;
+    then the texts of unknown articles are requested.
 
     Parameters
     ----------
     api
-        Of the wiki.
+        API of the wiki.
     name : str
-        With or without `Category:`.
+        Name with or without `Category:`.
     depth : int
-        0 is the category alone, 1 its subcategories too.
+        0 is the category alone, 1 adds its subcategories.
     text : "wikitext" or "html"
-        What articles are made from.
+        Form of the pages from which articles are made.
     batch_size : int
         Pages a request.
 
     Raises
     ------
     SourceError
-        If no category can have this name.
+        If no category can have that name.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Category:
 
     @property
     def identity(self) -> dict[str, str | int]:
-        """Tells this source from others."""
+        """Fields that distinguish this source from others."""
         return {
             "source": "category",
             "api": self.api.url,
@@ -94,28 +94,28 @@ class Category:
 
     @property
     def language(self) -> str:
-        """That of the wiki."""
+        """Language of the wiki."""
         return self.api.site().site.language
 
     def total(self) -> int | None:
-        """Articles of the category itself; None if those of others count too."""
+        """Return the number of pages in the category; None if there are subcategories to read."""
         return self._look_up()[1] if self.depth == 0 else None
 
     def batches(
         self, cursor: dict[str, Any] | None, known: Callable[[int], bool]
     ) -> Iterator[Batch]:
-        """Batches of articles; see `LiveSource`.
+        """Yield batches of articles; see `LiveSource`.
 
         Raises
         ------
         RefusedError
-            If there is no such category.
+            If the wiki has no such category.
         UnusableAnswerError
-            If there is no end to the categories or to the members of one.
+            If the categories, or the members of one, seem endless.
         """
-        cursor = self._sound(cursor) or {"queue": [[self._look_up()[0], 0]], "seen": []}
+        cursor = self._valid(cursor) or {"queue": [[self._look_up()[0], 0]], "seen": []}
         queue = deque((title, depth) for title, depth in cursor["queue"])
-        # The categories that were ever queued, in order; the queue is the end of it.
+        # All categories so far, in order; the last of them are the queue.
         seen = dict.fromkeys([*cursor["seen"], *(title for title, _ in queue)])
         while queue:
             title, depth = queue[0]
@@ -136,9 +136,9 @@ class Category:
                     if entry["ns"] == 14 and depth < self.depth and entry["title"] not in seen:
                         seen[entry["title"]] = None
                         queue.append((entry["title"], depth + 1))
-                if len(seen) > MOST_CATEGORIES:
+                if len(seen) > MAX_CATEGORIES:
                     raise UnusableAnswerError(
-                        f"there are more than {MOST_CATEGORIES} categories below {self.name!r};"
+                        f"there are more than {MAX_CATEGORIES} categories below {self.name!r};"
                         " choose a smaller depth, or use a dump"
                     )
                 if answer.continuation is None:
@@ -159,7 +159,7 @@ class Category:
         before: dict[str, Any],
         after: dict[str, Any],
     ) -> Iterator[Batch]:
-        """The articles with these ids, less those that are known."""
+        """Yield the articles with these ids, except known ones."""
         wanted = [page_id for page_id in dict.fromkeys(ids) if not known(page_id)]
         n_known = len(ids) - len(wanted)
         for start in range(0, len(wanted), self.batch_size):
@@ -168,7 +168,7 @@ class Category:
 
             def check(answer: QueryBatch, chunk: list[int] = chunk) -> None:
                 if {page.get("pageid") for page in answer.pages} != set(chunk):
-                    raise malformed("other pages than those that were asked for")
+                    raise malformed("other pages than those requested")
                 check_named(answer)
 
             for answer in self.api.query(params, None, check):
@@ -178,16 +178,16 @@ class Category:
         yield Batch([], after, finished=not after["queue"], already_there=n_known)
 
     def _check_count(self, title: str, n_members: int) -> None:
-        """Raise `UnusableAnswerError` if there are far more members than the wiki has pages."""
+        """Raise `UnusableAnswerError` if a category has far more members than its wiki pages."""
         n_pages = self.api.site().n_pages
-        if n_members > 2 * n_pages + FEW_PAGES:
+        if n_members > 2 * n_pages + PAGE_MARGIN:
             raise UnusableAnswerError(
-                f"{self.api.url} lists {n_members} members of {one_line(title, 200)!r}, and says"
-                f" that it has {n_pages} pages in all: what it lists has no end"
+                f"{self.api.url} lists {n_members} members of {one_line(title, 200)!r},"
+                f" but says that it has only {n_pages} pages: its lists seem endless"
             )
 
     def _look_up(self) -> tuple[str, int]:
-        """The category's full title, and how many pages it has; asked once."""
+        """Return the category's full title and its number of pages; requested once."""
         if self._found is not None:
             return self._found
         site = self.api.site().site
@@ -204,8 +204,8 @@ class Category:
         raise RefusedError(f"{self.api.url}: there is no category {self.name!r} in this wiki")
 
     @staticmethod
-    def _sound(cursor: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The cursor, if it is one."""
+    def _valid(cursor: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return the cursor, or None if it is malformed."""
         if cursor is None:
             return None
         queue, seen = cursor.get("queue"), cursor.get("seen")
@@ -219,20 +219,20 @@ class Category:
 
 
 def check_name(name: str) -> None:
-    """Raise `SourceError` if no category can be called `name`."""
+    """Raise `SourceError` if no category can have the name `name`."""
     if not name.strip() or is_impossible(name):
         raise SourceError(
-            f"{one_line(name, 200)!r} is not the name of a category: it is one name, without"
-            " | or control characters"
+            f"{one_line(name, 200)!r} is not the name of a category: give one name without"
+            " | and control characters"
         )
 
 
 def check_category(answer: QueryBatch) -> None:
-    """Raise `BadAnswer` if there is not one page in the answer, with a title and sound counts."""
+    """Raise `BadAnswer` unless the answer has one page with a title and valid counts."""
     if answer.continuation is not None:
-        raise malformed("it goes on after all that was asked for")
+        raise malformed("it continues after all that was requested")
     if len(answer.pages) != 1 or not answer.pages[0].get("title"):
-        raise malformed("other pages than the one that was asked for")
+        raise malformed("another page than the requested one")
     page = answer.pages[0]
     if not is_unicode(page["title"]):
         raise malformed("half a surrogate pair in a title")
@@ -244,7 +244,7 @@ def check_members(answer: QueryBatch) -> None:
     """Raise `BadAnswer` if one of a category's members is malformed."""
     members = answer.answers.get("categorymembers")
     if members is None or len(members) > LIST_SIZE:
-        raise malformed("no list of members, or a longer one than was asked for")
+        raise malformed("no list of members, or a longer one than requested")
     for entry in members:
         check_page(entry)
         whole_number(entry, "pageid", 1)

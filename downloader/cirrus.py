@@ -1,11 +1,11 @@
-"""Articles from Wikimedia's search-index dumps: from files at hand, or from a server.
+"""Articles from Wikimedia's search-index dumps, in local files or on a server.
 
 A dump of a wiki is one file or some dozens, here called shards, in a folder of the server:
 
     …/other/cirrus_search_index/20260816/index_name=enwiki_content/enwiki_content-20260816-00000.json.bz2
     …/other/cirrussearch/20251229/enwiki-20251229-cirrussearch-content.json.gz    (until 2025)
 
-They are fetched and read one after the other, so that the disk holds one of them at a time.
+They are downloaded and read one after the other, so that the disk holds one of them at a time.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_SHARD_BYTES = 8 << 30
-"""A larger shard is not fetched, unless that is asked for. Those of today have 0.6 GB; the one file
-that English Wikipedia's articles were in until 2025 had some 40 GB."""
+"""Default maximal size of a shard. Today's have 0.6 GB; the single file of English Wikipedia until
+2025 had about 40 GB."""
 BATCH_ARTICLES = 200
 BATCH_CHARACTERS = 1 << 24
 BATCH_RECORDS = 5000
-"""A batch ends with the first of these; without the last, a shard of which all is known would let
-nothing be heard for minutes."""
+"""A batch ends at the first of these. Without the last, a shard of known articles would give no
+progress for minutes."""
 MAX_MALFORMED = 100
-"""If so many documents cannot be read and none before could, it is not for the documents."""
+"""After so many unreadable documents and no readable one, the file is taken to be no dump."""
 
 WIKI_OF_NAME = re.compile(
     r"(?:index_name=)?([a-z][a-z_]*?)(?:_(?:content|general)(?![a-z])|-[0-9]{8}-)"
@@ -66,16 +66,16 @@ def read_cirrus(
     text: TextField = "auto",
     n_processes: int = 1,
 ) -> Iterator[Article]:
-    """The articles of a search-index dump: a file, or all of a directory's in the order of names.
+    """Yield the articles of a search-index dump: a file, or the files of a directory by name.
 
     Parameters
     ----------
     path
-        A `.json` file, plain or compressed by bzip2, gzip or xz, or a directory of some.
+        A `.json` file, plain or compressed by bzip2, gzip or xz, or a directory of such files.
     progress_bytes
-        Told how many bytes of the files have been read so far.
+        Is called with the number of bytes read so far.
     text : "auto", "wikitext" or "extracted"
-        Where the text comes from, see `corpora.articles.cirrus_json`.
+        Source of the text, see `corpora.articles.cirrus_json`.
     n_processes
         Processes that parse; the articles are the same for any number.
 
@@ -84,8 +84,8 @@ def read_cirrus(
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        At the first line that is not what it should be, with the name of the file and the number of
-        the line. All articles before it have been yielded by then.
+        At the first malformed line, with the name of the file and the number of the line. All
+        articles before it have been yielded by then.
     """
     failure: list[CorpusFormatError] = []
 
@@ -96,7 +96,7 @@ def read_cirrus(
                 yield from read_records(file, progress_from(before, progress_bytes))
                 before += file.stat().st_size
         except CorpusFormatError as error:
-            failure.append(error)  # and raised behind the articles that are still being parsed
+            failure.append(error)  # raised after the articles that are still being parsed
 
     for found in ordered_map(partial(read_document, text=text), records(), n_processes):
         if isinstance(found, Article):
@@ -106,7 +106,7 @@ def read_cirrus(
 
 
 def local_shards(path: Path) -> list[Path]:
-    """The files of a dump at `path`."""
+    """Return the files of a dump at `path`."""
     if not path.is_dir():
         return [path]
     files = sorted(
@@ -118,16 +118,16 @@ def local_shards(path: Path) -> list[Path]:
 
 
 def site_of_file(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Language and `article_path` of the wiki that a local dump is of, by its first document.
+    """Return language and `article_path` of the wiki of a local dump, by its first document.
 
-    `und` and empty where they are not known; so of a pipe, as what is read from it is gone.
+    They are `und` and empty if not known, as for a pipe, which can be read only once.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If it does not begin as a dump does.
+        If the first document is malformed.
     """
     file = local_shards(Path(path))[0]
     record = next(read_records(file), None) if file.is_file() or not file.exists() else None
@@ -144,32 +144,30 @@ def site_of_file(path: str | os.PathLike[str]) -> tuple[str, str]:
 def progress_from(
     start: int, progress_bytes: Callable[[int], None] | None
 ) -> Callable[[int], None] | None:
-    """`progress_bytes` for a file that comes `start` bytes after the first."""
+    """Return `progress_bytes` for a file that begins `start` bytes after the first."""
     if progress_bytes is None:
         return None
     return lambda n_bytes: progress_bytes(start + n_bytes)
 
 
 class CirrusShards:
-    """The shards of a dump on a server, as a source of batches.
+    """Shards of a dump on a server, as a source of batches.
 
     Parameters
     ----------
     client
-        Which asks the server.
+        Client that sends the requests.
     url
         Address of the folder, or of one shard.
     directory
-        In `cirrus` below it lies the shard that is being fetched or read. It is made when it is
-        needed, and stays when reading is interrupted: the next start goes on with it.
-    text
-        See `read_cirrus`.
-    n_processes
+        Its subdirectory `cirrus` holds the shard that is being downloaded or read. After an
+        interruption the shard stays, and the next start continues with it.
+    text, n_processes
         See `read_cirrus`.
     max_shard_bytes
-        A larger shard is not fetched.
+        Maximal size of a shard.
     progress
-        Told how many bytes of the present shard have been fetched.
+        Is called with the number of bytes of the current shard that have arrived.
     """
 
     def __init__(
@@ -184,7 +182,7 @@ class CirrusShards:
         progress: Callable[[int], None] | None = None,
     ) -> None:
         if text not in ("auto", "wikitext", "extracted"):
-            raise ValueError(f"text has to be 'auto', 'wikitext' or 'extracted', not {text!r}")
+            raise ValueError(f"text must be 'auto', 'wikitext' or 'extracted', not {text!r}")
         self.client = client
         self.url = url if shard_name(url) else folder_of(url)
         self.directory = Path(directory) / "cirrus"
@@ -196,20 +194,20 @@ class CirrusShards:
 
     @property
     def identity(self) -> dict[str, str | int]:
-        """The dump, and which text of it."""
+        """Fields that distinguish this source from others."""
         return {"source": "cirrus", "url": unquote(self.url), "text": self.text}
 
     @property
     def language(self) -> str:
-        """That of the wiki that the addresses name; `und` if they name none."""
+        """Language of the wiki that the addresses name; `und` if they name none."""
         return self._wiki().language
 
     @property
     def site(self) -> str:
-        """What a title is appended to for its address, such as `https://en.wikipedia.org/wiki/`.
+        """Prefix of the address of a title, such as `https://en.wikipedia.org/wiki/`.
 
-        It follows from the names of the folder and its shards, before a shard is fetched. Empty if
-        they name no wiki of Wikimedia's. Two wikis of one language differ in it.
+        It follows from the names of the folder and its shards, before a download. It is empty if
+        they name no Wikimedia wiki. Two wikis of one language differ in it.
         """
         return self._wiki().article_path
 
@@ -219,11 +217,11 @@ class CirrusShards:
         return site_of(match[1] if match else "", "")
 
     def total(self) -> int | None:
-        """Not known: a dump does not say how many articles are in it."""
+        """Return None: a dump does not tell its number of articles."""
         return None
 
     def shards(self) -> list[str]:
-        """The addresses of the shards; the server is asked once."""
+        """Return the addresses of the shards; requested once."""
         if self._shards is None:
             self._shards = remote_shards(self.client, self.url)
         return self._shards
@@ -231,19 +229,19 @@ class CirrusShards:
     def batches(
         self, cursor: dict[str, Any] | None, known: Callable[[int], bool]
     ) -> Iterator[Batch]:
-        """The articles of all shards but those that the cursor says are done.
+        """Yield the articles of all shards that are not done by the cursor.
 
-        A shard that was begun is read again from its start; what is known is not parsed. The file
-        of a shard is deleted when its last batch has been taken.
+        An interrupted shard is read again from its start, but known articles are not parsed. The
+        file of a shard is deleted after its last batch.
 
         Raises
         ------
         DownloadError
-            If the server does not give a shard.
+            If a shard cannot be downloaded.
         CorpusFormatError
-            If a shard is damaged; its copy is deleted, so that the next start fetches it again.
+            If a shard is damaged; its copy is deleted, so that the next start downloads it again.
         OSError
-            If the disk has no room for a shard, of which some is always left free.
+            If the disk has too little space for a shard.
         """
         saved = (cursor or {}).get("done")
         listed = saved if isinstance(saved, list) else []
@@ -265,18 +263,18 @@ class CirrusShards:
                 file.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Delete what an interrupted download has left."""
+        """Delete the files of an interrupted download."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _fetch(self, url: str) -> Path:
-        """The file of a shard, fetched if it is not there yet."""
+        """Return the file of a shard; download it if it is missing."""
         self.directory.mkdir(parents=True, exist_ok=True)
         # The same name at another address is another file.
         origin = hashlib.sha256(unquote(url).encode()).hexdigest()[:12]
         file = self.directory / f"{origin}-{shard_name(url)}"
         for other in self.directory.iterdir():
             if other.is_file() and not other.name.startswith(file.name):
-                other.unlink()  # of a dump that was given up
+                other.unlink()  # of another dump
         if not file.exists():
             self.client.fetch_file(url, file, self.max_shard_bytes, self.progress)
         return file
@@ -284,9 +282,9 @@ class CirrusShards:
     def _read(
         self, file: Path, url: str, cursor: dict[str, Any], known: Callable[[int], bool]
     ) -> Iterator[Batch]:
-        """The batches of one shard."""
-        gathered = Gathered(cursor)
-        here: bool | None = None  # whether the articles are of the language that `known` knows
+        """Yield the batches of one shard."""
+        pending = PendingBatch(cursor)
+        here: bool | None = None  # whether the articles have the language of `known`
         failure: CorpusFormatError | None = None
 
         def wanted() -> Iterator[CirrusRecord | None]:
@@ -294,29 +292,29 @@ class CirrusShards:
             try:
                 for number, record in enumerate(read_records(file), start=1):
                     if here and record.page_id is not None and known(record.page_id):
-                        gathered.n_known += 1
+                        pending.n_known += 1
                     else:
                         yield record
                     if number % BATCH_RECORDS == 0:
                         yield None
             except CorpusFormatError as error:
                 failure = CorpusFormatError(
-                    f"{url}: {error} (its copy has been deleted: start again to fetch it anew)"
+                    f"{url}: {error} (its copy has been deleted: start again to download it again)"
                 )
 
         for found in ordered_map(partial(attempt, text=self.text), wanted(), self.n_processes):
             if here is None and isinstance(found, Article):
                 here = found.language == self.language
-            gathered.add(found, url)
-            if found is None or gathered.is_enough:
-                yield gathered.batch()
-        yield gathered.batch()
+            pending.add(found, url)
+            if found is None or pending.is_enough:
+                yield pending.batch()
+        yield pending.batch()
         if failure is not None:
             raise failure
 
 
-class Gathered:
-    """What is to be the next batch."""
+class PendingBatch:
+    """Articles of the next batch."""
 
     def __init__(self, cursor: dict[str, Any]) -> None:
         self.cursor = cursor
@@ -331,7 +329,7 @@ class Gathered:
 
     @property
     def is_enough(self) -> bool:
-        """Whether it is time for a batch."""
+        """Whether the batch is full."""
         return (
             len(self.articles) >= BATCH_ARTICLES
             or self.n_characters >= BATCH_CHARACTERS
@@ -339,12 +337,12 @@ class Gathered:
         )
 
     def add(self, found: Article | Skipped | CorpusFormatError | None, url: str) -> None:
-        """Gather what a record gave.
+        """Add the result of a record.
 
         Raises
         ------
         CorpusFormatError
-            If hardly a document can be read, which is then no fault of the documents.
+            If many documents are malformed and none is good.
         """
         if isinstance(found, Article):
             self.articles.append(found)
@@ -353,7 +351,7 @@ class Gathered:
             self._skip(found.reason, found.page)
         elif found is not None:
             level = logging.INFO if self.n_malformed else logging.WARNING
-            logger.log(level, "%s: passed over: %s", url, found)
+            logger.log(level, "%s: skipped: %s", url, found)
             self._skip("malformed", str(found))
             self.n_malformed += 1
             if self.n_malformed >= MAX_MALFORMED and not self.any_good:
@@ -366,7 +364,7 @@ class Gathered:
         self.n_skipped += 1
 
     def batch(self) -> Batch:
-        """What has been gathered; gathering begins anew."""
+        """Return the batch, and start the next one."""
         batch = Batch(self.articles, self.cursor, False, self.skipped, already_there=self.n_known)
         self._clear()
         return batch
@@ -375,7 +373,7 @@ class Gathered:
 def attempt(
     record: CirrusRecord | None, text: TextField
 ) -> Article | Skipped | CorpusFormatError | None:
-    """What a record gives, its fault if it has one, or None of None."""
+    """Return the result of a record, its error if it is malformed, or None for None."""
     try:
         return None if record is None else read_document(record, text)
     except CorpusFormatError as error:

@@ -1,4 +1,4 @@
-"""What a folder of Wikimedia's server lists: the shards of a search-index dump."""
+"""Shards of a search-index dump, as a folder of Wikimedia's server lists them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_LISTING_BYTES = 1 << 23
-"""A folder of all wikis' indices has half a megabyte."""
+"""The listing of all wikis' indices has half a megabyte."""
 MAX_LINKS = 50_000
-"""In a listing. That of all wikis' indices has two thousand."""
+"""Links of a listing; that of all wikis' indices has two thousand."""
 MAX_LINK = 2000
-"""Characters of a link; longer ones are passed over."""
+"""Characters of a link; longer ones are skipped."""
 
 SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.json\.(?:bz2|gz)")
 LINK = re.compile(r"<a(?=[\s/])[^<>]*+", re.IGNORECASE | re.ASCII)
@@ -32,16 +32,16 @@ MAX_LISTED = 12
 
 
 def remote_shards(client: PoliteClient, url: str) -> list[str]:
-    """The addresses of the shards in a folder of a server, in the order of their names.
+    """Return the addresses of the shards in a folder of a server, in the order of their names.
 
-    Only files directly in that folder are taken, and only such as have a plain name; whatever else
-    the listing links to is passed over. The address of a shard itself is a list of one.
+    Only files with plain names directly in that folder count; other links are skipped. The address
+    of a shard gives a list of one.
 
     Raises
     ------
     RefusedError
-        If there are no shards, for instance because the address is that of a folder above, or if
-        there are those of several wikis; the message says which folders or files to choose from.
+        If the folder has no shards, or shards of several wikis; the message names the folders or
+        files to choose from.
     DownloadError
         If the server does not answer, or refuses.
     """
@@ -57,7 +57,7 @@ def remote_shards(client: PoliteClient, url: str) -> list[str]:
     kinds = {re.sub(r"\d{5,}", "", shard): shard for shard in shards}
     if len(kinds) > 1:
         raise RefusedError(
-            f"{listing} has the files of {len(kinds)} indices: give the address of one of them,"
+            f"{listing} has files of {len(kinds)} indices: give the address of one of them,"
             f" such as {listing}{next(iter(kinds.values()))}; found {some(sorted(kinds.values()))}"
         )
     if "_SUCCESS" not in names and re.search(r"-\d{5}\.json\.\w+$", shards[0]):
@@ -66,21 +66,21 @@ def remote_shards(client: PoliteClient, url: str) -> list[str]:
 
 
 def shard_name(url: str) -> str:
-    """The file name of a shard's address; empty if it is not the address of a shard."""
+    """Return the file name in the address of a shard; empty if it is no such address."""
     name = unquote(urlsplit(url).path).rpartition("/")[2]
     return name if SHARD_NAME.fullmatch(name) else ""
 
 
 def folder_of(url: str) -> str:
-    """The address of a folder, with the slash at its end that links in its listing build on."""
+    """Return the address of a folder with a final slash, the base of the links in its listing."""
     parts = urlsplit(url)
     return parts._replace(path=parts.path.rstrip("/") + "/", query="", fragment="").geturl()
 
 
 def links_of(answer: Answer) -> list[str]:
-    """The links of a listing, those in comments too.
+    """Return the links of a listing, including those in comments.
 
-    Takes linear time on any input, which no parser that follows the HTML standard does.
+    The time is linear for any input, unlike that of a parser by the HTML standard.
     """
     if len(answer.body) > MAX_LISTING_BYTES:
         raise UnusableAnswerError(f"{answer.url} is longer than the listing of any folder")
@@ -96,9 +96,9 @@ def links_of(answer: Answer) -> list[str]:
 
 
 def name_below(listing: str, link: str) -> str:
-    """The name of what a link leads to, if that is directly in the folder of the listing.
+    """Return the name that a link has in the folder of the listing; empty if it leads elsewhere.
 
-    Folders keep the slash at their end. Empty for whatever leads elsewhere.
+    Folders keep their final slash.
     """
     try:
         target = urlsplit(urljoin(listing, link))
@@ -114,7 +114,7 @@ def name_below(listing: str, link: str) -> str:
 
 
 def refuse_folder(listing: str, names: list[str]) -> NoReturn:
-    """Say what there is in a folder without shards."""
+    """Raise `RefusedError` with the content of a folder without shards."""
     folders = [name for name in names if name.endswith("/")]
     folders = [name for name in folders if "_general" not in name] or folders
     if not folders:
@@ -129,6 +129,6 @@ def refuse_folder(listing: str, names: list[str]) -> NoReturn:
 
 
 def some(names: list[str]) -> str:
-    """The first of the names, and how many there are beside them."""
+    """Return the first names, and the number of the rest."""
     more = len(names) - MAX_LISTED
     return " ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -1,12 +1,12 @@
-"""From a live source into a store, so that nothing is lost or twice whenever it is killed.
+"""Crawl: from a live source into a store, without losses or duplicates after a kill at any time.
 
-The articles come first and the cursor second: a batch is stored, then the file
+A batch is stored first. Then its cursor is written to the file
 
     DIR/crawl-<hash of the source's identity>.json
 
-says that the source is to go on behind it. Killed between the two, the batch comes again and the
-store passes over what it has. So that its articles are counted nonetheless, the file names the
-articles that are about to be stored before they are.
+After a kill between the two, the batch is received again and the store skips the articles that it
+has. The file names the articles of a batch before they are stored, so that they are counted then
+too.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 from corpora.files import TEMPORARY_SUFFIX, atomic_write_text, sha256_of
+from corpora.lock import lock_holder
 from downloader.answer import one_line
-from downloader.file_download import make_sure_of_space
+from downloader.file_download import check_free_space
 from downloader.skip_log import SkipLog
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Generator, Mapping
-    from pathlib import Path
 
     from corpora.articles.store import ArticleStore
     from corpora.articles.writer import ArticleWriter
@@ -38,40 +40,40 @@ logger = logging.getLogger(__name__)
 FORMAT = "wikitopics crawl"
 VERSION = 1
 COMMIT_SECONDS = 60.0
-"""An article is stored so long after its arrival at the latest, at the next end of a batch."""
+"""Maximal time from the arrival of an article to a commit, which follows the end of a batch."""
 UNSTORABLE = "cannot be stored"
 
 
 @dataclass(frozen=True)
 class CrawlReport:
-    """What a crawl has brought in."""
+    """Counts of a crawl."""
 
     added: int
-    """Articles stored in this run, or about to be."""
+    """Articles of this run, stored or pending."""
     already_there: int
-    """Articles that the store had."""
+    """Articles that the store had before."""
     skipped: dict[str, int]
-    """Reason → pages that were passed over in this run."""
+    """Reason → number of pages skipped in this run."""
     finished: bool
-    """Whether the source has no more to give."""
+    """Whether the source has ended."""
     total_added: int
     """Articles of this crawl over all its runs."""
 
 
 @dataclass
 class CrawlState:
-    """What a crawl remembers from run to run."""
+    """State of a crawl that is kept between its runs."""
 
     identity: dict[str, str | int]
     cursor: dict[str, Any] | None = None
-    """Where the source goes on; None at its beginning."""
+    """Position of the source; None at its start."""
     added: int = 0
     stored: int = 0
-    """Articles in the store when this was written."""
+    """Articles in the store when the state was written."""
     pending: list[list[str | int]] | None = None
-    """Language and page id of the articles that are about to be stored."""
+    """Language and page id of the articles that are being stored."""
     next_cursor: dict[str, Any] | None = None
-    """Where the source goes on once they are."""
+    """Position of the source after them."""
 
 
 def crawl(
@@ -83,44 +85,44 @@ def crawl(
     *,
     commit_seconds: float = COMMIT_SECONDS,
 ) -> CrawlReport:
-    """Store the articles of a source, from where the last crawl of that source stopped.
+    """Store the articles of a source, from the position where its last crawl stopped.
 
-    What has arrived is stored at the end of a batch, once it fills a shard or `commit_seconds` have
-    passed; and however the crawl ends, KeyboardInterrupt included.
+    Articles are stored at the end of a batch, once they fill a shard or `commit_seconds` have
+    passed, and when the crawl ends in any way, including KeyboardInterrupt.
 
     Parameters
     ----------
     store, source
-        From where to where.
+        Destination and origin of the articles.
     directory
-        Holds the file that remembers where the source stopped.
+        Place of the file with the position of the source.
     limit : int, optional
-        Articles that this crawl brings in at most, over all its runs; a higher one goes on.
+        Maximal number of articles of this crawl over all its runs; a higher one continues it.
     on_progress : callable, optional
-        Told after each batch how far things are, and the batch.
+        Is called after each batch with a report and the batch.
     commit_seconds : float
-        See above.
+        Seconds between commits, see above.
 
     Raises
     ------
     DownloadError
-        If the wiki does not answer, or in a way that is of no use.
+        If the wiki does not answer, or only with malformed answers.
     StoreLockedError
         If another process is writing to the store.
     OSError
-        If the disk is about to run full, for instance. What has come by then is stored.
+        If the disk is almost full, for instance. The articles so far are stored.
     """
     with store.writer() as writer:
         directory.mkdir(parents=True, exist_ok=True)
         run = _Run(store, writer, source, directory, limit, commit_seconds)
         try:
-            run.go_on(on_progress)
+            run.take_batches(on_progress)
             run.checkpoint()
         finally:
             try:
-                run.checkpoint()  # for what an interrupt left, in the line above too
+                run.checkpoint()  # also after an interrupt in the line above
             finally:
-                run.skip_log.tell()
+                run.skip_log.flush()
         return run.report()
 
 
@@ -146,23 +148,23 @@ class _Run:
             partial.unlink(missing_ok=True)  # of a run that was killed
         self.n_before = len(store)
         self.state = read_state(self.path, source.identity, self.n_before)
-        self.cursor = self.state.cursor  # behind the last whole batch
+        self.cursor = self.state.cursor  # after the last whole batch
         self.pending: list[list[str | int]] = []
         self.added = self.already_there = 0
         self.skipped: Counter[str] = Counter()
         self.skip_log = SkipLog()
         self.has_warned = False
-        self.n_waiting = 0  # characters of the articles that are pending
+        self.n_pending_characters = 0
         self.finished = False
         self.saved_at = time.monotonic()
         if self.state.pending is not None:
             self._settle()
 
-    def go_on(self, on_progress: Callable[[CrawlReport, Batch], None] | None) -> None:
-        """Take batches until there are no more, or the limit is reached."""
+    def take_batches(self, on_progress: Callable[[CrawlReport, Batch], None] | None) -> None:
+        """Take batches until the source ends or the limit is reached."""
         if self.limit_reached():
             return
-        self.make_sure_of_space()
+        self.check_free_space()
         language = self.source.language
         generator = self.source.batches(
             self.cursor, lambda page_id: self.writer.has(language, page_id)
@@ -173,7 +175,7 @@ class _Run:
                 if is_whole:
                     self.cursor = batch.cursor
                     self.finished = batch.finished
-                self.make_sure_of_space()
+                self.check_free_space()
                 if self.is_due():
                     self.checkpoint()
                 if on_progress is not None:
@@ -183,7 +185,7 @@ class _Run:
         self.finished = True
 
     def take(self, batch: Batch) -> bool:
-        """Add the articles of a batch; False if the limit came before its end."""
+        """Add the articles of a batch; return False if the limit was reached before its end."""
         self.already_there += batch.already_there
         skipped = {reason: list(names) for reason, names in batch.skipped.items()}
         is_whole = True
@@ -194,35 +196,34 @@ class _Run:
             try:
                 is_new = self.writer.add(article)
             except CorpusFormatError as error:
-                self.warn_of(error)
+                self.log_unstorable(error)
                 skipped.setdefault(UNSTORABLE, []).append(article.title)
                 continue
             if is_new:
                 self.pending.append([article.language, article.page_id])
-                self.n_waiting += len(article.text)
+                self.n_pending_characters += len(article.text)
             else:
                 self.already_there += 1
         self.skipped.update({reason: len(names) for reason, names in skipped.items()})
         self.skip_log.note(skipped)
         return is_whole
 
-    def warn_of(self, error: CorpusFormatError) -> None:
-        """Say why an article cannot be stored; aloud the first time."""
+    def log_unstorable(self, error: CorpusFormatError) -> None:
+        """Log why an article cannot be stored, as a warning the first time."""
         level = logging.DEBUG if self.has_warned else logging.WARNING
         self.has_warned = True
-        logger.log(level, "passed over: %s", one_line(str(error), 500))
+        logger.log(level, "skipped: %s", one_line(str(error), 500))
 
-    def make_sure_of_space(self) -> None:
-        """Raise OSError if what is pending would take the disk's last reserve.
+    def check_free_space(self) -> None:
+        """Raise OSError if the pending articles would use the reserve of the disk.
 
-        It is stored all the same when the crawl ends, as it is going to: that is what the reserve
-        is for.
+        They are stored when the crawl ends because of it: the reserve is kept for that.
         """
-        make_sure_of_space(self.store.path, self.n_waiting)
+        check_free_space(self.store.path, self.n_pending_characters)
 
     def checkpoint(self) -> None:
-        """Store what is pending, then remember where the source stands."""
-        if self.state.pending is not None:  # an interrupt came between the two, here or below
+        """Store the pending articles, then the position of the source."""
+        if self.state.pending is not None:  # an interrupt came between the two steps
             self.writer.commit()
             self.added += self._settle()
         n_pending = self.writer.n_pending
@@ -236,7 +237,7 @@ class _Run:
             self.state.pending = self.state.next_cursor = None
             self.added += n_pending
             self.pending = []
-            self.n_waiting = 0
+            self.n_pending_characters = 0
             self.save()
 
     def save(self) -> None:
@@ -247,7 +248,7 @@ class _Run:
         atomic_write_text(self.path, json.dumps(fields) + "\n")
 
     def report(self) -> CrawlReport:
-        """How far things are."""
+        """Return the counts so far."""
         n_pending = self.writer.n_pending
         return CrawlReport(
             added=self.added + n_pending,
@@ -258,19 +259,19 @@ class _Run:
         )
 
     def limit_reached(self) -> bool:
-        """Whether this crawl may not bring in more."""
+        """Whether this crawl has all articles that it may store."""
         return self.limit is not None and self.state.added + self.writer.n_pending >= self.limit
 
     def is_due(self) -> bool:
-        """Whether it is time to store what is pending."""
+        """Whether the pending articles should be stored now."""
         if self.writer.n_pending >= self.store.shard_size:
             return True
-        # With nothing pending there may still be a long way through known pages to remember.
+        # With nothing pending, the position among known pages is still worth a save.
         since = self.writer.pending_since or self.saved_at
         return time.monotonic() - since >= self.commit_seconds
 
     def _settle(self) -> int:
-        """Count those of the articles that were to be stored which are."""
+        """Count the articles of an interrupted commit that were stored."""
         pending = self.state.pending or []
         stored = [key for key in pending if self.writer.has(str(key[0]), int(key[1]))]
         self.state.added += len(stored)
@@ -278,22 +279,21 @@ class _Run:
             self.state.cursor = self.cursor = self.state.next_cursor
         self.state.pending = self.state.next_cursor = None
         self.pending = []
-        self.n_waiting = 0
+        self.n_pending_characters = 0
         self.save()
         return len(stored)
 
 
 def state_path(directory: Path, identity: Mapping[str, str | int]) -> Path:
-    """The file of a crawl of the source with this identity."""
+    """Return the state file for the source with this identity."""
     name = sha256_of(json.dumps(identity, sort_keys=True).encode())[:16]
     return directory / f"crawl-{name}.json"
 
 
 def read_state(path: Path, identity: dict[str, str | int], n_stored: int) -> CrawlState:
-    """The state in a file; a new one if there is none, or if it is not of this store.
+    """Return the state in a file; a new one if there is none, or if it belongs to another store.
 
-    A state that cannot be made out costs the requests made so far, no articles: the store knows
-    what it has.
+    A damaged state costs the requests so far but no articles: the store knows those.
 
     Raises
     ------
@@ -311,23 +311,23 @@ def read_state(path: Path, identity: dict[str, str | int], n_stored: int) -> Cra
             raise ValueError("of another format")
         if isinstance(version, int) and version > VERSION:
             raise UnsupportedVersionError(
-                f"{path} was written by a newer wikitopics; upgrade to go on"
+                f"{path} was written by a newer wikitopics; upgrade to continue"
             )
         check_state(fields)
         state = CrawlState(**fields)
     except UnsupportedVersionError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        logger.warning("%s is damaged (%s): the source starts anew", path, error)
+        logger.warning("%s is damaged (%s): the source starts again", path, error)
         return CrawlState(identity)
     if state.identity != identity or state.stored > n_stored:
-        logger.warning("%s is of another store: the source starts anew", path)
+        logger.warning("%s belongs to another store: the source starts again", path)
         return CrawlState(identity)
     return state
 
 
 def check_state(fields: Mapping[str, Any]) -> None:
-    """Raise ValueError if a field is not of the type it should be."""
+    """Raise ValueError if a field has the wrong type."""
     for name in ("cursor", "next_cursor"):
         if not isinstance(fields[name], dict | None):
             raise ValueError(f"{name} is no object")  # noqa: TRY004
@@ -339,3 +339,13 @@ def check_state(fields: Mapping[str, Any]) -> None:
         isinstance(key, list) and [type(part) for part in key] == [str, int] for key in keys
     ):
         raise ValueError("the pending articles are malformed")
+
+
+def download_is_running(store: str | os.PathLike[str]) -> bool:
+    """Whether a process holds one of the locks of the store at the path `store`.
+
+    A download holds the lock in `download` from its beginning to its end; any writer holds the lock
+    of the store. A store that does not exist has no locks.
+    """
+    directories = (Path(store) / "download", Path(store))
+    return any(lock_holder(directory) is not None for directory in directories)

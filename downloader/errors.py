@@ -1,4 +1,4 @@
-"""What can go wrong between us and a server, one name for each thing a caller can act on."""
+"""Errors of downloads: one class for each failure that a caller can act on."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ class DownloadError(Exception):
 
 
 class TryLaterError(DownloadError):
-    """The server stayed out of reach for longer than our patience, or asks for a longer wait.
+    """The server could not be reached for longer than our patience, or asks for a longer wait.
 
     Attributes
     ----------
     retry_at : float or None
-        Seconds since the epoch from when asking again makes sense.
+        Time from which a request may succeed, in seconds since the epoch.
     """
 
     def __init__(self, message: str, retry_at: float | None = None) -> None:
@@ -22,12 +22,12 @@ class TryLaterError(DownloadError):
 
 
 class RefusedError(DownloadError):
-    """The server refuses for good: what is asked for is forbidden, gone or has never been.
+    """The server refuses for good: the page is forbidden, gone, or never existed.
 
     Attributes
     ----------
     status : int or None
-        The HTTP status of the refusal, where that was the reason.
+        HTTP status of the refusal, if that was the reason.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -36,11 +36,11 @@ class RefusedError(DownloadError):
 
 
 class UnusableAnswerError(DownloadError):
-    """What the server sends is of no use, however often it is asked: malformed or too large."""
+    """All answers of the server are malformed or too large."""
 
 
 class SourceError(ValueError):
-    """What is asked for cannot be a category, title or address; the message says why."""
+    """A category, title or address is malformed; the message says why."""
 
 
 class ContactError(ValueError):

@@ -1,4 +1,4 @@
-"""How long a live run is going to take, and whether a dump would be faster."""
+"""Estimated time of a live run, and of a dump instead."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ if TYPE_CHECKING:
     from downloader.mediawiki_api import WikiInfo
 
 DUMP_BYTES = 3_200
-"""Of a dump, for each article in it: the English Wikipedia's `pages-articles` had about 22 GB, and
-about 7 million articles. The other pages in it are counted with them."""
+"""Bytes of a dump for each article: English Wikipedia's `pages-articles` had about 22 GB and 7
+million articles, and other pages that are counted with them."""
 DEPRECATED = (
     "Wikimedia calls these dumps deprecated: if the file is gone, take the XML of this wiki from"
     " https://dumps.wikimedia.org/other/mediawiki_content_current/"
 )
 UNPACKED_BYTES = 4.3 * DUMP_BYTES
-"""What bzip2 makes of that: the same dump unpacks to about 95 GB."""
-RECEIVED_BYTES_A_SECOND = 5e6
-"""Downloading: dumps.wikimedia.org limits everyone to a few MB a second."""
-PARSED_BYTES_A_SECOND = 7.5e6
-"""Wikitext that `page_to_article` reads, measured on the built-in sample: 106 articles with 5.7 MB
-in 0.75 s, in one process. A live run parses at the same rate, between its requests."""
+"""Bytes of an article after decompression: the same dump has about 95 GB then."""
+RECEIVED_BYTES_PER_SECOND = 5e6
+"""dumps.wikimedia.org limits downloads to a few MB a second."""
+PARSED_BYTES_PER_SECOND = 7.5e6
+"""Wikitext that `page_to_article` reads in one process, measured on the built-in sample: 106
+articles with 5.7 MB in 0.75 s. A live run parses at the same rate, between its requests."""
 SENT_BYTES = 1.3 * DUMP_BYTES
-"""By a live wiki for an article: gzip packs less than bzip2. The time that the wiki takes to find
-it shows in its first answer."""
+"""Bytes that a live wiki sends for an article: gzip compresses less than bzip2. The latency of the
+wiki is known from its first answer."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long things are going to take."""
+    """Estimated time of a live run, and of a dump instead."""
 
     n_articles: int
     n_requests: int
     seconds: float
-    """Of the live run."""
+    """Time of the live run."""
     dump_seconds: float | None
-    """Of downloading and reading a dump instead; None if there is none to be had."""
+    """Time to download and read a dump instead; None if there is none."""
     dump_address: str
 
     @property
     def is_dump_faster(self) -> bool:
-        """Whether a dump is to be preferred."""
+        """Whether a dump takes less time."""
         return self.dump_seconds is not None and self.dump_seconds < self.seconds
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The estimate in words."""
         text = (
             f"{self.n_articles:,} articles take {self.n_requests:,} requests,"
             f" about {in_words(self.seconds)}"
@@ -81,29 +81,31 @@ def estimate(
     Parameters
     ----------
     info
-        What the wiki says of itself; how long it took to is the latency.
+        Description of the wiki; its latency is used.
     n_articles : int
-        How many are wanted.
+        Number of articles to download.
     text : "wikitext" or "html"
-        What they are made from; HTML takes a request for each.
+        Form of the pages; HTML takes one request a page.
     any_articles : bool
-        Whether those of a dump would do; not if they are listed or of a category.
+        Whether any articles of a dump would do, rather than listed ones or those of a category.
     per_minute, per_second : float
-        The pace.
+        Rate limit.
     batch_size : int
         Pages a request.
     n_processes : int
-        That would read a dump.
+        Processes that would read a dump.
     """
     n_lists = math.ceil(n_articles / batch_size)
     n_requests = n_lists + (n_articles if text == "html" else 0)
     pause = max(60 / per_minute, 1 / per_second)
-    articles_a_request = n_articles / max(1, n_requests)
-    receiving = articles_a_request * SENT_BYTES / RECEIVED_BYTES_A_SECOND
-    work = info.seconds + receiving + articles_a_request * UNPACKED_BYTES / PARSED_BYTES_A_SECOND
+    articles_per_request = n_articles / max(1, n_requests)
+    receiving = articles_per_request * SENT_BYTES / RECEIVED_BYTES_PER_SECOND
+    work = (
+        info.seconds + receiving + articles_per_request * UNPACKED_BYTES / PARSED_BYTES_PER_SECOND
+    )
     address = dump_address(info) if any_articles else ""
-    downloading = info.n_articles * DUMP_BYTES / RECEIVED_BYTES_A_SECOND
-    parsing = n_articles * UNPACKED_BYTES / PARSED_BYTES_A_SECOND / n_processes
+    downloading = info.n_articles * DUMP_BYTES / RECEIVED_BYTES_PER_SECOND
+    parsing = n_articles * UNPACKED_BYTES / PARSED_BYTES_PER_SECOND / n_processes
     return Estimate(
         n_articles=n_articles,
         n_requests=n_requests,
@@ -114,7 +116,7 @@ def estimate(
 
 
 def dump_address(info: WikiInfo) -> str:
-    """Where the dump of a wiki of Wikimedia is; empty for other wikis."""
+    """Return the address of the dump of a Wikimedia wiki; empty for other wikis."""
     if not WIKIMEDIA_ADDRESS.match(info.site.article_path):
         return ""
     name = info.database
@@ -124,7 +126,7 @@ def dump_address(info: WikiInfo) -> str:
 
 
 def in_words(seconds: float) -> str:
-    """A duration as one says it."""
+    """Return a duration in words."""
     for name, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {name}"

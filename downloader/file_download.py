@@ -1,10 +1,10 @@
-"""A file on its way: what has come of it, and how to get the rest.
+"""Download of a file that continues after an interruption.
 
     NAME.partial        the bytes so far
-    NAME.partial.json   where they come from: URL, entity tag or date of change, size
+    NAME.partial.json   their origin: URL, entity tag or date of change, size
 
-The rest is asked for with Range, on the condition (If-Range) that the file is still the one that
-has been begun. A server that has another one, or does not know of ranges, sends it all.
+The rest is requested with Range, on the condition (If-Range) that the server still has the same
+file. A server that has another file, or does not support ranges, sends all of it.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from downloader.wire import Reply
+    from downloader.http_transport import Reply
 
-KEEP_FREE = 2**30
-"""Bytes of the disk that a download leaves to others."""
-LOOK_EVERY = 2**24
-"""Bytes after which to look at the disk again: others fill it too."""
-PROGRESS = 2**18
+MIN_FREE_BYTES = 2**30
+"""Bytes of the disk that a download leaves free."""
+SPACE_CHECK_BYTES = 2**24
+"""Bytes between two checks of the free space, which other programs use too."""
+PROGRESS_BYTES = 2**18
 """Bytes that count as a success."""
 _VALIDATOR = re.compile(r'"[\x21\x23-\x7e]{0,200}"|[A-Z][A-Za-z0-9:, +-]{1,60}')
-"""An entity tag or a date; no weak tag (W/"…"), which does not vouch for every byte."""
+"""Entity tag or date; no weak tag (W/"…"), which does not guarantee equal bytes."""
 
 
 class FileDownload:
-    """The state of one download, on disk but for what concerns the attempt under way.
+    """One download, with its state on disk except that of the current attempt.
 
     Parameters
     ----------
     url
-        Where the file is.
+        Address of the file.
     path
-        Where it shall be.
+        Destination.
     max_bytes
-        The size that it may have.
+        Maximal size.
     progress
-        Told how many bytes are there.
+        Is called with the number of bytes that have arrived.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class FileDownload:
         self._has_progressed = False
 
     def headers(self) -> dict[str, str]:
-        """What to add to the next request."""
+        """Return the headers to add to the next request."""
         headers = {"Accept-Encoding": "identity"}
         origin = self._known_origin()
         n_bytes = self._n_bytes()
@@ -79,7 +79,7 @@ class FileDownload:
         return headers
 
     def receive(self, reply: Reply) -> None:
-        """Write what has been sent, the rest or all of it."""
+        """Write the body of an answer, which is the rest of the file or all of it."""
         self._has_progressed = False
         origin = self._known_origin()
         n_bytes = self._n_bytes()
@@ -92,23 +92,23 @@ class FileDownload:
             is_same = _validator(reply.headers) in {origin["validator"], ""}
             if not span or (int(span[1]), int(span[3])) != expected or not is_same:
                 self._discard()
-                raise BadAnswer("the rest of another file than the one begun: beginning anew")
+                raise BadAnswer("the rest of another file: the download starts again")
         elif reply.status == 200:
             n_bytes = 0
             origin = self._new_origin(reply)
         else:
             self._discard()
-            raise BadAnswer(f"HTTP {reply.status} instead of the file: beginning anew")
+            raise BadAnswer(f"HTTP {reply.status} instead of the file: the download starts again")
         _check_encoding(reply, self._url)
         self._check_size(origin["size"] or 0)
-        make_sure_of_space(self._path, (origin["size"] or n_bytes) - n_bytes)
+        check_free_space(self._path, (origin["size"] or n_bytes) - n_bytes)
         self._write(reply, n_bytes)
         if origin["size"] is None:
             origin["size"] = self._n_bytes()
             self._save(origin)
 
     def finish_if_complete(self) -> bool:
-        """Give the file its name if all of it is there."""
+        """Give the file its name if it is complete."""
         origin = self._known_origin(even_without_validator=True)
         if not self._partial.exists():
             return False
@@ -122,37 +122,37 @@ class FileDownload:
         return True
 
     def has_progressed(self) -> bool:
-        """Whether the last attempt brought enough more than ever before to count as a success."""
+        """Whether the last attempt added enough bytes to count as a success."""
         return self._has_progressed
 
     def _write(self, reply: Reply, n_bytes: int) -> None:
-        looked_at = prolonged_at = n_bytes
+        checked_at = prolonged_at = n_bytes
         with self._partial.open("r+b" if n_bytes else "wb") as stream:
             stream.seek(n_bytes)
             for piece in reply.pieces():
                 n_bytes += len(piece)
                 self._check_size(n_bytes)
                 stream.write(piece)
-                if n_bytes >= self._longest + PROGRESS:
+                if n_bytes >= self._longest + PROGRESS_BYTES:
                     self._longest = n_bytes
                     self._has_progressed = True
-                if n_bytes - prolonged_at >= PROGRESS:
+                if n_bytes - prolonged_at >= PROGRESS_BYTES:
                     reply.prolong()
                     prolonged_at = n_bytes
-                if n_bytes - looked_at >= LOOK_EVERY:
-                    make_sure_of_space(self._path, 0)
-                    looked_at = n_bytes
+                if n_bytes - checked_at >= SPACE_CHECK_BYTES:
+                    check_free_space(self._path, 0)
+                    checked_at = n_bytes
                 self._progress(n_bytes)
 
     def _new_origin(self, reply: Reply) -> dict[str, Any]:
-        """Where the file comes from that now begins; the former one is given up."""
+        """Return the origin of a new file; the former one is deleted."""
         self._discard()
         length = reply.headers.get("Content-Length", "").strip()
         chunked = "chunked" in reply.headers.get("Transfer-Encoding", "").lower()
         if not chunked and not re.fullmatch(r"[0-9]{1,18}", length):
             raise UnusableAnswerError(
-                f"{self._url}: the server does not say how long the file is, so that nobody could"
-                " tell whether all of it has come"
+                f"{self._url}: the server does not tell the length of the file, so that nobody"
+                " could check that it is complete"
             )
         size = None if chunked else int(length)
         origin = {"url": self._url, "validator": _validator(reply.headers), "size": size}
@@ -163,7 +163,7 @@ class FileDownload:
         atomic_write_text(self._origin, json.dumps(origin) + "\n")
 
     def _known_origin(self, *, even_without_validator: bool = False) -> dict[str, Any] | None:
-        """What is known of the bytes that are there, if that is enough to go on from them."""
+        """Return the origin of the bytes so far, if the download can continue from them."""
         try:
             origin = json.loads(self._origin.read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -192,12 +192,12 @@ class FileDownload:
         if n_bytes > self.max_bytes:
             self._discard()
             raise UnusableAnswerError(
-                f"{self._url} is larger than the {self.max_bytes} bytes that it may have"
+                f"{self._url} is larger than the allowed {self.max_bytes} bytes"
             )
 
 
 def _validator(headers: Mapping[str, str]) -> str:
-    """What If-Range may name to tell this state of the file from others; empty if nothing."""
+    """Return the entity tag or date of the file for If-Range; empty if there is none."""
     for name in ("ETag", "Last-Modified"):
         if _VALIDATOR.fullmatch(value := headers.get(name, "").strip()):
             return value
@@ -209,19 +209,19 @@ def _check_encoding(reply: Reply, url: str) -> None:
     if encoding in {"", "identity"}:
         return
     if encoding in {"gzip", "x-gzip"} and urlsplit(url).path.endswith(".gz"):
-        return  # the packed file itself, by a server that says too much
-    raise UnusableAnswerError(f"{url} comes packed although that was not asked for")
+        return  # the server describes the .gz file itself
+    raise UnusableAnswerError(f"{url} arrives with an encoding that was not requested")
 
 
-def make_sure_of_space(path: Path, n_bytes: int) -> None:
-    """Raise `OSError` (no space) if so many more bytes at `path` would leave too few free.
+def check_free_space(path: Path, n_bytes: int) -> None:
+    """Raise `OSError` (no space) if `n_bytes` more at `path` would leave too few free.
 
-    `path` is a directory, or a file that need not be there yet.
+    `path` is a directory, or a file that may be missing yet.
     """
     free = shutil.disk_usage(path if path.is_dir() else path.parent).free
-    if free - n_bytes < KEEP_FREE:
+    if free - n_bytes < MIN_FREE_BYTES:
         raise OSError(
             errno.ENOSPC,
-            f"{n_bytes} more bytes would leave less than {KEEP_FREE} of the {free} that are free",
+            f"{n_bytes} more bytes would leave fewer than {MIN_FREE_BYTES} of the {free} free ones",
             str(path),
         )

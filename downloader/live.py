@@ -1,7 +1,7 @@
-"""What all live sources share: batches of articles, and pages of a wiki made into articles.
+"""Live sources: batches of articles, and the conversion of a wiki's pages to articles.
 
-A source lists pages, and asks for their texts in the same request or in another: as wikitext, 50
-pages a request, or as rendered HTML, a request a page.
+A source lists pages, and requests their texts together with the list or separately: as wikitext, 50
+pages a request, or as rendered HTML, one page a request.
 """
 
 from __future__ import annotations
@@ -25,72 +25,72 @@ logger = logging.getLogger(__name__)
 
 TextForm = Literal["wikitext", "html"]
 Skipped = dict[str, list[str]]
-"""Reason → titles, or ids of pages without a title, as they can be printed: see `shown`."""
-LONGEST_NAME = 300
-"""Characters of a title that are shown: MediaWiki's have at most 255 bytes, or little more."""
+"""Reason → printable titles, or ids of pages without a title: see `shown`."""
+MAX_NAME_LENGTH = 300
+"""Characters of a title that are shown; MediaWiki's titles have at most 255 bytes."""
 
 BATCH_SIZE = 50
-"""Pages a request: the most whose texts MediaWiki gives to those who are not bots."""
+"""Pages a request: MediaWiki's maximum of texts for users who are not bots."""
 
 GONE = frozenset({"nosuchrevid", "missingtitle", "missingcontent-revid", "permissiondenied"})
-"""Errors of a revision that was deleted or hidden since it was listed."""
+"""Codes of errors for a revision that was deleted or hidden after it was listed."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some articles, and where the source stands after them."""
+    """Some articles, and the position of the source after them."""
 
     articles: list[Article]
     cursor: dict[str, Any]
-    """Given to `batches`, the source goes on behind this batch. It can be written as JSON."""
+    """Position after this batch, for `batches`; it can be written as JSON."""
     finished: bool
-    """Whether this is the last."""
+    """Whether this is the last batch."""
     skipped: Skipped = field(default_factory=dict)
-    """What is not among the articles, and why."""
+    """Pages that became no article, by reason."""
     already_there: int = 0
-    """Pages left out because they are known."""
+    """Number of pages that were skipped because they are known."""
 
 
 class LiveSource(Protocol):
-    """Articles of a wiki, asked for while it is running."""
+    """Source of articles from a server."""
 
     @property
     def identity(self) -> dict[str, str | int]:
-        """What makes it this source: with another identity, cursors mean something else."""
+        """Fields that distinguish this source from others; cursors belong to one identity."""
 
     @property
     def language(self) -> str:
-        """That of the articles."""
+        """Language of the articles."""
 
     def total(self) -> int | None:
-        """About how many pages there are to ask for; None if that is not known."""
+        """Return the approximate number of pages; None if it is not known."""
 
     def batches(
         self, cursor: dict[str, Any] | None, known: Callable[[int], bool]
     ) -> Iterator[Batch]:
-        """The batches behind `cursor`, or all; `known` tells page ids that are not wanted."""
+        """Yield the batches after `cursor`, or all; pages whose id is `known` are skipped."""
 
 
 class PageReader:
-    """Makes articles of the pages in answers.
+    """Converts the pages in answers to articles.
 
     Parameters
     ----------
     api
-        Of the wiki.
+        API of the wiki.
     text
-        "wikitext", which comes with the pages, or "html", which is asked for page by page.
+        "wikitext", which comes with the pages, or "html", with one request a page.
     """
 
     def __init__(self, api: MediaWikiApi, text: TextForm) -> None:
         if text not in ("wikitext", "html"):
-            raise ValueError(f"text has to be 'wikitext' or 'html', not {text!r}")
+            raise ValueError(f"text must be 'wikitext' or 'html', not {text!r}")
         self.api = api
         self.text = text
 
     @property
     def params(self) -> dict[str, str]:
-        """What a query has to ask for of each page."""
+        """Parameters of a query for the fields of each page."""
         content = "|content" if self.text == "wikitext" else ""
         return {
             "prop": "info|revisions",
@@ -105,17 +105,17 @@ class PageReader:
         before: dict[str, Any],
         after: Batch,
     ) -> Iterator[Batch]:
-        """Batches with the articles of `pages`; the last is `after` with what is said here added.
+        """Yield batches with the articles of `pages`; the last is `after` with this added.
 
-        Rendered pages come one by one, each with the cursor `before`: whoever goes on from there
-        gets those again that are not known by then.
+        Rendered pages come one by one, each with the cursor `before`: a run that continues from
+        there receives again the pages that it does not know.
         """
         site = self.api.site().site
         skipped = {reason: list(titles) for reason, titles in after.skipped.items()}
         articles: list[Article] = []
         n_known = after.already_there
         for fields in pages:
-            reason = why_not(fields)
+            reason = skip_reason(fields)
             if not reason and known(fields["pageid"]):
                 n_known += 1
                 continue
@@ -131,10 +131,10 @@ class PageReader:
         yield Batch(articles, after.cursor, after.finished, skipped, n_known)
 
     def _article_of(self, page: Page) -> tuple[Article | None, str]:
-        """The article of a page, or why it is none."""
+        """Return the article of a page, or None and the reason."""
         if not is_unicode(page.title) or not is_unicode(page.wikitext):
             return None, "not Unicode"
-        if REDIRECT.match(page.wikitext):  # as readers of dumps do, whatever the wiki thinks of it
+        if REDIRECT.match(page.wikitext):  # as in dumps, also if the wiki does not mark it
             return None, "redirect"
         if self.text == "wikitext":
             article = page_to_article(page)
@@ -157,14 +157,14 @@ def resumed(
     continuation: dict[str, str] | None,
     check: Callable[[QueryBatch], None] | None = None,
 ) -> Iterator[QueryBatch]:
-    """The batches of a query; from its beginning if the wiki does not know the continuation."""
+    """Yield the batches of a query; from its start if the wiki refuses the continuation."""
     batches = api.query(params, continuation, check)
     try:
         first = next(batches, None)
     except ApiError as error:
         if error.code != "badcontinue" or continuation is None:
             raise
-        logger.warning("the wiki does not know any more where we were: starting again")
+        logger.warning("the wiki refuses our last position: starting again")
         batches = api.query(params, None, check)
         first = next(batches, None)
     if first is not None:
@@ -173,7 +173,7 @@ def resumed(
 
 
 def saved_continuation(cursor: Mapping[str, Any]) -> dict[str, str] | None:
-    """The continuation in a cursor; None if there is none, or something else."""
+    """Return the continuation in a cursor; None if it is missing or malformed."""
     value = cursor.get("continue")
     if not isinstance(value, dict) or not value:
         return None
@@ -183,21 +183,21 @@ def saved_continuation(cursor: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def check_pages(batch: QueryBatch) -> None:
-    """Raise `BadAnswer` if one of a batch's pages should be an article but is malformed."""
+    """Raise `BadAnswer` if a page of a batch that should be an article is malformed."""
     for fields in batch.pages:
-        if not why_not(fields):
+        if not skip_reason(fields):
             page_of(fields, Site())
 
 
 def check_named(batch: QueryBatch) -> None:
-    """The same for pages that were asked for by name or id, which a query has no more of."""
+    """Raise `BadAnswer` also if the answer about requested names or ids is continued."""
     if batch.continuation is not None:
-        raise malformed("it goes on after all that was asked for")
+        raise malformed("it continues after all that was requested")
     check_pages(batch)
 
 
-def why_not(page: Mapping[str, Any]) -> str:
-    """Why a page is no article; empty if it may be one."""
+def skip_reason(page: Mapping[str, Any]) -> str:
+    """Return why a page is no article; empty if it may be one."""
     revision = revision_of(page)
     slot = main_slot(revision)
     reasons = {
@@ -217,7 +217,7 @@ def why_not(page: Mapping[str, Any]) -> str:
 
 
 def page_of(fields: Mapping[str, Any], site: Site) -> Page:
-    """The page that an answer describes, its wikitext empty if that was not asked for."""
+    """Return the page that an answer describes; its wikitext is empty if it was not requested."""
     revision = revision_of(fields)
     return Page(
         site,
@@ -230,7 +230,7 @@ def page_of(fields: Mapping[str, Any], site: Site) -> Page:
 
 
 def revision_of(page: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The latest revision in a page's answer; empty if there is none."""
+    """Return the latest revision in a page's answer; empty if there is none."""
     revisions = page.get("revisions")
     if not isinstance(revisions, list) or not revisions or not isinstance(revisions[0], dict):
         return {}
@@ -238,9 +238,9 @@ def revision_of(page: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def main_slot(revision: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The main slot of a revision; empty if there is none.
+    """Return the main slot of a revision; empty if there is none.
 
-    Before version 1.32 of MediaWiki, a revision had no slots and was what the main one is.
+    Before MediaWiki 1.32 a revision had no slots, but the fields of the main slot.
     """
     slots = revision.get("slots", {"main": revision})
     slot = slots.get("main") if isinstance(slots, dict) else None
@@ -248,14 +248,14 @@ def main_slot(revision: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def name_of(page: Mapping[str, Any]) -> str:
-    """The title of a page, or its id, as it can be printed."""
+    """Return the printable title of a page, or its id."""
     title = page.get("title")
     return (shown(title) if isinstance(title, str) else "") or f"page {page.get('pageid')}"
 
 
 def shown(title: str) -> str:
-    """A title as it can be printed: one short line without control characters or half surrogates.
+    """Return a title as one short line without control characters or half surrogates.
 
-    Whoever runs the wiki, or wrote the list, does not get to steer the terminal with it.
+    So neither a wiki nor a list of titles can send control sequences to the terminal.
     """
-    return one_line(title, LONGEST_NAME)
+    return one_line(title, MAX_NAME_LENGTH)

@@ -1,8 +1,8 @@
-"""The Action API of a MediaWiki: what the wiki is, queries followed to their end, rendered pages.
+"""MediaWiki's Action API: description of the wiki, queries with all continuations, rendered pages.
 
-https://www.mediawiki.org/wiki/API:Main_page. Answers come from a machine that may be busy, broken
-or hostile, so nothing of their shape is taken for granted: an answer of another shape than asked
-for is asked for again, and whatever could go on for ever has a bound.
+See https://www.mediawiki.org/wiki/API:Main_page. The server may be busy, broken or hostile, so the
+structure of every answer is checked. A malformed answer is requested again, and every loop has a
+limit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from corpora.articles.page import Site
 from downloader.answer import BadAnswer, json_object, one_line
 from downloader.errors import RefusedError, UnusableAnswerError
-from downloader.retry_after import retry_after
+from downloader.http_status import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,35 +27,35 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LARGEST_ID = 2**63 - 1
-LARGEST_COUNT = 10**9
-"""Pages of a wiki, or members of a category. The largest wikis have a tenth."""
-FEW_PAGES = 10_000
-"""So many more than twice as many as it counts may come from a wiki: wikis miscount."""
-MOST_PAGES = 500
-"""In one batch: the most that MediaWiki gives to those who are not bots."""
-MOST_ANSWERS = 500
-"""For one batch: MediaWiki cuts a batch at 8 MB an answer, and 50 pages have at most 100 MB."""
-LARGEST_BATCH = 2**28
-"""Bytes of all answers of one batch."""
-MOST_EMPTY_BATCHES = 500
-"""In a row: a filter may leave some empty."""
-LONGEST_CONTINUATION = 2000
-"""Characters; it becomes part of the next address."""
-LONGEST_PARTICULAR = 500
-"""Characters: of a wiki's language, of its address and the like."""
+MAX_ID = 2**63 - 1
+MAX_COUNT = 10**9
+"""Pages of a wiki, or members of a category; the largest wikis have a tenth."""
+PAGE_MARGIN = 10_000
+"""Wikis miscount: a wiki may send twice its own count of pages and this many more."""
+MAX_PAGES = 500
+"""Pages of a batch: MediaWiki's maximum for users who are not bots."""
+MAX_ANSWERS = 500
+"""Answers of a batch: MediaWiki splits it into 8 MB each, and 50 pages have at most 100 MB."""
+MAX_BATCH_BYTES = 2**28
+"""Bytes of all answers of a batch."""
+MAX_EMPTY_BATCHES = 500
+"""Empty batches in a row, which a filter may leave."""
+MAX_CONTINUATION = 2000
+"""Characters of a continuation, which becomes part of the next address."""
+MAX_FIELD = 500
+"""Characters of a wiki's language, address and similar fields."""
 LAG_WAIT = 5.0
-"""Seconds to wait for a lagging database if the wiki does not say, as MediaWiki's manual has it."""
+"""Seconds to wait for a lagging database if the wiki names none, by MediaWiki's manual."""
 
-PASSING = re.compile(
+TEMPORARY = re.compile(
     r"maxlag|ratelimited|readonly|actionthrottledtext|internal_api_error_.*|pool-.*"
     r"|concurrency-limit|apierror-.*-pool.*"
 )
-"""Codes of errors that a later request may not meet."""
+"""Codes of errors that a later request may avoid."""
 
 
 class ApiError(RefusedError):
-    """The wiki answered with an error that no retry mends; `code` is MediaWiki's name for it."""
+    """The wiki refused a request for good; `code` is MediaWiki's name of the error."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -64,43 +64,43 @@ class ApiError(RefusedError):
 
 @dataclass(frozen=True)
 class WikiInfo:
-    """What a wiki says of itself."""
+    """Description of a wiki by itself."""
 
     site: Site
     name: str
     generator: str
-    """Its software and version: `MediaWiki 1.39.17`."""
+    """Software and version: `MediaWiki 1.39.17`."""
     database: str
     """`enwiki` for the English Wikipedia."""
     n_articles: int
-    """As the wiki counts them: with a link at least, or all that are no redirects."""
+    """The wiki's own count: pages with at least one link, or all that are no redirects."""
     n_pages: int
-    """In all namespaces, redirects too."""
+    """Pages of all namespaces, including redirects."""
     seconds: float
-    """How long the wiki took to say so."""
+    """Latency of this answer."""
 
 
 @dataclass(frozen=True)
 class QueryBatch:
-    """All that a query has to say of some pages."""
+    """Complete answer of a query about some pages."""
 
     pages: list[dict[str, Any]]
-    """One object a page; ids, namespaces and titles are checked, other members are as they came."""
+    """One object a page; ids, namespaces and titles are checked, other fields are not."""
     answers: dict[str, list[Any]]
     """The other lists of the answer, such as `redirects` or `categorymembers`."""
     continuation: dict[str, str] | None
-    """What a query that goes on after this batch is given; None at the end."""
+    """Parameters of the query for the next batch; None at the end."""
 
 
 class MediaWikiApi:
-    """The Action API of one wiki.
+    """Action API of one wiki.
 
     Parameters
     ----------
     client
-        Asks, waits and retries.
+        Client that sends the requests.
     url
-        Of the wiki's `api.php`.
+        Address of the wiki's `api.php`.
     """
 
     def __init__(self, client: PoliteClient, url: str) -> None:
@@ -110,7 +110,7 @@ class MediaWikiApi:
         self._warned: set[str] = set()
 
     def site(self) -> WikiInfo:
-        """What the wiki says of itself; asked once."""
+        """Return the description of the wiki; requested once."""
         if self._site is None:
             self._site = self._get(
                 {
@@ -128,23 +128,23 @@ class MediaWikiApi:
         continuation: Mapping[str, str] | None = None,
         check: Callable[[QueryBatch], None] | None = None,
     ) -> Iterator[QueryBatch]:
-        """The batches of a query, from a continuation on, to the end.
+        """Yield the batches of a query, from a continuation to the end.
 
         Parameters
         ----------
         params
-            Of `action=query`; format, `maxlag` and the like are added.
+            Parameters of `action=query`; format and `maxlag` are added.
         continuation
-            Of an earlier batch, to go on after it.
+            Continuation of an earlier batch, to continue after it.
         check
-            Raises `BadAnswer` if a batch is not usable: its last answer is then asked for again.
+            Raises `BadAnswer` if a batch is not usable: its last answer is then requested again.
 
         Raises
         ------
         ApiError
             If the wiki refuses.
         UnusableAnswerError
-            If the answers go round in circles, or on without bringing anything.
+            If the continuations form a loop, or seem endless without content.
         """
         params = {"action": "query", **params}
         loop = LoopDetector()
@@ -156,18 +156,18 @@ class MediaWikiApi:
             if continuation is None:
                 return
             n_empty = 0 if batch.pages or any(batch.answers.values()) else n_empty + 1
-            if n_empty > MOST_EMPTY_BATCHES:
+            if n_empty > MAX_EMPTY_BATCHES:
                 raise UnusableAnswerError(
-                    f"{self.url} goes on without an end: {n_empty} answers in a row were empty"
+                    f"{self.url} continues without an end: {n_empty} answers in a row were empty"
                 )
 
     def rendered(self, revision_id: int) -> str:
-        """The HTML of a revision's text.
+        """Return the HTML of a revision's text.
 
         Raises
         ------
         ApiError
-            If the wiki refuses; with code `nosuchrevid` if the page was deleted meanwhile.
+            If the wiki refuses; the code is `nosuchrevid` if the page was deleted meanwhile.
         """
         return self._get(
             {
@@ -188,10 +188,10 @@ class MediaWikiApi:
         check: Callable[[QueryBatch], None] | None,
         loop: LoopDetector,
     ) -> QueryBatch:
-        """The answers from `continuation` on, merged until a batch is complete."""
+        """Return the next batch, merged from all of its answers."""
         gathered = QueryBatch([], {}, None)
         size = 0
-        for _ in range(MOST_ANSWERS):
+        for _ in range(MAX_ANSWERS):
 
             def merged(
                 answer: Answer, fields: dict[str, Any], before: QueryBatch = gathered
@@ -203,22 +203,20 @@ class MediaWikiApi:
 
             gathered, is_complete, n_bytes = self._get({**params, **(continuation or {})}, merged)
             continuation = gathered.continuation
-            if continuation is not None and loop.comes_round(tuple(sorted(continuation.items()))):
-                raise UnusableAnswerError(
-                    f"{self.url} goes round in circles: it continues where it was before"
-                )
+            if continuation is not None and loop.repeats(tuple(sorted(continuation.items()))):
+                raise UnusableAnswerError(f"{self.url} sends a loop: a continuation came twice")
             if is_complete:
                 return gathered
             size += n_bytes
-            if size > LARGEST_BATCH:
+            if size > MAX_BATCH_BYTES:
                 break
         raise UnusableAnswerError(
-            f"{self.url} does not come to the end of {len(gathered.pages)} pages; it gave"
-            f" {size / 2**20:.0f} MB; ask for fewer at once"
+            f"{self.url} does not complete {len(gathered.pages)} pages after"
+            f" {size / 2**20:.0f} MB; request fewer pages at once"
         )
 
     def _get(self, params: Mapping[str, str], read: Callable[[Answer, dict[str, Any]], T]) -> T:
-        """What `read` makes of the answer, which is an object and no error."""
+        """Return the result of `read` for the answer, which is an object and no error."""
 
         def check(answer: Answer) -> T:
             fields = json_object(answer)
@@ -230,7 +228,7 @@ class MediaWikiApi:
         return self.client.get(self.url, {**params, **common}, check)
 
     def _log_warnings(self, warnings: object) -> None:
-        """Log what the wiki warns of, each thing once."""
+        """Log each warning of the wiki once."""
         for module, content in warnings.items() if isinstance(warnings, dict) else ():
             text = content.get("warnings") if isinstance(content, dict) else None
             if not isinstance(text, str):
@@ -239,20 +237,20 @@ class MediaWikiApi:
             if not text or warning in self._warned or len(self._warned) >= 100:
                 continue
             self._warned.add(warning)
-            # `result` says that an answer was cut at some size, which continuing makes up for.
+            # `result` tells that an answer was split at some size; its continuation has the rest.
             level = logging.DEBUG if module == "result" else logging.WARNING
-            logger.log(level, "%s warns of %s", self.url, warning)
+            logger.log(level, "%s warns: %s", self.url, warning)
 
 
 class LoopDetector:
-    """Notices that a sequence repeats itself, holding one of its members (Brent 1980)."""
+    """Detects a loop in a sequence; stores one of its members (Brent 1980)."""
 
     def __init__(self) -> None:
         self._kept: object = None
         self._n_since = self._n_until_next = 1
 
-    def comes_round(self, member: object) -> bool:
-        """Take the next member; True if it is the one that is held."""
+    def repeats(self, member: object) -> bool:
+        """Take the next member; return whether it equals the stored one."""
         if member == self._kept:
             return True
         self._n_since -= 1
@@ -264,19 +262,19 @@ class LoopDetector:
 
 
 def malformed(reason: str) -> BadAnswer:
-    """The error for an answer that is not of the shape that MediaWiki's are."""
+    """Return the error for an answer that MediaWiki would not send."""
     return BadAnswer(reason, malformed=True)
 
 
 def raise_error(error: object, answer: Answer, url: str) -> None:
-    """Raise what the `error` of an answer is; nothing if there is none."""
+    """Raise the `error` of an answer, if it has one."""
     if error is None:
         return
     if not isinstance(error, dict) or not isinstance(error.get("code"), str):
         raise malformed("an error without a code")
     code, info = one_line(error["code"], 100), error.get("info")
     info = one_line(" ".join(info[:1000].split()), 300) if isinstance(info, str) else ""
-    if PASSING.fullmatch(code):
+    if TEMPORARY.fullmatch(code):
         wait = retry_after(answer.headers)
         raise BadAnswer(f"{code}: {info}", LAG_WAIT if wait is None and code == "maxlag" else wait)
     raise ApiError(code, f"{url} refuses: {info} ({code})")
@@ -285,7 +283,7 @@ def raise_error(error: object, answer: Answer, url: str) -> None:
 def merge(
     before: QueryBatch, fields: dict[str, Any], params: Mapping[str, str]
 ) -> tuple[QueryBatch, bool]:
-    """A batch with another answer of it, and whether it is complete now."""
+    """Add an answer to a batch; return the batch and whether it is complete."""
     query = fields.get("query", {})
     is_complete = fields.get("batchcomplete", False)
     if not isinstance(query, dict) or not isinstance(is_complete, bool):
@@ -298,8 +296,8 @@ def merge(
         check_page(page)
         key = page_key(page)
         pages[key] = {**pages.get(key, {}), **page}
-    if len(pages) > MOST_PAGES:
-        raise malformed(f"more than {MOST_PAGES} pages in one answer")
+    if len(pages) > MAX_PAGES:
+        raise malformed(f"more than {MAX_PAGES} pages in one answer")
     answers = dict(before.answers)
     for name, members in query.items():
         if name != "pages" and isinstance(members, list):
@@ -308,25 +306,25 @@ def merge(
 
 
 def continuation_of(value: object, params: Mapping[str, str]) -> dict[str, str] | None:
-    """The continuation under `continue`, as strings; it may add parameters but change none."""
+    """Return the continuation as strings; it may add parameters but not change any."""
     if value is None:
         return None
     if not isinstance(value, dict) or not value:
         raise malformed("`continue` is no object")
     if not all(isinstance(v, str | int) and not isinstance(v, bool) for v in value.values()):
-        raise malformed("`continue` holds something else than strings")
+        raise malformed("`continue` has a member that is no string")
     continuation = {name: str(v) for name, v in value.items()}
-    if sum(map(len, [*continuation, *continuation.values()])) > LONGEST_CONTINUATION:
+    if sum(map(len, [*continuation, *continuation.values()])) > MAX_CONTINUATION:
         raise malformed("`continue` is too long")
     if not all(map(is_unicode, [*continuation, *continuation.values()])):
         raise malformed("half a surrogate pair in `continue`")
     if not params.keys().isdisjoint(continuation):
-        raise malformed("`continue` would change what is asked for")
+        raise malformed("`continue` would change a parameter of the query")
     return continuation
 
 
 def check_page(page: object) -> None:
-    """See to it that a page has the id, namespace and title that tell it from others."""
+    """Raise `BadAnswer` unless a page has a valid id, namespace and title."""
     if not isinstance(page, dict):
         raise malformed(f"a page is no object but {type(page).__name__}")
     is_there = not any(page.get(flag) for flag in ("missing", "invalid"))
@@ -341,36 +339,36 @@ def check_page(page: object) -> None:
 
 
 def page_key(page: Mapping[str, Any]) -> object:
-    """What tells a page from others of its batch."""
+    """Return the id of a page, or its title if it has none."""
     return page["pageid"] if "pageid" in page else page["title"]
 
 
 def list_of(value: object, name: str) -> list[Any]:
-    """`value`, which has to be a list."""
+    """Return `value`, which must be a list."""
     if not isinstance(value, list):
         raise malformed(f"`{name}` is no list but {type(value).__name__}")
     return value
 
 
 def whole_number(fields: Mapping[str, Any], name: str, least: int) -> int:
-    """The whole number under `name`, of at most 64 bits."""
+    """Return the whole number under `name`, of at most 64 bits."""
     value = fields.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST_ID:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_ID:
         found = str(value)[:40] if isinstance(value, str | int | float) else type(value).__name__
         raise malformed(f"`{name}` is no whole number from {least}: {found!r}")
     return value
 
 
 def count_of(fields: Mapping[str, Any], name: str) -> int:
-    """The number of pages under `name`, which no wiki has beyond measure."""
+    """Return the number of pages under `name`, at most `MAX_COUNT`."""
     value = whole_number(fields, name, 0)
-    if value > LARGEST_COUNT:
+    if value > MAX_COUNT:
         raise malformed(f"`{name}` is {value}, more pages than any wiki has")
     return value
 
 
 def string(fields: Mapping[str, Any], name: str) -> str:
-    """The string under `name`; empty if it is missing."""
+    """Return the string under `name`; empty if it is missing."""
     value = fields.get(name, "")
     if not isinstance(value, str):
         raise malformed(f"`{name}` is no string but {type(value).__name__}")
@@ -378,7 +376,7 @@ def string(fields: Mapping[str, Any], name: str) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether `text` has no half of a surrogate pair, which no file or address can hold."""
+    """Whether `text` has no half of a surrogate pair, which files and addresses cannot hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -387,15 +385,15 @@ def is_unicode(text: str) -> bool:
 
 
 def printable(fields: Mapping[str, Any], name: str) -> str:
-    """The string under `name`, a short one of letters, digits and the like; empty if missing."""
+    """Return the string under `name`, short and printable; empty if it is missing."""
     value = string(fields, name)
-    if not value.isprintable() or len(value) > LONGEST_PARTICULAR:
-        raise malformed(f"`{name}` is too long, or holds control characters")
+    if not value.isprintable() or len(value) > MAX_FIELD:
+        raise malformed(f"`{name}` is too long, or has control characters")
     return value
 
 
 def member(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The object under `name`; empty if it is missing."""
+    """Return the object under `name`; empty if it is missing."""
     value = fields.get(name, {})
     if not isinstance(value, dict):
         raise malformed(f"`{name}` is no object but {type(value).__name__}")
@@ -403,20 +401,20 @@ def member(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def html_of(fields: Mapping[str, Any], revision_id: int) -> str:
-    """The text of an answer to `action=parse`."""
+    """Return the text of an answer to `action=parse`."""
     parse = member(fields, "parse")
     if whole_number(parse, "revid", 0) != revision_id or not isinstance(parse.get("text"), str):
-        raise malformed("not the text of the revision that was asked for")
+        raise malformed("not the text of the requested revision")
     return string(parse, "text")
 
 
 def site_of(answer: Answer, fields: Mapping[str, Any]) -> WikiInfo:
-    """The wiki that an answer to `meta=siteinfo` describes."""
+    """Return the wiki that an answer to `meta=siteinfo` describes."""
     query = member(fields, "query")
     general, statistics = member(query, "general"), member(query, "statistics")
     name, generator = (one_line(string(general, key), 200) for key in ("sitename", "generator"))
     if not generator:
-        raise malformed("the wiki does not say what it is")
+        raise malformed("the wiki does not name its software")
     database = printable(general, "wikiid")
     site = Site.described(
         printable(general, "lang"),
@@ -437,15 +435,15 @@ def site_of(answer: Answer, fields: Mapping[str, Any]) -> WikiInfo:
 
 
 def article_path_of(general: Mapping[str, Any], url: str) -> str:
-    """What a title is appended to for its address; empty if titles stand in the middle of it."""
+    """Return the prefix of the address of a title; empty if addresses have a suffix too."""
     server, path = printable(general, "server"), printable(general, "articlepath")
-    if server.startswith("//"):  # whichever protocol one came by
+    if server.startswith("//"):  # the protocol of the request
         server = url.partition("//")[0] + server
     return server + path.removesuffix("$1") if path.endswith("$1") else ""
 
 
 def namespaces_of(query: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
-    """Numbers and names of namespaces, with canonical names and aliases."""
+    """Yield numbers and names of namespaces, with canonical names and aliases."""
     aliases = list_of(query.get("namespacealiases", []), "namespacealiases")
     for namespace in [*member(query, "namespaces").values(), *aliases]:
         if not isinstance(namespace, dict):

@@ -1,8 +1,8 @@
 """All articles of a wiki in random order.
 
-`generator=random` goes through the pages by a random number that each has for life, from a random
-one up, then from zero to where it began. So following it lists every page once, and its
-continuation is all that there is to remember.
+MediaWiki's `generator=random` sorts the pages by a random number that each page keeps. It starts at
+a random one, goes up, and continues from zero to its start. So its continuations list every page
+once, and the continuation is all of the cursor.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from downloader.live import (
     resumed,
     saved_continuation,
 )
-from downloader.mediawiki_api import FEW_PAGES
+from downloader.mediawiki_api import PAGE_MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class RandomPages:
-    """Every article of the main namespace, redirects left out, from a random one on.
+    """Every article of the main namespace in random order, without redirects.
 
     Parameters
     ----------
     api
-        Of the wiki.
+        API of the wiki.
     text : "wikitext" or "html"
-        What articles are made from.
+        Form of the pages from which articles are made.
     batch_size : int
         Pages a request.
     """
@@ -49,22 +49,22 @@ class RandomPages:
 
     @property
     def identity(self) -> dict[str, str | int]:
-        """Tells this source from others."""
+        """Fields that distinguish this source from others."""
         return {"source": "random", "api": self.api.url, "text": self.reader.text}
 
     @property
     def language(self) -> str:
-        """That of the wiki."""
+        """Language of the wiki."""
         return self.api.site().site.language
 
     def total(self) -> int | None:
-        """How many articles the wiki counts."""
+        """Return the wiki's own count of its articles."""
         return self.api.site().n_articles or None
 
     def batches(
         self, cursor: dict[str, Any] | None, known: Callable[[int], bool]
     ) -> Iterator[Batch]:
-        """Batches of articles; see `LiveSource`.
+        """Yield batches of articles; see `LiveSource`.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class RandomPages:
         if cursor.get("finished"):
             return
         n_seen = cursor.get("pages", 0) if isinstance(cursor.get("pages"), int) else 0
-        most = 2 * self.api.site().n_pages + FEW_PAGES
+        max_pages = 2 * self.api.site().n_pages + PAGE_MARGIN
         params = {
             "generator": "random",
             "grnnamespace": "0",
@@ -85,10 +85,10 @@ class RandomPages:
         }
         for answer in resumed(self.api, params, saved_continuation(cursor), check_pages):
             n_seen += len(answer.pages)
-            if n_seen > most:
+            if n_seen > max_pages:
                 raise UnusableAnswerError(
-                    f"{self.api.url} gave {n_seen} pages, more than twice what it says it has;"
-                    " random pages cannot be listed there: use --source category or titles"
+                    f"{self.api.url} gave {n_seen} pages, more than twice its own count:"
+                    " random pages do not work there; use --source category or titles"
                 )
             finished = answer.continuation is None
             before = cursor

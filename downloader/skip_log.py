@@ -1,4 +1,4 @@
-"""What is said of pages that are passed over: enough to notice, too little to flood a terminal."""
+"""Log of skipped pages, with few enough lines for a terminal."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FEW_LINES = 10
-"""So many come at once, one a batch; from then on they are rare."""
+MAX_PROMPT_LINES = 10
+"""Lines that are logged without delay, one a batch."""
 SECONDS_BETWEEN = 60.0
-LONGEST_NAME = 300
+"""Seconds between the lines after that."""
+MAX_NAME_LENGTH = 300
 
 
 class SkipLog:
-    """Logs each page that is passed over at DEBUG, and how many there are at INFO.
+    """Logs each skipped page at DEBUG, and the number of them at INFO.
 
     Parameters
     ----------
     clock
-        Seconds, from any moment on.
+        Returns seconds from any moment on.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -34,30 +35,28 @@ class SkipLog:
         self._counts: Counter[str] = Counter()
         self._first = ""
         self._n_lines = 0
-        self._told_at = clock()
+        self._logged_at = clock()
 
     def note(self, skipped: Mapping[str, Iterable[str]]) -> None:
-        """Take down the pages of a batch, by reason."""
+        """Note the pages of a batch, by reason."""
         for reason, names in skipped.items():
             for name in names:
-                line = one_line(name, LONGEST_NAME)
-                logger.debug("passed over (%s): %s", reason, line)
+                line = one_line(name, MAX_NAME_LENGTH)
+                logger.debug("skipped (%s): %s", reason, line)
                 self._first = self._first or line
                 self._counts[reason] += 1
-        if self._n_lines < FEW_LINES or self._clock() - self._told_at >= SECONDS_BETWEEN:
-            self.tell()
+        if self._n_lines < MAX_PROMPT_LINES or self._clock() - self._logged_at >= SECONDS_BETWEEN:
+            self.flush()
 
-    def tell(self) -> None:
-        """Say how many there were since the last time; nothing if there were none."""
+    def flush(self) -> None:
+        """Log the number of pages since the last line, if there were any."""
         n_pages = self._counts.total()
         if not n_pages:
             return
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in self._counts.most_common())
         pages = "page" if n_pages == 1 else "pages"
-        logger.info(
-            "%s %s passed over: %s (first: %s)", f"{n_pages:,}", pages, reasons, self._first
-        )
+        logger.info("%s %s skipped: %s (first: %s)", f"{n_pages:,}", pages, reasons, self._first)
         self._counts.clear()
         self._first = ""
         self._n_lines += 1
-        self._told_at = self._clock()
+        self._logged_at = self._clock()

@@ -1,4 +1,4 @@
-"""Where articles come from, one name each."""
+"""Sources of articles that need no live wiki: the sample, dumps, JSON Lines and search indices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from corpora.articles.article import Article
 
 SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
-"""The built-in sample: 106 articles of English Wikipedia, in gensim's wheel."""
+"""Built-in sample in gensim's wheel: 106 articles of English Wikipedia."""
 
 
 class SampleMissingError(FileNotFoundError):
@@ -26,7 +26,7 @@ class SampleMissingError(FileNotFoundError):
 
 
 def sample_path() -> Path:
-    """The MediaWiki dump excerpt that the gensim wheel ships in its test data."""
+    """Return the path of the excerpt of a MediaWiki dump in gensim's test data."""
     spec = find_spec("gensim")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         path = Path(folder) / SAMPLE
@@ -47,26 +47,26 @@ def read_source(
     n_processes: int = 1,
     progress_bytes: Callable[[int], None] | None = None,
 ) -> Iterator[Article]:
-    """Articles of a source, in its order.
+    """Yield the articles of a source, in its order.
 
     Parameters
     ----------
     source : "sample", "dump", "jsonl" or "cirrus"
     path : str
-        The file, for all but the sample.
+        Path of the file; ignored for the sample.
     limit : int, optional
-        At most so many articles.
+        Maximal number of articles.
     language : str
-        Of a jsonl file that does not say.
+        Language of a jsonl file that names none.
     n_processes : int
         Processes that parse wikitext; the articles are the same for any number.
     progress_bytes : callable, optional
-        Told how many bytes of the file have been read so far.
+        Is called with the number of bytes read so far.
     """
     if source == "jsonl":
         articles = read_json_lines(path, language=language, progress_bytes=progress_bytes)
     elif source == "cirrus":
-        from downloader.cirrus import read_cirrus  # noqa: PLC0415 - it brings the network along
+        from downloader.cirrus import read_cirrus  # noqa: PLC0415 - it imports requests
 
         articles = read_cirrus(path, progress_bytes, n_processes=n_processes)
     else:

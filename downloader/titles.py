@@ -1,4 +1,4 @@
-"""The articles whose titles a file lists."""
+"""Articles whose titles a file lists."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ if TYPE_CHECKING:
 
     from downloader.mediawiki_api import MediaWikiApi, QueryBatch
 
-LONGEST_LINE = 1024
-"""Bytes. No title is longer than 255; an anchor or a namespace may come on top."""
+MAX_LINE = 1024
+"""Bytes of a line. A title has at most 255, and may have a namespace and an anchor."""
 LISTS = {
     "normalized": ("from", "to"),
     "converted": ("from", "to"),
     "redirects": ("from", "to"),
     "interwiki": ("title",),
 }
-"""What an answer holds beside pages, and the strings that the members of each list have."""
-LONGEST_ADDRESS = 6000
-"""Bytes that the titles of a request may take in its address; servers take 8,000 in all."""
+"""Lists of an answer beside its pages, and the string fields of their members."""
+MAX_ADDRESS = 6000
+"""Bytes of the titles in the address of a request; servers accept 8,000 for all of it."""
 
 
 class Titles:
-    """The articles whose titles stand in a UTF-8 file, one a line; redirects are followed.
+    """Articles whose titles are in a UTF-8 file, one a line; redirects are followed.
 
-    Blank lines and lines that begin with `#`, which no title does, are passed over. The cursor
-    remembers the lines that are done, so that a file which has grown goes on where its former end
-    was, while one that was changed before that starts anew.
+    Blank lines are skipped, and lines that begin with `#`, which no title does. The cursor has the
+    number and a hash of the lines that are done: a file that has grown continues at its former end;
+    a file that was changed before it starts again.
 
     Parameters
     ----------
     api
-        Of the wiki.
+        API of the wiki.
     path
-        The file.
+        File of titles.
     text : "wikitext" or "html"
-        What articles are made from.
+        Form of the pages from which articles are made.
     batch_size : int
         Titles a request.
     """
@@ -73,7 +73,7 @@ class Titles:
 
     @property
     def identity(self) -> dict[str, str | int]:
-        """Tells this source from others."""
+        """Fields that distinguish this source from others."""
         return {
             "source": "titles",
             "api": self.api.url,
@@ -83,30 +83,30 @@ class Titles:
 
     @property
     def language(self) -> str:
-        """That of the wiki."""
+        """Language of the wiki."""
         return self.api.site().site.language
 
     def total(self) -> int | None:
-        """How many titles the file lists.
+        """Return the number of titles in the file.
 
         Raises
         ------
         CorpusFormatError
-            If a line is no UTF-8 or too long for a title.
+            If a line is not UTF-8 or too long for a title.
         """
         return sum(1 for line in read_lines(self.path) if title_in(line))
 
     def batches(
         self, cursor: dict[str, Any] | None, known: Callable[[int], bool]
     ) -> Iterator[Batch]:
-        """Batches of articles; see `LiveSource`.
+        """Yield batches of articles; see `LiveSource`.
 
         Raises
         ------
         OSError
             If the file cannot be read.
         CorpusFormatError
-            If a line is no UTF-8 or too long for a title.
+            If a line is not UTF-8 or too long for a title.
         """
         n_done = self._lines_done(cursor or {})
         digest = hashlib.sha256()
@@ -116,7 +116,7 @@ class Titles:
         for line in chain(read_lines(self.path), [None]):
             title = "" if line is None or n_lines < n_done else title_in(line)
             n_bytes += len(quote(f"{title}|")) if title else 0
-            full = len(titles) >= self.batch_size or n_bytes > LONGEST_ADDRESS
+            full = len(titles) >= self.batch_size or n_bytes > MAX_ADDRESS
             if titles and (line is None or (title and full)):
                 after = {"lines": n_lines, "sha256": digest.hexdigest()}
                 yield from self._articles(titles, known, before, after, finished=line is None)
@@ -128,7 +128,7 @@ class Titles:
                     titles.append(title)
 
     def _lines_done(self, cursor: Mapping[str, Any]) -> int:
-        """How many lines of the file, as it is now, are done."""
+        """Return how many lines are done; 0 if the file was changed there."""
         n_done, expected = cursor.get("lines"), cursor.get("sha256")
         if not isinstance(n_done, int) or n_done < 1:
             return 0
@@ -148,44 +148,44 @@ class Titles:
         *,
         finished: bool,
     ) -> Iterator[Batch]:
-        """The articles with these titles."""
+        """Yield the articles with these titles."""
         impossible = [title for title in titles if is_impossible(title)]
-        fates = Fates()
+        found = Lookup()
         possible = [title for title in titles if not is_impossible(title)]
         if possible:
-            self._ask(possible, fates)
-        skipped = fates.skipped
+            self._ask(possible, found)
+        skipped = found.skipped
         if impossible:
             skipped.setdefault("invalid", []).extend(map(shown, impossible))
         last = Batch([], after, finished, skipped)
-        yield from self.reader.batches(list(fates.pages.values()), known, before, last)
+        yield from self.reader.batches(list(found.pages.values()), known, before, last)
 
-    def _ask(self, titles: Sequence[str], fates: Fates) -> None:
-        """Ask what has become of these titles."""
+    def _ask(self, titles: Sequence[str], found: Lookup) -> None:
+        """Request these titles."""
         params = {"titles": "|".join(titles), "redirects": "1", **self.reader.params}
         for answer in self.api.query(params, None, check_titles):
             for title in titles:
-                if fates.settle(title, answer, alone=len(titles) == 1):
+                if found.match(title, answer, alone=len(titles) == 1):
                     continue
                 if len(titles) == 1:
-                    fates.skip("missing", title)
-                else:  # the answer has it under another name than is known here: ask for it alone
-                    self._ask([title], fates)
+                    found.skip("missing", title)
+                else:  # the answer has it under an unknown name: request it alone
+                    self._ask([title], found)
 
 
-class Fates:
-    """What has become of titles: pages, each once, and titles that led to none."""
+class Lookup:
+    """Pages of titles, each once, and titles that led to no page."""
 
     def __init__(self) -> None:
         self.pages: dict[object, dict[str, Any]] = {}
         self.skipped: Skipped = {}
 
     def skip(self, reason: str, title: str) -> None:
-        """Remember that a title led to no article of its own."""
+        """Note that a title led to no article of its own."""
         self.skipped.setdefault(reason, []).append(shown(title))
 
-    def settle(self, title: str, answer: QueryBatch, *, alone: bool) -> bool:
-        """Find what the answer says of a title; False if it does not seem to mention it."""
+    def match(self, title: str, answer: QueryBatch, *, alone: bool) -> bool:
+        """Find the page of a title in an answer; return whether the answer mentions the title."""
         redirects = pairs_in(answer, "redirects")
         name = follow(pairs_in(answer, "normalized") | pairs_in(answer, "converted"), title)
         target = follow(redirects, name)
@@ -202,7 +202,7 @@ class Fates:
 
 
 def pairs_in(answer: QueryBatch, name: str) -> dict[str, str]:
-    """A list of renamings as a mapping."""
+    """Return a list of renamed titles as a mapping."""
     pairs: dict[str, str] = {}
     for entry in answer.answers.get(name, []):
         former = unquote(entry["from"]) if entry.get("fromencoded") else entry["from"]
@@ -211,7 +211,7 @@ def pairs_in(answer: QueryBatch, name: str) -> dict[str, str]:
 
 
 def names_in(answer: QueryBatch, name: str) -> set[str]:
-    """The titles in a list."""
+    """Return the titles in a list."""
     entries = answer.answers.get(name, [])
     return {entry["title"] for entry in entries}
 
@@ -221,14 +221,14 @@ def check_titles(answer: QueryBatch) -> None:
     for name, fields in LISTS.items():
         for entry in answer.answers.get(name, []):
             if not isinstance(entry, dict):
-                raise malformed(f"`{name}` holds something else than objects")
+                raise malformed(f"`{name}` has a member that is no object")
             if not all(isinstance(entry.get(field), str) for field in fields):
-                raise malformed(f"a member of `{name}` names no titles")
+                raise malformed(f"a member of `{name}` has no title")
     check_named(answer)
 
 
 def follow(pairs: Mapping[str, str], title: str) -> str:
-    """Where a title leads; itself if that is a circle."""
+    """Return the last title of a chain of renamings; `title` itself if that is a loop."""
     target = title
     for _ in pairs:
         if target not in pairs:
@@ -238,24 +238,24 @@ def follow(pairs: Mapping[str, str], title: str) -> str:
 
 
 def is_impossible(title: str) -> bool:
-    """Whether a title cannot even be asked for: `|` parts titles, control characters are lost."""
+    """Whether a title cannot be requested: `|` separates titles, control characters are lost."""
     return not is_unicode(title) or any(c == "|" or c < " " or c == "\x7f" for c in title)
 
 
 def title_in(line: str) -> str:
-    """The title on a line, as wikis have them normalised; empty if there is none."""
+    """Return the title on a line in Unicode normal form C; empty if there is none."""
     title = unicodedata.normalize("NFC", line.strip())
     return "" if title.startswith("#") else title
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a file, without their ends."""
+    """Yield the lines of a file, without their ends."""
     with path.open("rb") as file:
         for number in count(1):
-            line = file.readline(LONGEST_LINE + 1)
+            line = file.readline(MAX_LINE + 1)
             if not line:
                 return
-            if len(line) > LONGEST_LINE:
+            if len(line) > MAX_LINE:
                 raise CorpusFormatError(
                     f"{path}, line {number}: longer than any title; expected one title a line"
                 )

@@ -17,11 +17,10 @@ from downloader.estimate import estimate
 from downloader.http_client import PoliteClient
 from downloader.live import BATCH_SIZE
 from downloader.mediawiki_api import MediaWikiApi
-from downloader.pace import Pace
-from downloader.pace_path import pace_path, service_of
 from downloader.random_pages import RandomPages
+from downloader.rate_limit import RateLimiter
+from downloader.service import is_wikimedia, rate_limit_path, service_of
 from downloader.titles import Titles
-from downloader.wikimedia import is_wikimedia
 from pipeline.downloads.one_wiki import refuse_another_wiki
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
@@ -79,8 +78,9 @@ def download(settings: DownloadSettings, status: Status, store: ArticleStore) ->
     """Crawl, with a progress bar here and the status file for other processes."""
     address = wiki_address(settings)
     directory = Path(settings.output) / "download"
-    pace = Pace(pace_path(address, directory), settings.requests_per_minute, _burst(settings))
-    client = PoliteClient(user_agent(settings.contact), pace, patience=settings.patience * 60)
+    path = rate_limit_path(address, directory)
+    limiter = RateLimiter(path, settings.requests_per_minute, _burst(settings))
+    client = PoliteClient(user_agent(settings.contact), limiter, patience=settings.patience * 60)
     client.on_trouble = status.trouble
     source = _live_source(settings, client, store, directory)
     stored_before = len(store) if store.exists else 0

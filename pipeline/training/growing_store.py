@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from corpora import CorpusFormatError
-from downloader.running import download_is_running
+from downloader.crawl import download_is_running
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

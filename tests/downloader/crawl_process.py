@@ -15,8 +15,8 @@ from downloader.crawl import crawl
 from downloader.errors import TryLaterError
 from downloader.http_client import PoliteClient, user_agent
 from downloader.mediawiki_api import MediaWikiApi
-from downloader.pace import Pace
 from downloader.random_pages import RandomPages
+from downloader.rate_limit import RateLimiter
 from downloader.titles import Titles
 from tests.downloader.impatient_client import SmallJitter
 
@@ -34,7 +34,7 @@ def polite_api(
     """An API behind a client with deadlines that suit tests."""
     client = PoliteClient(
         user_agent(CONTACT),
-        Pace(pace, per_minute, per_second),
+        RateLimiter(pace, per_minute, per_second),
         patience=120,
         deadline=60,
         connect_timeout=5,

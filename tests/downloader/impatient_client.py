@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from downloader.http_client import PoliteClient, user_agent
-from downloader.pace import Pace
+from downloader.rate_limit import RateLimiter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ class SmallJitter(random.Random):
 
 def new_client(directory: Path, **settings: Any) -> PoliteClient:
     defaults = {"patience": 0.5, "deadline": 0.3, "read_timeout": 0.2, "connect_timeout": 0.5}
-    pace = Pace(directory / "pace", 10**9, 10**9)
+    pace = RateLimiter(directory / "pace", 10**9, 10**9)
     return PoliteClient(
         user_agent("ada@lovelace.org.uk"), pace, rng=SmallJitter(), **(defaults | settings)
     )

@@ -30,7 +30,7 @@ def nothing(page_id: int) -> bool:
 
 def impatient(client: PoliteClient) -> PoliteClient:
     """The same client; having had good answers it would wait for more of them."""
-    client._persistence._patience = 0.1
+    client._retry._patience = 0.1
     return client
 
 

@@ -150,7 +150,7 @@ def test_no_member_of_an_answer_breaks_anything(
     And nothing that is said of it, be it in the log, could steer a terminal.
     """
     client = new_client(tmp_path, **(PATIENT | {"patience": 0}))
-    client._persistence._rng = NoJitter()
+    client._retry._rng = NoJitter()
     titles = tmp_path / "titles"
     titles.write_text("one\nEins\nUno\nde:Eins\nGone\n<\n")
     change: tuple[tuple[Any, ...], object] = ((), None)

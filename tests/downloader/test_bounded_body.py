@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from downloader.answer import BadAnswer
-from downloader.bounded_body import PIECE, unpacked
+from downloader.bounded_body import PIECE_BYTES, unpacked
 from downloader.errors import UnusableAnswerError
 
 GZIP = {"Content-Encoding": "gzip"}
 MOST = 2**22
 
 bodies = st.builds(
-    lambda seed, n: (seed * n)[: 3 * PIECE],
+    lambda seed, n: (seed * n)[: 3 * PIECE_BYTES],
     st.binary(min_size=1, max_size=40),
     st.integers(0, 9000),
 )
@@ -61,7 +61,7 @@ def test_what_is_damaged_is_noticed_or_harmless(body: bytes, where: int, change:
         assert unpacked(iter([bytes(packed)]), GZIP, MOST) == body
 
 
-@given(bodies, st.integers(0, 3 * PIECE))
+@given(bodies, st.integers(0, 3 * PIECE_BYTES))
 def test_the_cap_holds_for_packed_and_plain_bytes(body: bytes, cap: int) -> None:
     for data, headers in ((body, {}), (gzip.compress(body, 0), GZIP), (gzip.compress(body), GZIP)):
         try:

@@ -71,7 +71,7 @@ def test_a_category_that_is_not_there(client: PoliteClient) -> None:
 
 
 def test_categories_without_end(client: PoliteClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(category_module, "MOST_CATEGORIES", 50)
+    monkeypatch.setattr(category_module, "MAX_CATEGORIES", 50)
     inner = tree(("A", "B"))
 
     def answer(asked: Ask) -> object:
@@ -159,7 +159,7 @@ def test_pages_that_go_on_after_all_that_was_asked_for(client: PoliteClient) -> 
 
     with serving(Scripted(answer)) as url:
         source = Category(MediaWikiApi(impatient(client), url), "A")
-        with pytest.raises(UnusableAnswerError, match="goes on"):
+        with pytest.raises(UnusableAnswerError, match="it continues"):
             list(source.batches(None, nothing))
 
 
@@ -184,7 +184,7 @@ def test_members_without_end(
     client: PoliteClient, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
 ) -> None:
     """Ever new ones with ever new continuations; a process that is started again counts on."""
-    monkeypatch.setattr(category_module, "FEW_PAGES", 100)
+    monkeypatch.setattr(category_module, "PAGE_MARGIN", 100)
     inner = tree(("A", "p"))
 
     def answer(asked: Ask) -> object:
@@ -201,6 +201,6 @@ def test_members_without_end(
         for _ in range(11 if interrupted else 0):
             batch = next(source.batches(cursor, lambda _: True))
             cursor = json.loads(json.dumps(batch.cursor))
-        with pytest.raises(UnusableAnswerError, match="has no end"):
+        with pytest.raises(UnusableAnswerError, match="seem endless"):
             list(source.batches(cursor, lambda _: True))
     assert client.n_requests < 20

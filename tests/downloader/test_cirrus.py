@@ -24,7 +24,7 @@ from downloader.cirrus import CirrusShards, read_cirrus, site_of_file
 from downloader.cirrus_listing import remote_shards
 from downloader.errors import DownloadError, RefusedError, UnusableAnswerError
 from downloader.http_client import PoliteClient
-from downloader.pace import Pace
+from downloader.rate_limit import RateLimiter
 
 FOLDER = "/other/cirrus_search_index/20260816/index_name=enwiki_content/"
 SHARD = "enwiki_content-20260816-{:05}.json.bz2"
@@ -145,7 +145,7 @@ class NoJitter(random.Random):
 
 @pytest.fixture
 def client(tmp_path):
-    pace = Pace(tmp_path / "pace", per_minute=60_000, per_second=10_000)
+    pace = RateLimiter(tmp_path / "pace", per_minute=60_000, per_second=10_000)
     client = PoliteClient("wikitopics tests", pace, patience=20, rng=NoJitter())
     yield client
     client.close()
@@ -491,7 +491,7 @@ def test_a_damaged_shard_is_fetched_again(site, base, client, tmp_path):
     site.list_folder(FOLDER)
     source = CirrusShards(client, base + FOLDER, tmp_path)
     found: list[int] = []
-    with pytest.raises(CorpusFormatError, match=r"http://.*end too early.*fetch it anew"):
+    with pytest.raises(CorpusFormatError, match=r"http://.*end too early.*download it again"):
         found.extend(
             article.page_id for batch in source.batches(None, unknown) for article in batch.articles
         )
@@ -551,9 +551,9 @@ def test_a_shard_beyond_the_cap_is_not_fetched(site, base, client, tmp_path):
 
 @pytest.mark.usefixtures("dump")
 def test_the_disk_is_not_filled(base, client, tmp_path, monkeypatch):
-    monkeypatch.setattr(file_download, "KEEP_FREE", shutil.disk_usage(tmp_path).total)
+    monkeypatch.setattr(file_download, "MIN_FREE_BYTES", shutil.disk_usage(tmp_path).total)
     source = CirrusShards(client, base + FOLDER, tmp_path)
-    with pytest.raises(OSError, match="would leave less") as caught:
+    with pytest.raises(OSError, match="would leave fewer") as caught:
         list(source.batches(None, unknown))
     assert not isinstance(caught.value, DownloadError)
     assert [file.name for file in tmp_path.rglob("*.bz2*") if file.suffix != ".json"] == []
@@ -578,13 +578,13 @@ from pathlib import Path
 from corpora import ArticleStore
 from downloader.cirrus import CirrusShards
 from downloader.http_client import PoliteClient
-from downloader.pace import Pace
+from downloader.rate_limit import RateLimiter
 
 url, place = sys.argv[1], Path(sys.argv[2])
 store, state = ArticleStore(place / "store", 20), place / "state.json"
 cursor = json.loads(state.read_text()) if state.exists() else None
 known = {page_id for _, page_id in store.keys()} if store.exists else set()
-client = PoliteClient("tests", Pace(place / "pace", 60_000, 10_000), patience=20)
+client = PoliteClient("tests", RateLimiter(place / "pace", 60_000, 10_000), patience=20)
 print("begun", flush=True)
 for batch in CirrusShards(client, url, place).batches(cursor, known.__contains__):
     store.append(batch.articles)

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import downloader.crawl as crawl_module
-from corpora import ArticleStore, StoreLockedError, UnsupportedVersionError
+from corpora import ArticleStore, StoreLockedError, UnsupportedVersionError, writer_lock
 from corpora.articles import shard
 from downloader import file_download
-from downloader.crawl import CrawlReport, crawl, state_path
+from downloader.crawl import CrawlReport, crawl, download_is_running, state_path
 from downloader.errors import TryLaterError
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.random_pages import RandomPages
-from downloader.skip_log import FEW_LINES, SECONDS_BETWEEN, SkipLog
+from downloader.skip_log import MAX_PROMPT_LINES, SECONDS_BETWEEN, SkipLog
 from downloader.titles import Titles
 from tests.downloader.crawl_process import COMMAND
 from tests.downloader.impatient_client import PATIENT, new_client
@@ -242,7 +242,7 @@ def test_an_article_that_cannot_be_stored_ends_nothing(
     assert 5 <= n_skipped < N_PAGES
     assert report.added == N_PAGES - n_skipped == len(ids_in(store))
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert ["passed over" in record.getMessage() for record in warnings] == [True]
+    assert ["skipped" in record.getMessage() for record in warnings] == [True]
 
 
 def articles_of(source: LiveSource) -> Iterator[Any]:
@@ -272,14 +272,14 @@ def test_what_is_passed_over_does_not_flood_the_terminal(
     with caplog.at_level(logging.DEBUG, "downloader"):
         crawl(store, Titles(MediaWikiApi(client, url), titles, batch_size=4), tmp_path)
     said = [(record.levelno, record.getMessage()) for record in caplog.records]
-    told = [text for level, text in said if level >= logging.INFO and "passed over" in text]
-    assert told[0] == "4 pages passed over: 3 missing, 1 invalid (first: A| [31mB)"
-    assert told[1] == "4 pages passed over: 4 missing (first: Page 1004)"
-    assert len(told) == FEW_LINES + 1
-    assert told[-1] == "61 pages passed over: 61 missing (first: Page 1040)"
-    detailed = [text for level, text in said if level == logging.DEBUG and "passed over" in text]
+    told = [text for level, text in said if level >= logging.INFO and "skipped" in text]
+    assert told[0] == "4 pages skipped: 3 missing, 1 invalid (first: A| [31mB)"
+    assert told[1] == "4 pages skipped: 4 missing (first: Page 1004)"
+    assert len(told) == MAX_PROMPT_LINES + 1
+    assert told[-1] == "61 pages skipped: 61 missing (first: Page 1040)"
+    detailed = [text for level, text in said if level == logging.DEBUG and "skipped" in text]
     assert len(detailed) == 101
-    assert "passed over (invalid): A| [31mB" in detailed
+    assert "skipped (invalid): A| [31mB" in detailed
     assert all(text.isprintable() for _, text in said)
 
 
@@ -291,11 +291,11 @@ def test_after_a_few_lines_there_is_one_a_minute(caplog: pytest.LogCaptureFixtur
             log.note({"redirect": ["\x1b\ud83d R"]})
             log.note({})
             now += 1.0
-        log.tell()
-        log.tell()
+        log.flush()
+        log.flush()
     told = [record.getMessage() for record in caplog.records]
-    assert told[0] == "1 page passed over: 1 redirect (first: R)"
-    assert len(told) == FEW_LINES + -(-(1000 - FEW_LINES) // SECONDS_BETWEEN)
+    assert told[0] == "1 page skipped: 1 redirect (first: R)"
+    assert len(told) == MAX_PROMPT_LINES + -(-(1000 - MAX_PROMPT_LINES) // SECONDS_BETWEEN)
     assert sum(int(text.split()[0].replace(",", "")) for text in told) == 1000
 
 
@@ -310,14 +310,14 @@ def test_a_disk_that_is_about_to_run_full_keeps_its_reserve(
 
     def fill(report: CrawlReport, _: Batch) -> None:
         if report.total_added >= 35:
-            monkeypatch.setattr(file_download, "KEEP_FREE", shutil.disk_usage(tmp_path).total)
+            monkeypatch.setattr(file_download, "MIN_FREE_BYTES", shutil.disk_usage(tmp_path).total)
 
-    with pytest.raises(OSError, match="would leave less") as caught:
+    with pytest.raises(OSError, match="would leave fewer") as caught:
         crawl(store, source, tmp_path, 80, fill)
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(store.path))
     assert len(ids_in(store)) == 42  # the batch that was under way too
     n_requests = client.n_requests
-    with pytest.raises(OSError, match="would leave less"):
+    with pytest.raises(OSError, match="would leave fewer"):
         crawl(store, source, tmp_path, 80)
     assert client.n_requests == n_requests
     monkeypatch.undo()
@@ -331,9 +331,9 @@ def test_what_waits_to_be_stored_counts_as_used(
 ) -> None:
     """There is room for the first few articles beside the reserve, and not for many more."""
     free = shutil.disk_usage(tmp_path).free
-    monkeypatch.setattr(file_download, "KEEP_FREE", free - 20_000)
+    monkeypatch.setattr(file_download, "MIN_FREE_BYTES", free - 20_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(free, 0, free))
-    with pytest.raises(OSError, match="would leave less"):
+    with pytest.raises(OSError, match="would leave fewer"):
         crawl(ArticleStore(store.path, shard_size=1000), source, tmp_path)
     assert 7 <= len(ids_in(store)) <= 14
 
@@ -377,7 +377,7 @@ def test_a_damaged_state_costs_requests_and_no_articles(
     report = crawl(store, source, tmp_path)
     assert (report.added, report.finished) == (70, True)
     assert ids_in(store) == ALL
-    assert "starts anew" in caplog.text
+    assert "starts again" in caplog.text
 
 
 def test_a_state_of_a_newer_version_is_left_alone(
@@ -470,3 +470,24 @@ def test_a_killed_process_can_be_started_again(tmp_path: Path) -> None:
     report = json.loads(done.stdout.splitlines()[-1])
     assert (report["total_added"], report["finished"]) == (800, True)
     assert len(ids_in(ArticleStore(tmp_path / "crawl" / "articles"))) == 800
+
+
+@pytest.mark.parametrize("where", ["", "download"])
+def test_a_held_lock_is_a_running_download(tmp_path: Path, where: str) -> None:
+    directory = tmp_path / "store" / where
+    directory.mkdir(parents=True)
+    assert not download_is_running(tmp_path / "store")
+    with writer_lock(directory):
+        assert download_is_running(tmp_path / "store")
+        assert download_is_running(tmp_path / "store")
+    assert not download_is_running(tmp_path / "store")
+    with writer_lock(directory):  # looking has left nothing locked
+        pass
+
+
+def test_looking_makes_nothing(tmp_path: Path) -> None:
+    assert not download_is_running(tmp_path / "nosuch")
+    assert not download_is_running(tmp_path)
+    (tmp_path / "download").touch()  # not a directory
+    assert not download_is_running(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["download"]

@@ -275,7 +275,7 @@ def test_a_slow_file_may_take_longer_than_a_deadline(
     now = 0.0
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr("downloader.bounded_connection.time", clock)
-    monkeypatch.setattr("downloader.pace.SLOW", 0.6)
+    monkeypatch.setattr("downloader.rate_limit.SLOW_ANSWER", 0.6)
 
     def answer(request: Request, sock: socket.socket) -> None:
         nonlocal now
@@ -292,7 +292,7 @@ def test_a_slow_file_may_take_longer_than_a_deadline(
     assert (tmp_path / "a").read_bytes() == DATA
     assert len(server.requests) == 1
     assert now > 0.9  # almost twice the deadline
-    assert client.pace.held_until == 0
+    assert client.limiter.paused_until == 0
 
 
 @pytest.mark.parametrize("at_first", [True, False])
@@ -314,7 +314,7 @@ def test_the_disk_is_not_filled(
         client.fetch_file(server.url, tmp_path / "a", MOST * 4)
     assert caught.value.errno == errno.ENOSPC
     assert len(server.requests) == 1
-    with client.pace.request():  # nothing is left in flight
+    with client.limiter.request():  # nothing is left in flight
         pass
     monkeypatch.undo()
     with serving(FileServer(data=DATA * 40)) as server:
@@ -326,10 +326,10 @@ FETCH = """
 import sys
 from pathlib import Path
 from downloader.http_client import PoliteClient
-from downloader.pace import Pace
+from downloader.rate_limit import RateLimiter
 
 directory = Path(sys.argv[1])
-client = PoliteClient("test", Pace(directory / "pace", 6000, 100))
+client = PoliteClient("test", RateLimiter(directory / "pace", 6000, 100))
 client.fetch_file(sys.argv[2], directory / "a", 2**24)
 """
 

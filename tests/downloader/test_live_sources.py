@@ -208,7 +208,7 @@ def test_sources_know_themselves_apart(client: PoliteClient, tmp_path: Path) -> 
 def test_settings_that_make_no_sense(
     client: PoliteClient, make: Callable[[MediaWikiApi], object]
 ) -> None:
-    with pytest.raises(ValueError, match=r"has to be|at least|not the name"):
+    with pytest.raises(ValueError, match=r"must be|at least|not the name"):
         make(MediaWikiApi(client, "http://a/api.php"))
 
 

@@ -203,7 +203,7 @@ def test_each_warning_is_logged_once(
 
     with caplog.at_level(logging.INFO, "downloader"):
         assert len(all_of(client, answer)) == 6
-    warned = [record.getMessage() for record in caplog.records if "warns of" in record.message]
+    warned = [record.getMessage() for record in caplog.records if "warns: " in record.message]
     assert len(warned) == 1
     assert "main: Subscribe to the list." in warned[0]
 
@@ -232,7 +232,7 @@ def test_no_warning_steers_the_terminal(
     warnings = {f"main{STEERING}": {"warnings": STEERING}, "odd": {"warnings": [STEERING]}}
     with caplog.at_level(logging.DEBUG, "downloader"):
         all_of(client, lambda _: pages_answer(PAGE, warnings=warnings))
-    (warned,) = [text for record in caplog.records if "warns of" in (text := record.getMessage())]
+    (warned,) = [text for record in caplog.records if "warns: " in (text := record.getMessage())]
     assert "half pair" in warned
     assert warned.isprintable()
     assert len(warned) < 700
@@ -261,7 +261,7 @@ MALFORMED = {
     "null": "null",
     "cut": '{"batchcomplete":true,"query":{"pages":[',
     "deep nesting": nested(200_000),
-    "a number beyond all measure": '{"batchcomplete":true,"query":{"pages":[{"pageid":1e999}]}}',
+    "a number out of range": '{"batchcomplete":true,"query":{"pages":[{"pageid":1e999}]}}',
     "a number of many digits": '{"batchcomplete":true,"query":{"pages":[' + "9" * 5000 + "]}}",
     "an error without a code": {"error": {"info": "?"}},
     "an error that is a string": {"error": "maxlag"},
@@ -361,14 +361,14 @@ def test_a_wiki_that_describes_itself_badly(client: PoliteClient, answer: object
 def test_circles_are_noticed(before: list[int], circle: list[int]) -> None:
     loop = LoopDetector()
     members = before + circle * 200
-    found = next(i for i, member in enumerate(members) if loop.comes_round(member))
+    found = next(i for i, member in enumerate(members) if loop.repeats(member))
     assert len(before) + len(circle) <= found <= 4 * (len(before) + len(circle)) + 4
 
 
 @given(st.lists(st.integers(), unique=True))
 def test_what_does_not_repeat_is_no_circle(members: list[int]) -> None:
     loop = LoopDetector()
-    assert not any(loop.comes_round(member) for member in members)
+    assert not any(loop.repeats(member) for member in members)
 
 
 @pytest.mark.parametrize("period", [1, 2, 7])
@@ -384,7 +384,7 @@ def test_a_continuation_in_circles_ends(
             "query": {"pages": [PAGE]},
         }
 
-    with pytest.raises(UnusableAnswerError, match="circles"):
+    with pytest.raises(UnusableAnswerError, match="sends a loop"):
         all_of(client, answer)
     assert client.n_requests < 40
 
@@ -393,8 +393,8 @@ def test_a_continuation_in_circles_ends(
 def test_an_endless_continuation_of_nothing_ends(
     client: PoliteClient, monkeypatch: pytest.MonkeyPatch, *, complete: bool
 ) -> None:
-    monkeypatch.setattr(api_module, "MOST_EMPTY_BATCHES", 50)
-    monkeypatch.setattr(api_module, "MOST_ANSWERS", 50)
+    monkeypatch.setattr(api_module, "MAX_EMPTY_BATCHES", 50)
+    monkeypatch.setattr(api_module, "MAX_ANSWERS", 50)
 
     def answer(asked: Ask) -> object:
         position = int(asked.get("c", 0)) + 1
@@ -413,7 +413,7 @@ def test_a_batch_that_swells_ends(client: PoliteClient, monkeypatch: pytest.Monk
         page = {**PAGE, "filler": "x" * 100_000}
         return {"continue": {"c": str(position)}, "query": {"pages": [page]}}
 
-    with pytest.raises(UnusableAnswerError, match="ask for fewer"):
+    with pytest.raises(UnusableAnswerError, match="request fewer"):
         all_of(client, answer)
     assert client.n_requests < 13
 

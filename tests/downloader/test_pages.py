@@ -131,7 +131,7 @@ def test_more_pages_than_there_are_end_in_an_error(
 
     with serving(Scripted(answer)) as url:
         source = RandomPages(MediaWikiApi(client, url), batch_size=100)
-        monkeypatch.setattr(random_pages, "FEW_PAGES", 1000)
+        monkeypatch.setattr(random_pages, "PAGE_MARGIN", 1000)
         with pytest.raises(UnusableAnswerError, match="more than twice"):
             list(source.batches(None, lambda _: True))
     assert client.n_requests < 30

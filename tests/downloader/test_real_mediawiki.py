@@ -16,8 +16,8 @@ from downloader.category import Category
 from downloader.crawl import crawl
 from downloader.http_client import PoliteClient, user_agent
 from downloader.mediawiki_api import MediaWikiApi
-from downloader.pace import Pace
 from downloader.random_pages import RandomPages
+from downloader.rate_limit import RateLimiter
 from downloader.sources import read_source
 from downloader.titles import Titles
 from tests.downloader.crawl_process import COMMAND, CONTACT
@@ -61,10 +61,10 @@ def new_api(
     url: str, directory: Path, per_minute: float = 1e6, per_second: int = 10**6, **more: float
 ) -> MediaWikiApi:
     settings = {"patience": 120, "deadline": 60, "connect_timeout": 5, "read_timeout": 30} | more
-    return paced_api(url, Pace(directory / "pace", per_minute, per_second), **settings)
+    return paced_api(url, RateLimiter(directory / "pace", per_minute, per_second), **settings)
 
 
-def paced_api(url: str, pace: Pace, **settings: float) -> MediaWikiApi:
+def paced_api(url: str, pace: RateLimiter, **settings: float) -> MediaWikiApi:
     return MediaWikiApi(PoliteClient(user_agent(CONTACT), pace, rng=SmallJitter(), **settings), url)
 
 
@@ -279,7 +279,7 @@ def test_no_fault_costs_an_article_or_the_manners(
     check_manners(requests, contact=CONTACT, per_second=12, per_minute=1200)
 
 
-def ask_for_single_pages(wiki: MediaWiki, pace: Pace, n_requests: int) -> list[Request]:
+def ask_for_single_pages(wiki: MediaWiki, pace: RateLimiter, n_requests: int) -> list[Request]:
     """Ask for random pages one by one, again and again; the requests as the proxy saw them."""
     with FaultProxy(wiki.url) as proxy:
         api = paced_api(proxy.url, pace)
@@ -293,7 +293,7 @@ def ask_for_single_pages(wiki: MediaWiki, pace: Pace, n_requests: int) -> list[R
 @pytest.mark.slow
 def test_the_rate_holds_in_any_second(wiki: MediaWiki, tmp_path: Path) -> None:
     """Four seconds of as many requests as may be; for a minute there is room for more."""
-    requests = ask_for_single_pages(wiki, Pace(tmp_path / "pace", per_minute=6000), 15)
+    requests = ask_for_single_pages(wiki, RateLimiter(tmp_path / "pace", per_minute=6000), 15)
     check_manners(requests, contact=CONTACT, per_second=4, per_minute=6000)
     assert len(requests) >= 15
 
@@ -303,7 +303,7 @@ def test_the_default_rate_holds_in_any_second_and_any_minute(
     wiki: MediaWiki, tmp_path: Path
 ) -> None:
     """Some 75 seconds; a minute at a higher rate would show in the requests beyond 200."""
-    requests = ask_for_single_pages(wiki, Pace(tmp_path / "pace"), 250)
+    requests = ask_for_single_pages(wiki, RateLimiter(tmp_path / "pace"), 250)
     check_manners(requests, contact=CONTACT, per_second=4, per_minute=200)
     assert len(requests) >= 250
 

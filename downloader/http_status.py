@@ -1,36 +1,56 @@
-"""What the status of an answer means: use it, go elsewhere, ask again, or give up."""
+"""Status of an answer: success, redirect, temporary failure or refusal, and the requested wait."""
 
 from __future__ import annotations
 
 import html
+import math
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
+import urllib3
+
 from downloader.answer import BadAnswer, one_line
 from downloader.bounded_body import unpacked
 from downloader.errors import RefusedError, UnusableAnswerError
-from downloader.retry_after import retry_after
-from downloader.wikimedia import is_wikimedia
+from downloader.service import is_wikimedia
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from downloader.wire import Reply
+    from downloader.http_transport import Reply
 
-QUOTED = 2**13
+MAX_QUOTED = 2**13
 """Bytes of a refusal that are searched for its reason."""
 
+_PARSER = urllib3.Retry()
+_PARSER.retry_after_max = math.inf  # the default is 6 hours; `RateLimiter.pause` has a limit
 
-def redirection(reply: Reply) -> str | None:
-    """Where an answer sends us: to the same server, or from http to https of the same host.
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait by the Retry-After header; None if it is missing or malformed."""
+    try:
+        return float(_PARSER.parse_retry_after(headers["Retry-After"][:300]))
+    except (KeyError, urllib3.exceptions.InvalidHeader):
+        return None
+    except (
+        ValueError,
+        TypeError,
+        IndexError,
+        OverflowError,
+    ):  # dates that the standard library fails on
+        return None
+
+
+def redirect_target(reply: Reply) -> str | None:
+    """Return where an answer redirects: on the same server, or from http to https of its host.
 
     Raises
     ------
     RefusedError
-        If it sends us anywhere else; the message names the place.
+        If it redirects to another server; the message names the address.
     BadAnswer
-        If that is no address at all.
+        If it redirects to no valid address.
     """
     place = reply.headers.get("Location")
     if reply.status not in {301, 302, 303, 307, 308} or place is None:
@@ -40,7 +60,7 @@ def redirection(reply: Reply) -> str | None:
         same_host = new.hostname is not None and new.hostname == old.hostname
         same_port = new.scheme == old.scheme and new.port == old.port
     except ValueError as error:
-        raise BadAnswer(f"a redirect to no address ({one_line(place, 80)})") from error
+        raise BadAnswer(f"a redirect to no valid address ({one_line(place, 80)})") from error
     safer = (old.scheme, new.scheme) == ("http", "https")
     if not same_host or not (same_port or safer) or "@" in new.netloc:
         raise RefusedError(
@@ -51,15 +71,15 @@ def redirection(reply: Reply) -> str | None:
     return new._replace(fragment="").geturl()
 
 
-def judge(reply: Reply, *, is_file: bool) -> None:
-    """Raise what the status of an answer calls for; nothing if it is a success.
+def raise_for_status(reply: Reply, *, is_file: bool) -> None:
+    """Raise an error unless the status of an answer is a success.
 
     Raises
     ------
     BadAnswer
         If the same request may succeed later.
     RefusedError
-        If not.
+        If it will not.
     """
     status = reply.status
     if is_file and status in {206, 416}:
@@ -79,12 +99,12 @@ def judge(reply: Reply, *, is_file: bool) -> None:
 
 
 def _reason(reply: Reply) -> str:
-    """The first line of a refusal, or the title if it is a web page; empty if it says none."""
+    """Return the first line of a refusal, or the title of a web page; empty if it has none."""
     try:
         body = unpacked(_beginning(reply), reply.headers, 2**20)
     except (BadAnswer, UnusableAnswerError):
         return ""
-    text = body[:QUOTED].decode("utf-8", "replace")
+    text = body[:MAX_QUOTED].decode("utf-8", "replace")
     if title := re.search(r"<title[^<>]*>([^<]*)</title>", text, re.IGNORECASE):
         return one_line(html.unescape(title[1]), 200)
     return one_line(html.unescape(re.sub(r"<[^<>]*>", " ", text)), 200)
@@ -95,5 +115,5 @@ def _beginning(reply: Reply) -> Iterator[bytes]:
     for piece in reply.pieces():
         yield piece
         n_bytes += len(piece)
-        if n_bytes >= QUOTED:
+        if n_bytes >= MAX_QUOTED:
             return

@@ -1,7 +1,7 @@
-"""Trying again until it succeeds, and knowing when to stop.
+"""Repetition of failed requests until they succeed, with a limit.
 
-After a failure the wait grows exponentially up to two minutes, with full jitter: a random part of
-it, so that clients which failed together do not come back together.
+After a failure the wait grows exponentially up to two minutes, with full jitter: it is a random
+part of that, so that clients which failed together do not return together.
 """
 
 from __future__ import annotations
@@ -15,51 +15,50 @@ import numpy as np
 
 from downloader.answer import BadAnswer
 from downloader.errors import DownloadError, RefusedError, TryLaterError, UnusableAnswerError
-from downloader.pace_state import clock_time
-from downloader.retry_after import usable_wait
-from downloader.wire import CertificateError
+from downloader.http_transport import CertificateError
+from downloader.rate_limit_state import clock_time
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
-    from downloader.pace import Pace
+    from downloader.rate_limit import RateLimiter
 
-LONGEST_BACKOFF = 120.0
-MALFORMED_AT_FIRST = 8
-"""So many malformed answers, and never a good one: the address is wrong."""
+MAX_BACKOFF = 120.0
+MAX_MALFORMED_AT_FIRST = 8
+"""After so many malformed answers and no good one, the address is taken to be wrong."""
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Persistence:
-    """Repeats what fails, for as long as patience lasts.
+class Retry:
+    """Repeats what fails until there was no success for `patience` seconds.
 
     Parameters
     ----------
-    pace
-        Told by whoever asks until when to hold off; asked here when that will be over.
+    limiter
+        Tells the end of the pause after a failure.
     patience
-        Seconds to go on without one success.
+        Seconds without a success.
     rng
         For the jitter.
     clock
-        Seconds, from any moment on.
+        Seconds from any moment on.
 
     Attributes
     ----------
     n_retries
-        How often something was tried again.
+        Number of repetitions.
     last_error
-        The latest trouble; empty if there never was any.
+        Latest failure; empty if there was none.
     on_trouble
-        Told the reason and the seconds until the next attempt, after each failure.
+        Called after each failure with the reason and the seconds until the next attempt.
     """
 
     def __init__(
         self,
-        pace: Pace,
+        limiter: RateLimiter,
         patience: float,
         rng: np.random.Generator | random.Random | None,
         clock: Callable[[], float],
@@ -67,7 +66,7 @@ class Persistence:
         self.n_retries = 0
         self.last_error = ""
         self.on_trouble: Callable[[str, float], None] | None = None
-        self._pace = pace
+        self._limiter = limiter
         self._patience = patience
         self._rng = np.random.default_rng() if rng is None else rng
         self._clock = clock
@@ -79,24 +78,24 @@ class Persistence:
         attempt: Callable[[float, float], T],
         has_progressed: Callable[[], bool] = lambda: False,
     ) -> T:
-        """Try until it succeeds.
+        """Call `attempt` until it succeeds.
 
-        `attempt` is given the patience that is left, and for how long to hold off if it fails and
-        the server does not ask for more.
+        Its arguments are the seconds of patience left, and the wait after a failure for which the
+        server asks no longer one.
         """
         n_failures = 0
-        since = 0.0  # when the first of them was
+        since = 0.0  # time of the first of them
         while True:
             left = self._patience - (self._clock() - since if n_failures else 0.0)
-            backoff = float(self._rng.random()) * min(LONGEST_BACKOFF, 2.0**n_failures)
+            backoff = float(self._rng.random()) * min(MAX_BACKOFF, 2.0**n_failures)
             try:
                 found = attempt(left, backoff)
             except BadAnswer as error:
                 n_failures = 1 if has_progressed() else n_failures + 1
                 if n_failures == 1:
                     since = self._clock()
-                wait = max(backoff, usable_wait(error.retry_after))
-                self._note(error.reason, wait)
+                wait = max(backoff, error.retry_after or 0.0)
+                self._report(error.reason, wait)
                 if not self._has_succeeded and error.malformed:
                     self._give_up_at_first(error, n_failures)
                 failing = self._clock() - since
@@ -110,8 +109,8 @@ class Persistence:
                 self._has_succeeded = True
                 return found
 
-    def _note(self, reason: str, wait: float) -> None:
-        """Tell everybody of a failure: the log once for each kind, then only those who ask."""
+    def _report(self, reason: str, wait: float) -> None:
+        """Log a failure, as a warning the first time of its kind, and call `on_trouble`."""
         self.last_error = reason
         kind = re.sub(r"\d+", "#", reason)
         level = logging.INFO if kind in self._logged or len(self._logged) > 50 else logging.WARNING
@@ -123,29 +122,29 @@ class Persistence:
     def _give_up_at_first(self, error: BadAnswer, n_failures: int) -> None:
         if isinstance(error, CertificateError):
             raise RefusedError(
-                f"the server's certificate is not to be trusted: {error.reason};"
+                f"the server's certificate is not valid: {error.reason};"
                 " check the address and the clock of this computer"
             ) from error
-        if n_failures >= MALFORMED_AT_FIRST:
+        if n_failures >= MAX_MALFORMED_AT_FIRST:
             raise UnusableAnswerError(
-                f"{n_failures} answers and none of use ({error.reason}): check the address"
+                f"{n_failures} answers, all malformed ({error.reason}): check the address"
             ) from error
 
     def _give_up(self, error: BadAnswer, failing: float) -> NoReturn:
-        moment = max(self._pace.held_until, time.time())
-        if usable_wait(error.retry_after) > self._patience:
+        moment = max(self._limiter.paused_until, time.time())
+        if (error.retry_after or 0.0) > self._patience:
             raise TryLaterError(
-                f"the server wants to be left alone until {clock_time(moment)} ({error.reason}):"
-                " try again then; what has come so far is kept",
+                f"the server asks to wait until {clock_time(moment)} ({error.reason}):"
+                " try again then; the articles so far are kept",
                 retry_at=moment,
             ) from error
         if error.malformed:
             raise UnusableAnswerError(
-                f"no answer of use for {failing:.0f} s ({error.reason}): check the address,"
-                " or ask those who run the server"
+                f"only malformed answers for {failing:.0f} s ({error.reason}): check the address,"
+                " or ask the operators of the server"
             ) from error
         raise TryLaterError(
             f"no success for {failing:.0f} s ({error.reason}): try again after"
-            f" {clock_time(moment)}; what has come so far is kept",
+            f" {clock_time(moment)}; the articles so far are kept",
             retry_at=moment,
         ) from error

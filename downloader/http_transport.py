@@ -1,4 +1,4 @@
-"""One HTTP request and its answer, bounded in time and size; no manners, no second try."""
+"""One HTTP request and its answer, with limits of time and size; no rate limit, no retry."""
 
 from __future__ import annotations
 
@@ -20,50 +20,44 @@ from downloader.errors import RefusedError, UnusableAnswerError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PIECE = 2**16
-FRAMING = 2**18
+PIECE_BYTES = 2**16
+FRAMING_BYTES = 2**18
 """Bytes for headers and chunk sizes, beside an eighth of the body."""
 
 
 class Reply:
-    """The beginning of an answer: its body has still to be received.
+    """Status and headers of an answer; its body has still to be received."""
 
-    Attributes
-    ----------
-    url, status, headers
-        Of the answer.
-    """
-
-    def __init__(self, response: requests.Response, wire: Wire) -> None:
+    def __init__(self, response: requests.Response, transport: HttpTransport) -> None:
         self.url = str(response.url)
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers
         self._response = response
-        self._wire = wire
+        self._transport = transport
 
     def pieces(self) -> Iterator[bytes]:
-        """The body as transferred, until its end as the server announced it."""
+        """Yield the body as transferred, to the end that the server announced."""
         while True:
-            with self._wire.network_errors():
-                piece = self._response.raw.read(PIECE, decode_content=False)
+            with self._transport.network_errors():
+                piece = self._response.raw.read(PIECE_BYTES, decode_content=False)
             if not piece:
                 return
             yield piece
 
     def prolong(self) -> None:
-        """Give the answer its full time once more: it comes on well."""
-        self._wire.limits.prolong(self._wire.deadline)
+        """Restart the deadline of the answer."""
+        self._transport.limits.prolong(self._transport.deadline)
 
 
-class Wire:
+class HttpTransport:
     """Sends requests over connections that it keeps open.
 
     Parameters
     ----------
     user_agent
-        For the header of that name.
+        Header of that name.
     deadline
-        Seconds that an answer may take in all.
+        Seconds for a whole answer.
     connect_timeout, read_timeout
         Seconds to reach an address of the server, and between two bytes.
     """
@@ -71,14 +65,14 @@ class Wire:
     def __init__(
         self, user_agent: str, deadline: float, connect_timeout: float, read_timeout: float
     ) -> None:
-        logging.getLogger("urllib3").setLevel(logging.ERROR)  # what it warns of, we raise
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # its warnings become errors of ours
         self.deadline = deadline
         self.limits = Limits(read_timeout)
         self._timeout = (min(connect_timeout, deadline), min(read_timeout, deadline))
         self._session = _Session()
         self._session.headers.update({"User-Agent": user_agent, "Accept-Encoding": "gzip"})
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        self._session.auth = _no_credentials  # otherwise they come from .netrc
+        self._session.auth = _no_credentials  # otherwise .netrc is read
         adapter = BoundedAdapter(self.limits)
         self._session.mount("http://", adapter)
         self._session.mount("https://", adapter)
@@ -91,19 +85,19 @@ class Wire:
         headers: Mapping[str, str],
         max_bytes: int,
     ) -> Iterator[Reply]:
-        """Ask for `url`, and receive the answer while the block runs.
+        """Request `url`, and receive the answer while the block runs.
 
         Raises
         ------
         BadAnswer
             If the server cannot be reached or does not answer in time or in HTTP.
         RefusedError
-            If nobody could be asked for such a URL.
+            If it is no URL of an HTTP server.
         UnusableAnswerError
-            If the answer has more than `max_bytes`, and the framing that goes with them.
+            If the answer has more than `max_bytes` and a margin for its framing.
         """
         check_url(url)
-        self.limits.start(self.deadline, max_bytes + max_bytes // 8 + FRAMING)
+        self.limits.start(self.deadline, max_bytes + max_bytes // 8 + FRAMING_BYTES)
         with self.network_errors():
             response = self._session.get(
                 url,
@@ -116,11 +110,11 @@ class Wire:
         try:
             yield Reply(response, self)
         finally:
-            response.close()  # goes back to the pool if its body was read to the end
+            response.close()  # it returns to the pool if its body was read to the end
 
     @contextmanager
     def network_errors(self) -> Iterator[None]:
-        """Turn what the network and the parsers below can raise into errors of ours."""
+        """Convert errors of the network and of the HTTP parsers into errors of this package."""
         try:
             yield
         except (
@@ -128,7 +122,7 @@ class Wire:
             requests.exceptions.InvalidSchema,
             requests.exceptions.MissingSchema,
         ) as error:
-            raise RefusedError(f"nobody can be asked for that: {_shown(error)}") from error
+            raise RefusedError(f"the address cannot be used: {_shown(error)}") from error
         except (
             requests.RequestException,
             urllib3.exceptions.HTTPError,
@@ -138,10 +132,10 @@ class Wire:
         ) as error:
             if self.limits.too_large:
                 raise UnusableAnswerError(
-                    "the answer does not end where it should: more bytes than any wiki needs"
+                    "the answer has more bytes than any wiki needs"
                 ) from error
             if self.limits.too_late:
-                raise BadAnswer(f"no whole answer within {self.deadline:g} s") from error
+                raise BadAnswer(f"no complete answer within {self.deadline:g} s") from error
             if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(error)):
                 raise CertificateError(_shown(error)) from error
             raise BadAnswer(_shown(error)) from error
@@ -152,14 +146,14 @@ class Wire:
 
 
 class CertificateError(BadAnswer):
-    """The server could not prove that it is who we want to ask."""
+    """The server has no valid certificate for its name."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, malformed=True)
 
 
 class _Session(requests.Session):
-    """A session that never reads the body of a redirect by itself, which may be without end."""
+    """Session that never reads the body of a redirect, which may be endless."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:  # noqa: ARG002
         return None
@@ -170,7 +164,7 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 def check_url(url: str) -> None:
-    """Raise `RefusedError` unless `url` is one that a server can be asked for."""
+    """Raise `RefusedError` unless `url` is an http or https address without credentials."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -180,13 +174,13 @@ def check_url(url: str) -> None:
         raise RefusedError(f"{one_line(url, 200)!r} is no http:// or https:// address")
     if "@" in parts.netloc:
         raise RefusedError(
-            f"the address of {host} holds a user name or password; they are not sent:"
+            f"the address of {host} has a user name or password, which are not sent:"
             " give the address without them"
         )
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what brought it about, as far as the libraries say."""
+    """Yield an error and its causes, as far as the libraries keep them."""
     seen: set[int] = set()
     waiting: list[Any] = [error]
     while waiting and len(seen) < 50:
@@ -199,7 +193,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _shown(error: BaseException) -> str:
-    """What happened, by the innermost error that says something, in one line."""
+    """Return the message of the innermost error that has one, in one line."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, TimeoutError):
