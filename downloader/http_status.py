@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -24,7 +23,7 @@ MAX_QUOTED = 2**13
 """Bytes of a refusal that are searched for its reason."""
 
 _PARSER = urllib3.Retry()
-_PARSER.retry_after_max = math.inf  # the default is 6 hours; `RateLimiter.pause` has a limit
+_PARSER.retry_after_max = 2**62  # the default is 6 hours; `RateLimiter.pause` has a limit
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -33,12 +32,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return float(_PARSER.parse_retry_after(headers["Retry-After"][:300]))
     except (KeyError, urllib3.exceptions.InvalidHeader):
         return None
-    except (
-        ValueError,
-        TypeError,
-        IndexError,
-        OverflowError,
-    ):  # dates that the standard library fails on
+    except (ValueError, TypeError, IndexError, OverflowError):  # a date of the standard library
         return None
 
 
