@@ -2,9 +2,9 @@
 
     p(y) ≈ (1/S) Σ_s ∏_w Poisson(y_w; Σ_k θ_k φ_kw),   θ ~ Gamma(r, scale p / (1 - p))
 
-(Capdevila et al. 2018, eq. 9). Unbiased, and as good as any where documents are so short that they
-say little of their scores. Where they say much, hardly a draw of the prior is anywhere near: then
-the effective sample size is small and the estimate most likely too low.
+(Capdevila et al. 2018, eq. 9). Unbiased, and efficient for documents so short that their posterior
+is close to the prior. For longer ones almost no draw from the prior is near the posterior: the
+effective sample size is small and the estimate most likely too low.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def direct_sampling(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """The mean of p(y | θ) over `n_samples` draws from the prior of θ, 1000 by default.
+    """Return the mean of p(y | θ) over `n_samples` draws from the prior of θ, 1000 by default.
 
     The standard error and the effective sample size are those of the mean of independent weights
-    (see `log_mean_of`). Where every weight is 0 as a floating-point number the estimate is
-    -infinity, of no effective sample.
+    (see `log_mean_of`). If every weight underflows to 0, the estimate is -infinity, with an
+    effective sample size of 0.
     """
     n_draws = n_samples or DEFAULT_SAMPLES
 
@@ -87,7 +87,7 @@ def log_probabilities_given_scores(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Σ_w n_w log Σ_k u_k word_topic_wk - Σ_k u_k Q_k (n_draws,) for scores u of the prior.
+    """Return Σ_w n_w log Σ_k u_k word_topic_wk - Σ_k u_k Q_k (n_draws,) for u of the prior.
 
     The first five arguments are fields of a `Document`.
     """
@@ -103,7 +103,7 @@ def log_probabilities_given_scores(
 def log_probability(
     word_topic: Floats, n: NDArray[np.int64], scores: Floats, expected: Floats, p: Floats
 ) -> float:
-    """Σ_w n_w log Σ_k scores_k word_topic_wk - Σ_k scores_k expected_k; `p` (K,) is room."""
+    """Return Σ_w n_w log Σ_k scores_k word_topic_wk - Σ_k scores_k expected_k; `p` is scratch."""
     total = 0.0
     for k in range(len(scores)):
         total -= scores[k] * expected[k]

@@ -1,14 +1,12 @@
-"""The harmonic mean of p(document | scores): the estimator known to be bad.
+"""Harmonic mean of p(document | scores): an estimator known to be bad, kept for comparison.
 
     1 / p(y) = E[1 / p(y | θ)] over θ ~ p(θ | y),   p(y | θ) = ∏_w Poisson(y_w; Σ_k θ_k φ_kw)
 
 (Capdevila et al. 2018, Sec. 4, after Newton & Raftery 1994), by Gibbs sampling of scores and topic
-counts given all words (eqs. 15 and 16), those that do not occur among them: the scale of the scores
-is p_k / (1 - p_k + p_k Φ_k), which is the p_k of the paper where Φ_k = 1 only. It is right in the
-limit, but what decides the mean are scores so improbable that no chain of any practical length
-visits them: without them 1 / p comes out too small and p too large.
-
-It is here to be compared with.
+counts given all words (eqs. 15 and 16), including words that do not occur: the scale of the scores
+is p_k / (1 - p_k + p_k Φ_k), which equals the p_k of the paper only where Φ_k = 1. It is consistent,
+but the mean is dominated by scores so improbable that no chain of practical length visits them:
+without them 1 / p is too small and p too large.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SAMPLES = 1000
 BURN_IN = 100
-"""Sweeps before the first that is recorded."""
+"""Sweeps before the first recorded one."""
 
 
 def harmonic_mean(
@@ -48,11 +46,11 @@ def harmonic_mean(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """The harmonic mean of p(y | θ) over `n_samples` sweeps of Gibbs sampling, 1000 by default.
+    """Return the harmonic mean of p(y | θ) over `n_samples` Gibbs sweeps, 1000 by default.
 
     The standard error is by batch means of 1 / p (see `standard_error_of_mean`), to first order. It
-    is far too small, as it cannot know of what the chain has not seen; nor can the effective sample
-    size, which is that of the weights 1 / p as if they were independent.
+    is far too small, because the chain misses the scores that dominate the mean. The same holds for
+    the effective sample size, which treats the weights 1 / p as independent.
     """
     n_sweeps = n_samples or DEFAULT_SAMPLES
 
@@ -85,10 +83,10 @@ def log_probabilities_of_posterior(
     n_sweeps: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """What `log_probability` gives (n_sweeps,) after each sweep of a chain given the document.
+    """Return `log_probability` (n_sweeps,) after each sweep of a chain given the document.
 
     The first four arguments are fields of a `Document`. Given all words the rate is 1 in its units.
-    The chain starts from the topic counts that scores of r bring.
+    The chain starts from topic counts drawn given scores of r.
     """
     log_p = np.empty(n_sweeps)
     shape, scores, p = prior.copy(), prior.copy(), np.empty(len(prior))

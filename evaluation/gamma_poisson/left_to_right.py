@@ -1,20 +1,19 @@
-"""Left to right: a factor p(y_w | y_<w) for each word that occurs, and one for all that do not.
+"""Left-to-right sampler: a factor p(y_w | y_<w) for each word that occurs, and one for all others.
 
     p(y) = ∏_w p(y_w | y_<w),   p(y_w | y_<w) ≈ (1/S) Σ_s p(y_w | x_<w^(s)),   x_<w ~ p(x_<w | y_<w)
 
-(Capdevila et al. 2018, eqs. 10 to 14 and Algorithm 1). Words that occur come first, in an order
-drawn at random, as p(y) does not depend on it. For each, S times: one Gibbs sweep over the topic
-counts x_<w of the words before it, given these words only (eqs. 15 and 16), then the factor is
-recorded. Then the word gets its own topic counts, once, and the chain carries on. The last factor
+(Capdevila et al. 2018, eqs. 10 to 14 and Algorithm 1). Words that occur come first, in a random
+order, since p(y) does not depend on it. For each, S times: one Gibbs sweep over the topic counts
+x_<w of the words before it, given these words only (eqs. 15 and 16), then the factor is recorded.
+Then the topic counts of the word itself are drawn, once, and the chain continues. The last factor
 is of all words that do not occur (eq. 22), after S sweeps over those that do:
 
     ∏_k b_k^(r_k + X_k),   b_k = 1 - Q_k + Σ_w' q_kw'
 
-in the units of `by_document`. What the two methods differ in is p(y_w | x_<w) (`word_conditional`):
-by an estimate of it from draws of x_w, or exactly. A word's own topic counts are drawn exactly from
-p(x_w | y_w, x_<w) in both, so that the chain needs no sweep to be where it should be; the estimates
-of factors have no part in it. Time is S U² / 2 multinomial draws for U different words, and S U K
-draws of scores.
+in the units of `by_document`. The two methods differ in p(y_w | x_<w) (`word_conditional`):
+estimated from draws of x_w, or exact. Both draw a word's own topic counts exactly from
+p(x_w | y_w, x_<w), so the chain needs no burn-in and does not depend on the estimates of factors.
+Time is S U² / 2 multinomial draws for U different words, and S U K draws of scores.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SAMPLES = 1000
 EXACTLY = 0
-"""Instead of a number of proposals."""
+"""Number of proposals that stands for exact conditionals."""
 
 
 def left_to_right(
@@ -58,18 +57,18 @@ def left_to_right(
     n_jobs: int | None = None,
     n_proposals: int = 1,
 ) -> LikelihoodEstimate:
-    """The left-to-right sampler L2R with conditionals by importance sampling (eqs. 20 and 21).
+    """Left-to-right sampler L2R with conditionals by importance sampling (eqs. 20 and 21).
 
-    `n_samples` is the number of sweeps S a word, 1000 by default, `n_proposals` that of draws S' a
-    sweep. The product of what a chain records with S = 1 is unbiased. The product of means is not:
-    one chain makes all factors, so that what a mean of one is off by is still remembered when the
-    next is recorded. That is of order 1 / S, and of either sign: "biased", but right in the end.
+    `n_samples` is the number of sweeps S a word, 1000 by default, `n_proposals` the number of draws
+    S' a sweep. With S = 1 the product of recorded factors is unbiased. The product of means is not:
+    all factors come from one chain, so that their errors are dependent. The bias is of order 1 / S
+    and of either sign; the estimate is consistent.
 
-    The standard error is that of batch means of each factor's records, √S batches, added over
-    factors in quadrature. It ignores that neighbouring factors come from one chain, and what the
-    chain has not seen: where r is small, a topic without tokens has a score near 0 and hardly ever
-    gets any; and where p is near 1, what a count most likely is may be proposed once in a billion
-    times. Then the estimate is too low by many of its standard errors.
+    The standard error is by batch means of each factor's records, √S batches, added over factors
+    in quadrature. It ignores the dependence of neighbouring factors, and states that the chain has
+    not visited: for small r, a topic without tokens has a score near 0 and hardly ever gets any;
+    for p near 1, the most likely topic counts may be proposed once in a billion draws. The estimate
+    is then too low by many standard errors.
     """
     return _estimate("left-to-right", topics, documents, n_samples, n_proposals, seed, n_jobs)
 
@@ -82,10 +81,10 @@ def left_to_right_exact(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """The left-to-right sampler L2R with exact conditionals (eqs. 17 and 19).
+    """Left-to-right sampler L2R with exact conditionals (eqs. 17 and 19).
 
-    As `left_to_right`, without the noise of the proposals. A word that occurs y times takes time in
-    proportion to K y + y² a sweep: no more than by proposals for those that occur a few times.
+    Like `left_to_right`, without the noise of proposals. A word that occurs y times takes time in
+    proportion to K y + y² a sweep: for small y no more than proposals.
     """
     return _estimate("left-to-right-exact", topics, documents, n_samples, EXACTLY, seed, n_jobs)
 
@@ -142,10 +141,9 @@ def log_factors(
     n_proposals: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Logarithms of the factors (U + 1, n_sweeps) of one chain: of each word, then of all zeros.
+    """Return log factors (U + 1, n_sweeps) of one chain: of each word, then of absent words.
 
-    The first five arguments are fields of a `Document`, words in the order in which they come.
-    `n_proposals` = EXACTLY stands for exact conditionals.
+    The first five arguments are fields of a `Document`, with words in the order of the chain.
     """
     n_words, n_topics = word_topic.shape
     log_f = np.empty((n_words + 1, n_sweeps))
@@ -192,10 +190,10 @@ def fill_success(
     kept: Floats,
     log_kept: Floats,
 ) -> float:
-    """What eq. 19 needs of word w, and log ρ_max, ρ_k = q_kw / (rate_k + q_kw).
+    """Set the arrays of eq. 19 for word w; return log ρ_max, where ρ_k = q_kw / (rate_k + q_kw).
 
-    Set, in place, are `success` (K,) to ρ / ρ_max, `kept` (K,) to 1 - ρ and `log_kept` (K,) to its
-    logarithm. `rate` (K,) is that before word w.
+    Sets `success` (K,) to ρ / ρ_max, `kept` (K,) to 1 - ρ and `log_kept` (K,) to its logarithm, in
+    place. `rate` (K,) is the rate before word w.
     """
     largest = 0.0
     for k in range(len(rate)):

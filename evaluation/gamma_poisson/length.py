@@ -1,12 +1,12 @@
-"""How long documents are under a Gamma-Poisson model, exactly.
+"""Exact distribution of document lengths under a Gamma-Poisson model.
 
 The number of tokens of topic k is NB(r_k, Q_k), Q_k = p_k Φ_k / (1 - p_k + p_k Φ_k), and N is their
 sum, with the generating function ∏_k ((1 - Q_k) / (1 - Q_k z))^r_k. Its logarithmic derivative is
-Σ_k r_k Q_k / (1 - Q_k z), so that the probabilities follow from each other (Panjer's recursion):
+Σ_k r_k Q_k / (1 - Q_k z), which gives Panjer's recursion:
 
     n p_n = Σ_{j=1}^n s_j p_{n-j},   s_j = Σ_k r_k Q_k^j,   p_0 = ∏_k (1 - Q_k)^r_k
 
-All terms are positive: nothing cancels. Time is the square of the longest document's length.
+All terms are positive: nothing cancels. Time is in proportion to the square of the longest length.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ LARGEST = 1e250
 """Above it numbers are scaled down."""
 
 _tables: WeakKeyDictionary[GammaPoissonTopics, NDArray[np.float64]] = WeakKeyDictionary()
-"""Log p_n / p_0 of models from n = 0 on, for the next block of documents."""
+"""Cache of log p_n / p_0 from n = 0 on, for the next block of documents."""
 
 
 def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray[np.float64]:
-    """Log-probabilities (D,) that documents have so many tokens (D,).
+    """Return the log-probabilities (D,) of lengths `n_tokens` (D,).
 
     Raises
     ------
     ValueError
-        If a number is negative, or a document so long that it would take minutes: above
-        `MAX_TOKENS`, unless all topics have one Q and the law is a negative binomial.
+        If a length is negative, or above `MAX_TOKENS`, which would take minutes, unless all topics
+        have one Q and the law is a negative binomial.
     """
     lengths = np.asarray(n_tokens, dtype=np.int64)
     if not lengths.size:
@@ -68,13 +68,13 @@ def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray
 def _table_of(
     topics: GammaPoissonTopics, success: NDArray[np.float64], longest: int
 ) -> NDArray[np.float64]:
-    """Log p_n / p_0 up to n = `longest` at least, as no p_n depends on where a table ends.
+    """Return log p_n / p_0 at least up to n = `longest`; no p_n depends on the table's end.
 
-    By powers of Q (K,), `success`, over the largest: those of Q itself may become too small.
+    Uses powers of Q (K,), `success`, over the largest: powers of Q itself may underflow.
     """
     known = _tables.get(topics)
     if known is None or len(known) <= longest:
-        # Twice as far as before, so that ever longer documents do not take a table each.
+        # Doubled, so that a sequence of ever longer documents does not need a table each.
         furthest = longest if known is None else min(2 * len(known), MAX_TOKENS)
         known = log_sum_of_negative_binomials(
             topics.shape, success / success.max(), max(longest, furthest)
@@ -87,7 +87,7 @@ def _table_of(
 def log_sum_of_negative_binomials(
     shape: NDArray[np.float64], success: NDArray[np.float64], largest: int
 ) -> NDArray[np.float64]:
-    """Log p_n / p_0 (largest + 1,) of the sum of K variables NB(shape_k, success_k)."""
+    """Return log p_n / p_0 (largest + 1,) of the sum of K variables NB(shape_k, success_k)."""
     n_topics = len(shape)
     power = shape.copy()
     sums, p = np.zeros(largest + 1), np.zeros(largest + 1)

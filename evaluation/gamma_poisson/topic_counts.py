@@ -3,8 +3,8 @@
     u_k | x  ~ Gamma(r_k + Σ_w x_wk, rate b_k)               (eq. 15)
     x_w | u  ~ Multinomial(y_w, in proportion to q_kw u_k)   (eq. 16)
 
-in the units of `by_document`. Neither depends on more than X_k = Σ_w x_wk of the other, so that
-r + X is all that a chain keeps. Topics that a score is 0 for, and padding, are never drawn.
+in the units of `by_document`. Both depend on X_k = Σ_w x_wk only, so the state of a chain is r + X.
+Topics with a score of 0, and padding, are never drawn.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 TOKENS_A_TOPIC = 4
-"""From so many tokens a topic on, a binomial number for each topic takes less time than a topic for
-each token (measured: some 100 ns for the one, 25 for the other)."""
+"""Tokens per topic above which a binomial draw for each topic is faster than a draw for each token
+(measured: about 100 ns against 25 ns)."""
 
 
 @kernel
@@ -54,7 +54,7 @@ def spread(p: Floats, total: float, n: int, counts: Floats, rng: np.random.Gener
             counts[pick(p, rng.random() * total)] += 1.0
         return
     last = len(p) - 1
-    while p[last] == 0.0 and last > 0:  # rounding may leave a rest: it is the last possible topic's
+    while p[last] == 0.0 and last > 0:  # the last possible topic gets the rest left by rounding
         last -= 1
     rest, rest_total = n, total
     for k in range(last):
@@ -78,18 +78,18 @@ def resample(
     room: tuple[Floats, Floats],
     rng: np.random.Generator,
 ) -> None:
-    """One Gibbs sweep over the first `n_left` words: their scores, then their topic counts.
+    """One Gibbs sweep over the first `n_left` words: scores, then topic counts.
 
     Parameters
     ----------
     word_topic, n, prior
         (U, K), (U,) and (K,): `word_topic`, `n` and `shape` of a `Document`.
     rate
-        (K,), of the scores, given the first words: 1 - Q_k + Σ_w'<w q_kw'.
+        (K,), rate of the scores given the first words: 1 - Q_k + Σ_w'<w q_kw'.
     shape
         (K,), r + X. Mutated.
     room
-        Two arrays (K,).
+        Two scratch arrays (K,).
     """
     scores, p = room
     draw_scores(shape, rate, scores, rng)

@@ -1,20 +1,20 @@
-"""The probability of one word's count given the topic counts of other words: exactly, or sampled.
+"""Probability of one word's count given the topic counts of other words: exact, or sampled.
 
-Given the topic counts X of words w' < w, topic k brings NB(a_k, ρ_k) tokens of word w, a_k = r_k +
+Given the topic counts X of words w' < w, topic k has NB(a_k, ρ_k) tokens of word w, a_k = r_k +
 X_k, independently of other topics (Capdevila et al. 2018, eqs. 17 and 19), where in the units of
 `by_document` ρ_k = q_kw / b_k and b_k = 1 - Q_k + Σ_w'≤w q_kw'. So
 
     p(y_w | x_<w) = ∏_k (1 - ρ_k)^a_k · c_y,   c_y = [z^y] ∏_k (1 - ρ_k z)^-a_k
 
-a sum over binom(y + K - 1, K - 1) partitions for the paper, but the logarithmic derivative of the
-product is Σ_k a_k ρ_k / (1 - ρ_k z), and the coefficients follow from each other in O(K y + y²):
+The paper sums over binom(y + K - 1, K - 1) partitions. The logarithmic derivative of the product,
+Σ_k a_k ρ_k / (1 - ρ_k z), gives a recursion in O(K y + y²), as in `length`:
 
     n c_n = Σ_{j=1}^n s_j c_{n-j},   s_j = Σ_k a_k ρ_k^j
 
-as in `length`. The terms are probabilities, too. A negative binomial number is one of Poisson many
-clusters whose sizes have a logarithmic distribution (Quenouille 1949); if a token is picked from n,
-its cluster is of size j with probability s_j c_{n-j} / (n c_n), and of topic k in proportion to
-a_k ρ_k^j. Cluster by cluster, this draws x_w given y_w and x_<w, exactly.
+Its terms are also probabilities. A negative binomial variate is a Poisson number of clusters with
+logarithmic sizes (Quenouille 1949). The cluster of a token picked from n has size j with
+probability s_j c_{n-j} / (n c_n), and topic k in proportion to a_k ρ_k^j. Cluster by cluster, this
+draws x_w given y_w and x_<w, exactly.
 
 All ρ are divided by the largest: c_y gets the factor ρ_max^-y.
 """
@@ -36,28 +36,28 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LARGEST = 1e250
-"""Above it coefficients are scaled down."""
+"""Threshold above which coefficients are scaled down."""
 SMALLEST = 1e-100
-"""Below it they are made anew."""
+"""Threshold below which coefficients are recomputed."""
 FEW = 8
-"""Up to so many factors a product is faster than two logarithms of Γ."""
+"""Number of factors up to which a product is faster than two logarithms of Γ."""
 
 
 @kernel
 def log_coefficient(
     n: int, shape: Floats, success: Floats, power: Floats, sums: Floats, coefficients: Floats
 ) -> float:
-    """Log c_n, c_n = [z^n] ∏_k (1 - success_k z)^-shape_k.
+    """Return log c_n, c_n = [z^n] ∏_k (1 - success_k z)^-shape_k.
 
     Parameters
     ----------
     shape, success
         (K,), a and ρ over its largest.
     power
-        (K,), room.
+        (K,), scratch.
     sums, coefficients
         (n + 1 or more,). Set, in place, to s_j for 1 <= j <= n, and to c_j for j <= n times a
-        factor that all have in common; those that are too small beside c_n become 0.
+        common factor; coefficients far below c_n underflow to 0.
     """
     power[:] = shape
     coefficients[0], log_scale = 1.0, 0.0
@@ -89,15 +89,15 @@ def add_topic_counts(
     room: tuple[Floats, Floats],
     rng: np.random.Generator,
 ) -> None:
-    """Add to `shape` (K,), in place, topic counts of a word's n tokens, drawn given those before.
+    """Draw the topic counts of a word's n tokens and add them to `shape` (K,), in place.
 
-    `sums` and `coefficients` are as `log_coefficient` leaves them for the same n, shape and
-    success, and are mutated; `room` is two arrays (K,).
+    `sums` and `coefficients` are the results of `log_coefficient` for the same n, shape and
+    success, and are mutated; `room` is two scratch arrays (K,).
     """
     added, p = room
     added[:] = 0.0
     while n > 0:
-        if coefficients[n] < SMALLEST:  # what is too small beside the first c_n is not beside this
+        if coefficients[n] < SMALLEST:  # recomputed with a scale that fits this n
             log_coefficient(n, shape, success, p, sums, coefficients)
         rest, size = rng.random() * n * coefficients[n], n
         for j in range(1, n + 1):
@@ -128,7 +128,7 @@ def log_proposal_mean(
     room: tuple[Floats, Floats],
     rng: np.random.Generator,
 ) -> float:
-    """The logarithm of an unbiased estimate of c_n, from `n_proposals` draws of x (eqs. 20 and 21).
+    """Return the log of an unbiased estimate of c_n by `n_proposals` draws of x (eqs. 20 and 21).
 
     x ~ Multinomial(n, π), π_k in proportion to the expected score given x_<w times q_kw. That is
     a_k ρ_k / (1 - ρ_k) =: T π_k, so that with Γ(a + x) / Γ(a) = a (a + 1) … (a + x - 1) the weight

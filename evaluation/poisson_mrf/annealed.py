@@ -1,13 +1,13 @@
-"""Annealed importance sampling of which field each token is of (Neal 2001).
+"""Annealed importance sampling of the topics of tokens under Poisson MRFs (Neal 2001).
 
 The path of distributions f_t is that of `models.poisson_mrf.assignment_kernel`: at t = 0 tokens are
 independent and the sum of f_0 over all topics is Z_0 = ∏_l Σ_k φ[k, j_l] alpha_k; at t = 1 it is
-p(document) (Σalpha)_L. Topics are drawn from f_0, and for each next temperature t' the weight is
-multiplied by f_t'(topics) / f_t(topics), the first time before anything is swept, and the topics
-are swept at t'. The mean weight times Z_0 / (Σalpha)_L is p(document) in expectation.
+p(document) (Σalpha)_L. Topics are drawn from f_0. For each further temperature t', the weight is
+multiplied by f_t'(topics) / f_t(topics) and then the topics are swept at t'. The expected mean
+weight times Z_0 / (Σalpha)_L is p(document).
 
-That is what the model says if its partition functions are those of its table. They are estimates,
-one for each topic and length: what they are off by is not in the standard error.
+The partition functions are those of the model's table. They are estimates, one for each topic and
+length, whose errors are not part of the standard error.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def annealed(
     n_jobs: int | None = None,
     n_temperatures: int = DEFAULT_TEMPERATURES,
 ) -> LikelihoodEstimate:
-    """The mean weight of `n_samples` chains, 20 by default; unbiased for p with any number.
+    """Return the mean weight of `n_samples` chains, 20 by default; unbiased for any number.
 
-    p is that of the tokens in order, given the model's table of partition functions. Standard
+    It estimates p of the tokens in order, given the model's table of partition functions. Standard
     error and effective sample size are those of the mean of independent weights (`log_mean_of`).
 
     Parameters
@@ -95,7 +95,7 @@ def log_weights(
     n_chains: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Logarithms of the weights (n_chains,) of independent chains from t = 0 to t = 1.
+    """Return the log-weights (n_chains,) of independent chains from t = 0 to t = 1.
 
     `temperatures` (T,) increase from 0 to 1.
     """

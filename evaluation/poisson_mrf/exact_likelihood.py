@@ -1,15 +1,16 @@
-"""The exact log-probability of documents under topic models of Poisson MRFs: a sum over matrices.
+"""Exact log-probability of documents under topic models of Poisson MRFs: a sum over topic matrices.
 
-Tokens of one word are alike, so that what is summed over is how many of the x_s tokens of each word
-s each topic has, Z (U, K), not the topic of each token. Divided by the number of arrangements of
-the document (see `models.poisson_mrf.assignment_kernel`),
+Tokens of one word are exchangeable, so the sum is over topic matrices Z (U, K), the number of the
+x_s tokens of each word s in each topic, not over the topic of each token. Divided by the number of
+arrangements of the document (see `models.poisson_mrf.assignment_kernel`),
 
     p(j | L) = Σ_Z ∏_s x_s! ∏_k φ[k, s]^z_sk / z_sk! · ∏_k (alpha_k)_{m_k} / (Σalpha)_L
                · exp Σ_k [ω_k(m_k) z_k·Φ^k z_k - Ã^k_{m_k}]
 
-Words without an edge to another of the document, in no topic, count by their topics' totals c only:
-their part of the sum is the coefficients of ∏_l Σ_k φ[k, j_l] y_k, one for each c (K,). The rows of
-the others, which are tied, are enumerated, and for each of these matrices all c are gone through.
+A word is *tied* if it has an edge to another word of the document in some topic. Untied words count
+by their topics' totals c only: their part of the sum is the coefficients of ∏_l Σ_k φ[k, j_l] y_k,
+one for each c (K,). The rows of tied words are enumerated, and each of these matrices is combined
+with all c.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SECONDS_A_TERM = 10e-9
-"""For each topic, matrix of the tied words and totals of the others; it serves to refuse only."""
+"""Estimated time for a topic, matrix of the tied words and totals c; used for refusals only."""
 
 
 def exact(
@@ -47,13 +48,13 @@ def exact(
     n_jobs: int | None = None,
     max_memory: int = MAX_MEMORY,
 ) -> LikelihoodEstimate:
-    """Log-probability of each document's tokens in order: nothing is sampled.
+    """Return the log-probability of each document's tokens in order, without sampling.
 
     It is exact given the model's table of partition functions, which are estimates themselves.
 
-    For K topics and a document of which l tokens are of words that are tied to no other of its
-    words, it takes time in proportion to ∏_s binom(x_s+K-1, K-1) over the tied words, times
-    K binom(l+K-1, K-1), and 24 (K + 2) bytes times the last binomial coefficient.
+    For K topics and a document with l tokens of untied words, time is in proportion to
+    ∏_s binom(x_s+K-1, K-1) over the tied words, times K binom(l+K-1, K-1); memory is 24 (K + 2)
+    bytes times the last binomial coefficient.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def exact(
     Raises
     ------
     ExactCostError
-        If a document needs more memory than that, or an estimated time above an hour.
+        If a document needs more memory, or an estimated time above an hour.
     """
     del n_samples, seed
     edges = check_affordable(topics, documents, max_memory, n_jobs)
@@ -90,7 +91,7 @@ def exact(
 def check_affordable(
     topics: LPMRFTopics, documents: DocumentBlock, max_memory: int, n_jobs: int | None
 ) -> sparse.csr_array:
-    """Raise the ExactCostError that `exact` would; else (V, V), where any topic has an edge."""
+    """Raise the ExactCostError that `exact` would; else return the edges (V, V) of any topic."""
     if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
         raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
     if max_memory < 1:
@@ -101,7 +102,7 @@ def check_affordable(
 
 
 def _any_edge(topics: LPMRFTopics) -> sparse.csr_array:
-    """(V, V), where any topic has an edge."""
+    """Return the edges (V, V) of any topic."""
     rows, columns = topics.edge_words.T
     both = (np.concatenate([rows, columns]), np.concatenate([columns, rows]))
     shape = (topics.n_words, topics.n_words)
@@ -109,7 +110,7 @@ def _any_edge(topics: LPMRFTopics) -> sparse.csr_array:
 
 
 def _is_tied(edges: sparse.csr_array, words: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """(U,), which words have an edge to another of them."""
+    """Return whether each word (U,) has an edge to another of `words`."""
     if not len(words):
         return np.zeros(0, dtype=bool)
     return np.asarray(edges[words][:, words].sum(axis=1)).ravel() > 0
@@ -143,12 +144,12 @@ def _check_affordable(
 
 
 def _log_n_shares(n: Any, n_topics: int) -> float:
-    """Logarithm of binom(n + K - 1, K - 1): how many ways there are to share n among K topics."""
+    """Return log binom(n + K - 1, K - 1): the number of ways to divide n among K topics."""
     return float(-np.log(n + n_topics) - betaln(n + 1.0, n_topics))
 
 
 class Shares(NamedTuple):
-    """Ways to share out tokens among K topics, with the logarithm of each one's weight."""
+    """Ways to divide tokens among K topics, with their log-weights."""
 
     n: Ints
     """(S, K)."""
@@ -157,7 +158,7 @@ class Shares(NamedTuple):
 
 
 def _shares_of_one(n: int, log_topic: Floats) -> Shares:
-    """Of n tokens of one word: n! / ∏ z_k! · ∏ φ_k^z_k, with log φ (K,)."""
+    """Divide n tokens of one word, with weights n! / ∏ z_k! · ∏ φ_k^z_k; `log_topic` is (K,)."""
     ways = np.zeros((1, 0), dtype=np.int64)
     left = np.array([n])
     for _ in range(len(log_topic) - 1):
@@ -171,13 +172,13 @@ def _shares_of_one(n: int, log_topic: Floats) -> Shares:
 
 
 def _shares_of_all(log_topic: Floats) -> Shares:
-    """Of L tokens, by totals: coefficients of ∏_l Σ_k φ_k,l y_k, with log φ (L, K)."""
+    """Divide L tokens, by totals: coefficients of ∏_l Σ_k φ_k,l y_k; `log_topic` is (L, K)."""
     n_tokens, n_topics = log_topic.shape
     choose = comb(np.arange(n_tokens + n_topics)[:, None], np.arange(n_topics))
     choose = np.minimum(choose, 2.0**62).astype(np.int64)  # those that are used are smaller
 
     def place(n: Ints) -> Ints:
-        """(S,) different numbers from 0 for rows of one sum: stars and bars, colexicographic."""
+        """Return colexicographic ranks (S,) of rows with one sum (stars and bars)."""
         bars = np.cumsum(n[:, :-1], axis=1) + np.arange(n_topics - 1)
         numbers: Ints = choose[bars, np.arange(1, n_topics)].sum(axis=1, dtype=np.int64)
         return numbers
@@ -204,7 +205,7 @@ def _log_probability(
     n: Ints,
     tied: NDArray[np.bool_],
 ) -> float:
-    """Of one document, with `n` (U,) tokens of each of the `words` (U,), of which some are tied."""
+    """Return log p of one document with `n` (U,) tokens of each of `words` (U,); `tied` is (U,)."""
     K, length = topics.n_topics, int(n.sum())
     log_topic = np.log(topics.topic_word[:, words].T)
     untied = _shares_of_all(np.repeat(log_topic[~tied], n[~tied], axis=0))
@@ -218,7 +219,7 @@ def _log_probability(
     for k in range(K):
         phi[k] = topics.fields[k].interactions[words[tied]][:, words[tied]].toarray()
     lengths = np.arange(length + 1)
-    # log (alpha_k)_m / (Σalpha)^m - Ã_m, and what is left of (Σalpha)_L.
+    # log (alpha_k)_m / (Σalpha)^m - Ã_m; the rest of (Σalpha)_L is subtracted at the end.
     alpha, alpha_sum = topics.alpha[:, None], topics.alpha.sum()
     of_length = np.zeros((K, length + 1))
     of_length[:, 1:] = np.cumsum(np.log((alpha + lengths[:-1]) / alpha_sum), axis=1)
@@ -232,7 +233,7 @@ def _log_probability(
 def log_sum_of_matrices(
     start: Ints, rows: Shares, untied: Shares, phi: Floats, of_length: Floats, weight: Floats
 ) -> float:
-    """Logarithm of the sum over all ways to share out each of T rows, and over `untied`.
+    """Return the log of the sum over all ways to divide each of T rows, and over `untied`.
 
     Ways of row r are start[r] to start[r + 1] of `rows`; `phi` is (K, T, T), `of_length` and
     `weight`, ω, are (K, L + 1). A term is the product of the weights of the ways, and of
@@ -274,7 +275,7 @@ def log_sum_of_matrices(
 
 @kernel
 def _take_row(r: int, way: Ints, rows: Shares, phi: Floats, n: Ints, pairs: Floats) -> None:
-    """Totals and Q of topics, n[r + 1] and pairs[r + 1], with row r shared out in its way."""
+    """Set totals and Q of topics, n[r + 1] and pairs[r + 1], for the current way of row r."""
     for k in range(len(phi)):
         chosen, inner = rows.n[way[r], k], 0.0
         for before in range(r):
@@ -293,9 +294,9 @@ def _fill_terms(
     gain: Floats,
     term: Floats,
 ) -> None:
-    """Logarithms of what is added up over untied words, when tied ones come to n and Q (K,).
+    """Fill `term` (S,) with logs of the terms of untied words, given n and Q (K,) of tied ones.
 
-    `term` (S,) is filled, and `gain` (K, L + 1) where it is needed.
+    `gain` (K, L + 1) is scratch.
     """
     n_left = untied.n[0].sum()
     for k in range(len(n)):

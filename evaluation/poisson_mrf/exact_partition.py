@@ -1,15 +1,15 @@
-"""The exact log-partition function of a fixed-length Poisson MRF, by sums over few words at a time.
+"""Exact log-partition function of a fixed-length Poisson MRF, by variable elimination over words.
 
-Words that are connected by Φ form components, and what a component adds to the sum over all x
-depends on the number n of its tokens only:
+Words that are connected by Φ form components. A component's part of the sum over all x depends on
+its number n of tokens only:
 
     Z_c(n) = Σ over x of the component, of n tokens, of exp(θ·x + ω(L) x·Φx - Σ log x_s!)
 
-so that exp A_L is the convolution of all Z_c, at L. Words that depend on no other are one component
-together, with Z_c(n) = (Σ exp θ)^n / n!. Of others, words are summed out one by one, if that is
-cheaper than to list all x: the sum over one word is a table over the counts of the words it depends
-on and the number of tokens of all words that are gone. Chains, stars and all other trees need no
-table over more than one count.
+so that exp A_L is the convolution of all Z_c, at L. All isolated words form one component, with
+Z_c(n) = (Σ exp θ)^n / n!. The words of other components are eliminated one by one, if that is
+cheaper than to enumerate all x: the sum over one word is a table over the counts of the words it
+depends on and the number of tokens of all eliminated words. Chains, stars and all other trees need
+no table over more than one count.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_STATES = 2**28
-"""Terms: some seconds."""
+"""Default maximum of terms; they take some seconds."""
 LARGEST_TABLE = 2**25
-"""Numbers in a table over counts, 256 MiB."""
+"""Maximum of numbers in a table over counts, 256 MiB."""
 WORDS_A_TERM = 32
-"""Words of which the interactions with one word take as long as a term of the sum."""
+"""Number of words whose interactions with one word take as long as a term of the sum."""
 
 
 class PartitionCostError(ValueError):
-    """The exact log-partition function would be a sum over too many states.
+    """The exact log-partition function of `length` tokens needs too many terms.
 
-    It needs `n_states` of them for `length` tokens, more than `max_states`.
+    It is a sum over `n_states` states, more than `max_states`.
     """
 
     def __init__(self, n_states: float, length: int, max_states: int) -> None:
@@ -61,12 +61,12 @@ class PartitionCostError(ValueError):
 def exact_log_partition(
     mrf: FixedLengthPoissonMRF, length: int, *, max_states: int = MAX_STATES
 ) -> float:
-    """A_L of the model as it is given.
+    """Return A_L of the model as given, with θ not normalised.
 
     Raises
     ------
     PartitionCostError
-        If there are more than `max_states` terms, found before they are summed: a ValueError.
+        If there are more than `max_states` terms; checked before the sum. A ValueError.
     """
     shift = float(logsumexp(mrf.node))
     node = mrf.node - shift
@@ -104,16 +104,15 @@ def exact_log_partition(
 
 @dataclass(frozen=True)
 class _Plan:
-    """How the sums of a component are to be made, and of how many terms."""
+    """Order of the elimination of a component's words, and its number of terms."""
 
     order: Sequence[tuple[int, tuple[int, ...]]] | None
-    """Words in the order they are summed out, each with those that its table is over; None: by
-    listing."""
+    """Words in the order of elimination, each with the words of its table; None: enumeration."""
     n_states: float
 
 
 def _plan_of(mrf: FixedLengthPoissonMRF, words: Ints, length: int, only_total: bool) -> _Plan:
-    """The cheaper of both ways."""
+    """Return the cheaper plan: enumeration or elimination."""
     c = len(words)
     listing = _n_states(length, c - 1 if only_total else c)
     by_listing = _Plan(None, listing * (1 + c // WORDS_A_TERM))
@@ -124,9 +123,9 @@ def _plan_of(mrf: FixedLengthPoissonMRF, words: Ints, length: int, only_total: b
 
 
 def _order_of(mrf: FixedLengthPoissonMRF, words: Ints, length: int) -> _Plan | None:
-    """Words are summed out that depend on the fewest others left; None if tables get too large.
+    """Return an elimination order by minimum degree; None if tables get too large.
 
-    Words that one has depended on depend on each other once it is gone, through its table.
+    The neighbours of an eliminated word become neighbours of each other, through its table.
     """
     others: list[set[int]] = [set() for _ in words]
     for s, t, _ in _edges(mrf, words):
@@ -151,7 +150,7 @@ def _order_of(mrf: FixedLengthPoissonMRF, words: Ints, length: int) -> _Plan | N
         n_states += _n_states(length, degree + 2)
         order.append((s, (*sorted(over - {s}), *sorted(others[s] - over))))
         for scope in met:
-            scope.clear()  # its table has gone into the next
+            scope.clear()  # its table is now part of the next one
         kept = set(others[s])
         gone[s] = True
         for t in kept:
@@ -163,12 +162,12 @@ def _order_of(mrf: FixedLengthPoissonMRF, words: Ints, length: int) -> _Plan | N
 
 
 def _n_states(length: int, n_counts: int) -> float:
-    """So many counts add up to at most `length` in so many ways; infinite beyond numbers."""
+    """Return how many vectors of `n_counts` counts sum to at most `length`; inf on overflow."""
     return float(binom(length + n_counts, n_counts))
 
 
 def _edges(mrf: FixedLengthPoissonMRF, words: Ints) -> list[tuple[int, int, float]]:
-    """Both directions of each pair of words that depend on each other, by place in `words`."""
+    """Return both directions of each edge among `words`, by place in `words`."""
     within = mrf.interactions[words][:, words].tocoo()
     return list(zip(within.row.tolist(), within.col.tolist(), within.data.tolist(), strict=True))
 
@@ -179,7 +178,7 @@ def _log_sums_by_elimination(
     pairs: dict[tuple[int, int], float],
     log_factorial: Floats,
 ) -> Floats:
-    """(1, L + 1), log Z_c(n); all but the last word have a neighbour left when they go."""
+    """Return log Z_c(n) (1, L + 1); every word but the last has a neighbour when eliminated."""
     n_counts = len(log_factorial)
     counts = np.arange(n_counts)
     tables: list[tuple[tuple[int, ...], Floats]] = []
@@ -204,7 +203,7 @@ def _log_sums_by_elimination(
 
 
 def _sums(n_axes: int, counts: Ints) -> Ints:
-    """(len(counts)^n_axes,), the sum of the counts along all axes, the last the fastest."""
+    """Return the sums of counts along all axes (len(counts)^n_axes,), the last axis the fastest."""
     found = np.zeros(1, dtype=np.int64)
     for _ in range(n_axes):
         found = np.add.outer(found, counts).ravel()
@@ -212,7 +211,7 @@ def _sums(n_axes: int, counts: Ints) -> Ints:
 
 
 def _spread(of: tuple[int, ...], table: Floats, axes: tuple[int, ...], n_counts: int) -> Floats:
-    """The rows of a table over the counts of words `of`, repeated for those of `axes`."""
+    """Repeat the rows of a table over the counts of words `of` for the words `axes`."""
     shaped = table.reshape((n_counts,) * len(of) + (-1,))
     there = [of.index(t) for t in axes if t in of]
     shaped = shaped.transpose((*there, len(of)))
@@ -223,7 +222,7 @@ def _spread(of: tuple[int, ...], table: Floats, axes: tuple[int, ...], n_counts:
 
 
 def _convolved(left: Floats, right: Floats, room: Ints) -> Floats:
-    """(R, N), log of the convolution of each row of exp of both; row r is -inf beyond room[r]."""
+    """Return the log-convolution (R, N) of the rows of both; row r is -inf beyond room[r]."""
     if left.shape[1] == 1 and not left.any():
         return right
     width = min(left.shape[1] + right.shape[1] - 1, int(room.max()) + 1)
@@ -251,11 +250,11 @@ def convolve_rows(left: Floats, right: Floats, room: Ints, width: int) -> Floats
 
 @kernel
 def sum_out(joined: Floats, logs: Floats, field: Floats, room: Ints) -> Floats:
-    """A word is summed out of what depends on its count x and on the tokens of words gone before.
+    """Eliminate a word: sum over its count x, given the tokens of words eliminated before.
 
         out[r, n] = log Σ_x exp(joined[r', x, n - x] + logs[x] + field[r] x),  n <= room[r]
 
-    with r' the row of those of the kept words that `joined` (R', L + 1, N) is over, the first ones.
+    with r' the row of the first kept words, over which `joined` (R', L + 1, N) is.
     """
     n_rows, n_counts, n_before = joined.shape
     per_row = len(field) // n_rows
@@ -280,9 +279,10 @@ def sum_out(joined: Floats, logs: Floats, field: Floats, room: Ints) -> Floats:
 def log_sums_by_listing(
     node: Floats, pairs: Floats, length: int, only_total: bool, log_factorial: Floats
 ) -> Floats:
-    """(L + 1,), log Z_c(n) by listing all x of at most L tokens, or of just L (`only_total`).
+    """Return log Z_c(n) (L + 1,) by enumeration of all x of at most L tokens.
 
-    `pairs` (c, c) is 2 ω(L) Φ. Depth first: word s has counts[s] of the left[s] tokens.
+    With `only_total`, of exactly L tokens. `pairs` (c, c) is 2 ω(L) Φ. Depth first: word s has
+    counts[s] of the left[s] tokens.
     """
     c = len(node)
     top = np.full(length + 1, -np.inf)
@@ -303,7 +303,7 @@ def log_sums_by_listing(
             continue
         energy[s + 1] = energy[s] + field[s] * counts[s] - log_factorial[counts[s]]
         left[s + 1] = left[s] - counts[s]
-        if not left[s + 1]:  # there is no choice for the rest
+        if not left[s + 1]:  # all further counts are 0
             _add(top, total, length, energy[s + 1])
             continue
         field[s + 1] = node[s + 1]
@@ -316,7 +316,7 @@ def log_sums_by_listing(
 
 @kernel
 def _add(top: Floats, total: Floats, n: int, term: float) -> None:
-    """The sum of exp of terms, total[n] exp(top[n]), takes in another."""
+    """Add exp(term) to the sum total[n] exp(top[n])."""
     if term <= top[n]:
         total[n] += np.exp(term - top[n])
     else:

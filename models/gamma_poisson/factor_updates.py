@@ -1,15 +1,15 @@
-"""Multiplicative updates of one factor of ŷ_dw = Σ_k θ_dk φ_kw while the other is held.
+"""Multiplicative updates of one factor of ŷ_dw = Σ_k θ_dk φ_kw while the other is fixed.
 
-With φ held, documents do not depend on each other, and each one's θ (K,) is updated by
+With φ fixed, documents are independent, and the θ (K,) of each is updated by
 
     θ_k ← (o_k + θ_k Σ_w φ_kw y_w / ŷ_w) / c_k
 
-which is that of Lee & Seung 2001 for the Kullback-Leibler divergence, Theorem 2, with o_k = 0 and
-c_k = Σ_w φ_kw, and the EM step to the mode of a Gamma prior (Canny 2004) with o_k = a_k - 1 and
-c_k = b_k + Σ_w φ_kw. With θ held the same is true of words: y transposed, the roles of θ and φ
-exchanged. So there is one kernel for both. No update makes the objective worse, however often a row
-is updated before the next one: several updates in a row cost less than several passes over the
-data, as what the row needs of the other factor is then in cache.
+which is the update of Lee & Seung 2001 (Theorem 2) for the Kullback-Leibler divergence, with o_k =
+0 and c_k = Σ_w φ_kw, and the EM step to the mode under a Gamma prior (Canny 2004), with o_k =
+a_k - 1 and c_k = b_k + Σ_w φ_kw. With θ fixed the same holds for words: y transposed, the roles of θ
+and φ exchanged. So one kernel serves both. No update makes the objective worse, however often a row
+is updated. Several updates of a row in turn cost less than several passes over the data: its part
+of the other factor is then in the cache.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]
 
 ENTRIES_A_BLOCK = 8192
-"""Entries a task, at least, and of one row more: frequent words have as many as documents."""
+"""Minimum number of entries a task; a task ends with a whole row."""
 
 MIN_FACTOR = 1e-100
-"""Entries below it become 0, as they would in the end: numbers that are nearly no numbers any more
-make arithmetic slow."""
+"""Entries below it become 0, as they would in the limit: denormal numbers make arithmetic slow."""
 
 
 class Rows(NamedTuple):
@@ -44,11 +43,11 @@ class Rows(NamedTuple):
     column_of: Ints
     counts: Floats
     block: NDArray[np.int64]
-    """Where the tasks' rows begin, and the number of rows at the end."""
+    """First row of each task, then the number of rows."""
 
     @classmethod
     def of(cls, counts: sparse.csr_array) -> Rows:
-        """The entries of `counts`, which are not copied if they are floats already."""
+        """Return the entries of `counts`; floats are not copied."""
         edges = np.arange(0, max(1, counts.nnz), ENTRIES_A_BLOCK)
         block = np.append(np.searchsorted(counts.indptr, edges, side="right") - 1, counts.shape[0])
         block[0] = 0  # rows without entries before the first one belong to it
@@ -74,11 +73,11 @@ def update_factor(
     rows
         The data (n, m).
     other
-        (m, K), the factor that is held.
+        (m, K), the fixed factor.
     offset, norm
-        (K,), o and c above. Where c_k is 0, nothing is left of topic k.
+        (K,), o and c above. Where c_k is 0, topic k becomes 0.
     relaxation
-        Exponent of the change: 1 is the update itself, more goes farther, and may go too far.
+        Exponent of the change: 1 is the plain update; above 1 it overrelaxes and may overshoot.
     """
     inverse = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
     for_blocks(
@@ -134,7 +133,7 @@ def update_rows(
 
 
 def log_mixtures(rows: Rows, other: Floats, factor: Floats, n_threads: int) -> float:
-    """Σ y log ŷ over all entries, `factor` (n, K) and `other` (m, K) being what mixes to ŷ."""
+    """Return Σ y log ŷ over all entries, ŷ being mixed of `factor` (n, K) and `other` (m, K)."""
     each = np.empty(len(factor))
     for_blocks(
         lambda first, last: log_mixtures_of_rows(

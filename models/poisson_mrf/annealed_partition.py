@@ -1,12 +1,12 @@
 """The partition function by annealed importance sampling (Inouye et al. 2015, Sec. 2.1; Neal 2001).
 
-The path of distributions from easy to wanted scales the interactions, γ from 0 to 1,
+The path of distributions scales the interactions, γ from 0 to 1,
 
     p_γ(x) ∝ exp(θ·x + γ ω(L) x·Φx - Σ log x_s!),
 
-and begins at the multinomial, whose partition function is known. A chain starts from a draw at
-γ_0 = 0; for each next temperature its log-weight grows by (γ_{t+1} - γ_t) ω x_t·Φx_t, the first
-step from 0 included, and then every token is drawn anew given the others:
+and starts at the multinomial, whose partition function is known. A chain starts from a draw at
+γ_0 = 0. At each further temperature, the first included, its log-weight grows by
+(γ_{t+1} - γ_t) ω x_t·Φx_t, and then a Gibbs sweep redraws every token given the others:
 
     p(s | others) ∝ exp(θ_s + 2 γ ω Φ_s·others).
 
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 CHAINS_AT_ONCE = 50
-"""Chains that share the exponentials of interactions, and a stream of random numbers."""
+"""Chains that share the exponentials of interactions and a stream of random numbers."""
 LARGEST_ROOT = 0.25
-"""Up to here eleven terms of the series of exp are exact to double precision."""
+"""Largest argument for which eleven terms of the series of exp have double precision."""
 STRONGEST = 10.0
-"""A token that comes multiplies weights by up to exp(2 Φ), of 16 digits in all."""
+"""Largest |Φ|: a further token multiplies weights by up to exp(2 Φ), which have 16 digits."""
 MAX_SQUARINGS = 6
-"""Each doubles the relative rounding error."""
+"""Each squaring doubles the relative rounding error."""
 
 
 class Field(NamedTuple):
-    """A field as kernels read it; unsigned, as numbers that may be negative take twice the time."""
+    """A field as kernels read it; indices are unsigned, since signed ones take twice the time."""
 
     probability: Floats
     """(V,), exp θ, normalised."""
     start: NDArray[np.uint32]
-    """(V + 1,), where rows of Φ begin."""
+    """(V + 1,), first entry of each row of Φ."""
     word: NDArray[np.uint32]
     """(E,), the words that a row's word depends on."""
     interaction: Floats
@@ -54,7 +54,7 @@ class Field(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What tokens are drawn by, for one chain."""
+    """Unnormalised probabilities of a token's word, for one chain."""
 
     weight: Floats
     """(V,), exp(θ_s + 2 γ ω Φ_s·x)."""
@@ -71,10 +71,10 @@ def annealed_chains(
     log_weight: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Anneal chains of `tokens` (n_chains, L), multinomial draws; `log_weight` (n_chains,) is set.
+    """Anneal chains of `tokens` (n_chains, L), multinomial draws; fill `log_weight` (n_chains,).
 
-    Both are changed in place. Chains go on in lockstep, so that the exponentials of interactions,
-    made from those of the temperature before by a multiplication, are the same for all of them.
+    Both are changed in place. Chains run in lockstep and share the exponentials of interactions,
+    which follow from those of the temperature before by a multiplication.
     """
     n_words, n_entries = len(field.probability), len(field.word)
     shift = 3
@@ -106,7 +106,7 @@ def annealed_chains(
 
 @kernel
 def _multiply(field: Field, tokens: NDArray[np.uint32], product: Floats) -> float:
-    """`product` (V,) becomes ω Φx; returns ω x·Φx."""
+    """Set `product` (V,) to ω Φx; return ω x·Φx."""
     product[:] = 0.0
     for s in tokens:
         for e in range(field.start[s], field.start[s + 1]):
@@ -119,10 +119,10 @@ def _multiply(field: Field, tokens: NDArray[np.uint32], product: Floats) -> floa
 
 @kernel
 def set_weights(field: Field, product: Floats, scale: float, weights: Weights) -> None:
-    """Set the weights and their sums from ω Φx, which is lost; `scale` is 2 γ.
+    """Set the weights and their sums from ω Φx, which is overwritten; `scale` is 2 γ.
 
     exp x = (exp x/2^n)^(2^n), the root by its series, for all words in a few loops without
-    branches: some ten times as fast as a call of exp for each.
+    branches: about ten times as fast as a call of exp for each.
     """
     weight, total = weights.weight, weights.total
     largest = 0.0
@@ -170,7 +170,7 @@ def _sweep(
     weights: Weights,
     rng: np.random.Generator,
 ) -> None:
-    """Draw each token once given the others, in place."""
+    """Redraw each token once given the others, in place."""
     for i in range(len(tokens)):
         scale_weights(field, shrunk, tokens[i], weights)
         word = np.uint32(draw_word(weights, rng))
@@ -180,7 +180,7 @@ def _sweep(
 
 @kernel
 def scale_weights(field: Field, factor: Floats, s: np.uint32, weights: Weights) -> None:
-    """A token of word s comes, or goes: multiply the weights of words that depend on it."""
+    """Multiply the weights of the words that depend on s, of which a token is added or removed."""
     weight, total, shift = weights.weight, weights.total, weights.shift
     for e in range(field.start[s], field.start[s + 1]):
         t = field.word[e]
@@ -192,7 +192,7 @@ def scale_weights(field: Field, factor: Floats, s: np.uint32, weights: Weights) 
 
 @kernel
 def draw_word(weights: Weights, rng: np.random.Generator) -> Any:
-    """A word in proportion to the weights."""
+    """Draw a word in proportion to the weights."""
     whole = 0.0
     for block in range(len(weights.total)):
         whole += weights.total[block]
@@ -219,7 +219,7 @@ def annealed_log_weights(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> Floats:
-    """(n_samples,), log-weights of which A_L + log L! - L logsumexp θ is the log of the mean.
+    """Return log-weights (n_samples,); the log of their mean is A_L + log L! - L logsumexp θ.
 
     See `log_weights_at`.
     """
@@ -243,10 +243,10 @@ def log_weights_at(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> Floats:
-    """(n_lengths, n_samples), log-weights of annealed chains at each of `lengths`.
+    """Return log-weights (n_lengths, n_samples) of annealed chains at each of `lengths`.
 
-    Equal seeds give equal bits, whatever `n_jobs`; what a length gets does not depend on the
-    others.
+    Equal seeds give equal bits, whatever `n_jobs`. The result for a length does not depend on the
+    other lengths.
     """
     found = np.zeros((len(lengths), n_samples))
     if not mrf.interactions.nnz:
@@ -273,9 +273,9 @@ def log_weights_at(
 
 
 def field_and_order(mrf: FixedLengthPoissonMRF) -> tuple[Field, NDArray[np.intp]]:
-    """The field with Φ as it is, the most frequent words first, where a draw looks first.
+    """Return the field, without ω, with the most frequent words first, where draws search first.
 
-    The second is the word (V,) that stands at each place.
+    The second result (V,) is the word at each place.
 
     Raises
     ------

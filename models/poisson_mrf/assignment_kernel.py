@@ -1,27 +1,27 @@
-"""Which field each token of a document is of: Gibbs sweeps, at any temperature.
+"""Gibbs sweeps over the topics of a document's tokens, at any temperature.
 
-Let tokens j_1..j_L of a document be in topics t_1..t_L, of which topic k has m_k tokens with counts
-z_k, and let Q_k = z_k·Φ^k z_k. From Inouye et al. (2015, Sec. 3), with the proportions of topics
-integrated out, as in LDA, and divided by the number of arrangements of tokens and topics,
+Let tokens j_1..j_L of a document be in topics t_1..t_L; topic k has m_k tokens with counts z_k, and
+Q_k = z_k·Φ^k z_k. From Inouye et al. (2015, Sec. 3), with the proportions of topics integrated out,
+as in LDA, and divided by the number of arrangements of tokens and topics,
 
     p(j, t | L) = ∏_k (alpha_k)_{m_k} / (Σalpha)_L · ∏_l φ[t_l, j_l]
                   · exp Σ_k [ω_k(m_k) Q_k - Ã^k_{m_k}]
 
 where (a)_n = a (a + 1) ... (a + n - 1), φ = exp θ in rows that sum to 1, and Ã_m = A_m + log m! is
-the table `log_partition` (the m! of arrangements takes that of the field away). With t from 0 to 1
+the table `log_partition` (the m! of arrangements cancels that of the field). With t from 0 to 1
 
     f_t(topics) = ∏_l φ[t_l, j_l] · ∏_k ∏_{i<m_k} (alpha_k + t i)
                   · exp(t Σ_k [ω_k(m_k) Q_k - Ã^k_{m_k}])
 
 goes from independent tokens, k in proportion to φ[k, j_l] alpha_k, to p(j, t) (Σalpha)_L. A token
-of word w, when it is taken out of m and z, gets topic k in proportion to
+of word w, removed from m and z, gets topic k in proportion to
 
     φ[k, w] (alpha_k + t m_k) exp(t [ω_k(m_k+1) (Q_k + 2 (Φ^k z_k)_w) - ω_k(m_k) Q_k
                                      - Ã^k_{m_k+1} + Ã^k_{m_k}])
 
-All but φ and (Φ^k z_k)_w is the same for every word and changes with m_k and Q_k only, so that a
-token takes an exponential or two, and for the word's part a polynomial of many topics at once. As a
-word is no neighbour of itself, taking a token out does not change its own (Φ^k z_k)_w.
+All but φ and (Φ^k z_k)_w is the same for every word and changes with m_k and Q_k only. So a token
+takes one or two exponentials, and a polynomial over many topics at once for the word's part. A word
+is no neighbour of itself: removing a token does not change its own (Φ^k z_k)_w.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 STEEP = 16.0
-"""Above this an exponent is not for a polynomial."""
+"""Largest exponent for which the polynomial is used."""
 MIN_PRODUCT, MAX_PRODUCT = 1e-200, 1e200
-"""Outside of these a sum of products is computed anew from logarithms."""
+"""Range of sums of products; outside of it they are recomputed from logarithms."""
 LARGE = 1e100
-"""A product that has grown to this is put into a sum of logarithms."""
+"""Above it a product is moved into a sum of logarithms."""
 
 
 class FieldArrays(NamedTuple):
-    """A topic model as these kernels read it, for documents of up to M tokens."""
+    """A topic model as kernels read it, for documents of up to M tokens."""
 
     word_topic: Floats
     """(V, K), φ."""
@@ -59,7 +59,7 @@ class FieldArrays(NamedTuple):
     neighbours: Neighbours
     """Φ."""
     log_partition: Floats
-    """(K, M + 2), Ã: one more, as the weight of a further token is known at any time."""
+    """(K, M + 2), Ã: one length more, for the weight of a further token."""
     weight: Floats
     """(K, M + 2), ω of each number of tokens."""
 
@@ -68,7 +68,7 @@ class Document(NamedTuple):
     """A document of L tokens and U different words."""
 
     share: Floats
-    """(U, K), φ of each word, divided by its largest."""
+    """(U, K), φ of each word, divided by the largest over topics."""
     word_of: NDArray[np.int32]
     """(L,), row of each token's word."""
     edges: DocumentEdges
@@ -82,10 +82,10 @@ class Document(NamedTuple):
 
 
 class State(NamedTuple):
-    """The topics of a document's tokens and what depends on them, kept up to date in place."""
+    """The topics of a document's tokens and their statistics, updated in place."""
 
     topic_of: NDArray[np.integer[Any]]
-    """(L,), -1 for a token that has none yet."""
+    """(L,), -1 for a token without a topic yet."""
     n: NDArray[np.int64]
     """(K,), m_k."""
     pairs: Floats
@@ -93,22 +93,22 @@ class State(NamedTuple):
     inner: Floats
     """(U, K), (Φ^k z_k)_u."""
     gain: Floats
-    """(K,), exponent of what a further token multiplies by, but for its word; of the last t."""
+    """(K,), log of the factor of a further token, without its word's part, at the last t."""
     factor: Floats
     """(K,), (alpha_k + t m_k) exp(gain)."""
     slope: Floats
     """(K,), 2 t ω_k(m_k + 1)."""
     product: Floats
-    """(K,), room for a token's probabilities."""
+    """(K,), scratch for a token's probabilities."""
 
 
 def field_arrays(topics: LPMRFTopics, longest: int) -> FieldArrays:
-    """The arrays of a model for documents of up to `longest` tokens."""
+    """Return the arrays of a model for documents of up to `longest` tokens."""
     lengths = np.arange(longest + 2, dtype=np.float64)
     weight = 1.0 / (1.0 + (lengths / topics.half_length[:, None]) ** 2)
     return FieldArrays(
         read_only(topics.topic_word.T),
-        topics.alpha.copy(),  # copies: kernels are compiled anew for arrays that are read-only
+        topics.alpha.copy(),  # copies: kernels are recompiled for read-only arrays
         topics.neighbours,
         topics.log_partition_to(longest + 1).copy(),
         weight,
@@ -122,7 +122,7 @@ def document_of(
     fields: FieldArrays,
     place_of: NDArray[np.int32],
 ) -> Document:
-    """The document of `n` (U,) tokens of each of the `words` (U,), tokens of a word in a row.
+    """Return the document with `n` (U,) tokens of each of `words` (U,), tokens of a word adjacent.
 
     `place_of` (V,) holds -1, before and after.
     """
@@ -141,7 +141,7 @@ def document_of(
 
 @kernel
 def state_of(document: Document, topic_of: NDArray[np.integer[Any]]) -> State:
-    """The state in which tokens have the topics `topic_of` (L,), an array that it keeps."""
+    """Return the state for topics `topic_of` (L,); the array is shared, not copied."""
     edges, (n_unique, n_topics) = document.edges, document.share.shape
     state = State(
         topic_of,
@@ -168,9 +168,9 @@ def state_of(document: Document, topic_of: NDArray[np.integer[Any]]) -> State:
 def sweep(  # noqa: C901, PLR0912, PLR0915
     document: Document, state: State, t: float, rng: np.random.Generator
 ) -> None:
-    """Draw the topic of each token anew given all others at temperature t; mutates `state`.
+    """Resample the topic of each token given all others at temperature t; mutates `state`.
 
-    One function, as handing arrays to others for each token takes longer than what these do.
+    One function: a call per token, with all arrays, would take longer than its work.
     """
     share, word_of, alpha = document.share, document.word_of, document.alpha
     log_partition, weight = document.log_partition, document.weight
@@ -193,7 +193,7 @@ def sweep(  # noqa: C901, PLR0912, PLR0915
             n[before] -= 1
             m = n[before]
             pairs[before] -= 2.0 * inner[u, before]
-            if m == 0:  # without what rounding leaves
+            if m == 0:  # no rounding error remains
                 pairs[before] = 0.0
             faded = (weight[before, m + 1] - weight[before, m]) * pairs[before]
             gain[before] = t * (faded - log_partition[before, m + 1] + log_partition[before, m])
@@ -215,7 +215,7 @@ def sweep(  # noqa: C901, PLR0912, PLR0915
         while k < n_topics - 1 and rest >= product[k]:
             rest -= product[k]
             k += 1
-        while product[k] == 0.0:  # rounding has left a rest above their sum
+        while product[k] == 0.0:  # rounding made the rest exceed their sum
             k -= 1
         n[k] += 1
         if k == before:
@@ -237,9 +237,9 @@ def sweep(  # noqa: C901, PLR0912, PLR0915
 
 @kernel
 def _exponential(x: float) -> float:
-    """e^x to 1e-11 of it up to |x| = 16, as (e^(x / 64))^64 and a polynomial for the inner one.
+    """Return e^x within 1e-11 relative up to |x| = 16: (e^(x / 64))^64, e^(x / 64) by a polynomial.
 
-    Without a branch, so that it is computed for several topics at once.
+    Without branches, so that it vectorises over topics.
     """
     x *= 1.0 / 64.0
     power = 1.0 + x * (1.0 / 8.0) * (1.0 + x * (1.0 / 9.0))
@@ -254,9 +254,9 @@ def _exponential(x: float) -> float:
 
 @kernel
 def _products_by_logarithms(document: Document, state: State, u: int, t: float) -> float:
-    """What topics have for a token of word u, divided by the largest, in `product`; the sum.
+    """Fill `product` with the weights of topics for word u over the largest; return their sum.
 
-    Gain and word's part are in one exponent: each alone may be too large for a number.
+    The gain and the word's part share one exponent: each alone may overflow.
     """
     product = state.product
     for k in range(len(product)):
@@ -268,10 +268,10 @@ def _products_by_logarithms(document: Document, state: State, u: int, t: float) 
 
 @kernel
 def log_ratio(document: Document, state: State, below: float, above: float) -> float:
-    """Give log f_above - log f_below of the state, which is not changed.
+    """Return log f_above - log f_below of the state, which is not changed.
 
-    The prior's part as a product of ratios, not a difference of two sums: steps may be as small as
-    they like.
+    The prior's part is a product of ratios, not a difference of two sums: accurate for steps of
+    any size.
     """
     total, product, exponent = 0.0, 1.0, 0.0
     for k in range(len(document.alpha)):
@@ -286,20 +286,20 @@ def log_ratio(document: Document, state: State, below: float, above: float) -> f
 
 
 class Documents(NamedTuple):
-    """Counts (D, V) of all documents by rows, and where their tokens stand."""
+    """Counts (D, V) of all documents by rows, and the places of their tokens."""
 
     start: NDArray[np.int64]
-    """(D + 1,), where the words of a document begin."""
+    """(D + 1,), first entry of each document."""
     word: NDArray[np.int32]
     """(E,)."""
     n: NDArray[np.int64]
-    """(E,), how often each occurs, none 0."""
+    """(E,), counts of the words, none 0."""
     first_token: NDArray[np.int64]
-    """(D + 1,), tokens in the documents before."""
+    """(D + 1,), first token of each document."""
 
 
 def documents_of(counts: Any) -> Documents:
-    """The arrays of canonical CSR counts (D, V)."""
+    """Return the arrays of canonical CSR counts (D, V)."""
     start = counts.indptr.astype(np.int64)
     n = counts.data.astype(np.int64)
     first_token = np.concatenate([[0], np.cumsum(n)])[start].astype(np.int64)
@@ -316,10 +316,10 @@ def sweep_documents(
     start: int,
     stop: int,
 ) -> None:
-    """Sweep the documents from `start` to before `stop` at temperature 1, `n_sweeps` times each.
+    """Sweep the documents `start <= d < stop` at temperature 1, `n_sweeps` times each.
 
     Mutates `topic_of` (n_tokens,): tokens in the order of `documents`; -1 for one without topic.
-    `fields` must be those for the longest of these documents, or longer: nothing checks it here.
+    `fields` must cover the longest of these documents; this is not checked.
     """
     place_of = np.full(len(fields.word_topic), -1, dtype=np.int32)
     for d in range(start, stop):

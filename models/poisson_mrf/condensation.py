@@ -1,15 +1,15 @@
-"""Condensed documents: a few words that depend on each other, and none beside them.
+"""Condensed documents, which consist of a few mutually dependent words, and damping of them.
 
-x·Φx grows with the square of the number of tokens, θ·x with the number. Where ω(L) L Φ_st is large,
+x·Φx grows with the square of the number of tokens, θ·x linearly. Where ω(L) L Φ_st is large,
 documents of s and t alone, or of a clique of words, outweigh all others together, however rare the
-words are: the distribution has condensed. Chains that begin at typical documents never come there,
-and what they estimate is a partition function without that part. The published fields are so. For
-any x with L tokens,
+words are: the distribution has condensed. Chains that start at typical documents never reach them,
+and estimate a partition function without that part. The published fields condense. For any x with
+L tokens,
 
     log(L! / ∏ x_s!) + θ·x + ω(L) x·Φx  ≤  A_L + log L!        (θ normalised)
 
-is a bound from below. Here the best such x are looked for, from the best pair of each word on, and
-interactions are held where they are more than a small share.
+is a lower bound. This module searches for the best such x, starting from the best pair of each
+word, and damps the interactions that make them outweigh typical documents.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MARGIN = 5.0
-"""Nats by which a condensed document is to be less probable than all documents together."""
+"""Nats by which damped condensed documents are less probable than all documents together."""
 CRITICAL = (0.5, 0.7, 1.0, 1.4, 2.0)
-"""Lengths that are looked at, in half lengths: a document of words in given shares condenses first
-where ω(L) L is largest, which is at 1."""
+"""Lengths to check, in half lengths: a document with given shares of words condenses first where
+ω(L) L is largest, which is at 1."""
 MAX_PASSES = 50
 MAX_WORDS = 10.0
-"""Of a condensed document, as it is looked for."""
+"""Number of words of a condensed document that the search assumes at most."""
 
 
 def condensed_floor(mrf: FixedLengthPoissonMRF, lengths: Ints) -> Floats:
-    """(n_lengths,), lower bounds of A_L + log L! - L logsumexp θ: the best documents found."""
+    """Return lower bounds (n_lengths,) of A_L + log L! - L logsumexp θ from the best documents."""
     rows = _rows_of(mrf)
     found = np.full(len(lengths), -np.inf)
     for i, length in enumerate(lengths):
@@ -47,12 +47,12 @@ def condensed_floor(mrf: FixedLengthPoissonMRF, lengths: Ints) -> Floats:
 
 
 def damp_condensing_interactions(mrf: FixedLengthPoissonMRF, longest: int) -> FixedLengthPoissonMRF:
-    """The field with interactions made weaker where documents would condense on their words.
+    """Return the field with weaker interactions among words on which documents would condense.
 
-    For lengths up to `longest`, those among the words of a condensed document are multiplied by
-    what makes it `MARGIN` nats less probable than all documents together, until none is found; all
-    others stay as they are, and none is asked to raise a document by less than `MARGIN`. All
-    documents together are, by Jensen's inequality for documents of the multinomial,
+    For lengths up to `longest`, the interactions among the words of a condensed document are scaled
+    so that it is `MARGIN` nats less probable than all documents together, until none is found.
+    Other interactions do not change, nor those that raise a document by less than `MARGIN`. By
+    Jensen's inequality for documents of the multinomial, all documents together are at least
 
         A_L + log L! ≥ ω(L) L (L - 1) p·Φp,      p = exp θ, normalised.
     """
@@ -68,22 +68,22 @@ def damp_condensing_interactions(mrf: FixedLengthPoissonMRF, longest: int) -> Fi
             best_document(start, word, weight, node, omega, length, threshold)
             if not np.array_equal(weight, before):
                 condensed.append(length)
-        lengths = condensed  # elsewhere documents have only become less probable
+        lengths = condensed  # at other lengths documents only became less probable
         if not lengths:
             break
     phi = sparse.csr_array((weight, word.copy(), start.copy()), shape=mrf.interactions.shape)
-    even: Any = (phi + phi.T) / 2.0  # as it is, but for rounding
+    even: Any = (phi + phi.T) / 2.0  # removes rounding
     return FixedLengthPoissonMRF(mrf.node, even, mrf.half_length)
 
 
 def critical_lengths(half_length: float, longest: int) -> list[int]:
-    """Numbers of tokens, from 2 to `longest`, at which documents condense most easily."""
+    """Return numbers of tokens, from 2 to `longest`, at which documents condense most easily."""
     near = np.minimum(half_length * np.array(CRITICAL), float(longest))
     return sorted({max(2, round(float(length))) for length in near})
 
 
 def _rows_of(mrf: FixedLengthPoissonMRF) -> tuple[Ints, Ints, Floats, Floats]:
-    """Where rows of Φ start, its words, its values in an array of their own, and normalised θ."""
+    """Return row starts, words and values (a copy) of Φ, and normalised θ."""
     phi = mrf.interactions
     start, word = phi.indptr.astype(np.int64), phi.indices.astype(np.int64)
     return start, word, phi.data.copy(), np.log(mrf.word_probability)
@@ -99,10 +99,10 @@ def best_document(  # noqa: C901, PLR0912, PLR0915 - a call takes longer than a 
     length: int,
     threshold: float,
 ) -> float:
-    """The largest log(L! / ∏ x_s!) + θ·x + ω x·Φx that is found from the best pair of each word.
+    """Return the largest log(L! / ∏ x_s!) + θ·x + ω x·Φx found from the best pair of each word.
 
-    Where a document is above `threshold`, and has more than `MARGIN` nats by interactions, these
-    are multiplied, in place, by what brings it there.
+    Interactions of a document above `threshold` are scaled in place to bring it down to that, if
+    they contribute more than `MARGIN` nats.
     """
     n_words = len(node)
     n = np.zeros(n_words, dtype=np.int64)
@@ -124,9 +124,7 @@ def best_document(  # noqa: C901, PLR0912, PLR0915 - a call takes longer than a 
                 n_touched += 1
             n_touched = _add(start, word, weight, u, some, n, inner, touched, is_touched, n_touched)
         is_climbing = True
-        while (
-            is_climbing
-        ):  # a token from the word that gives it most easily to the one that gains most
+        while is_climbing:  # move a token from the word that loses least to the one that gains most
             giver, taker, lost, gained = -1, -1, np.inf, -np.inf
             for i in range(n_touched):
                 u = touched[i]
@@ -179,11 +177,10 @@ def best_document(  # noqa: C901, PLR0912, PLR0915 - a call takes longer than a 
 def _best_partner(
     start: Ints, word: Ints, weight: Floats, node: Floats, omega: float, length: int, s: int
 ) -> int:
-    """The word that shares a document of two words with s most probably; -1 if none could.
+    """Return the best partner of s in a document of two words; -1 if s cannot condense.
 
-    In a condensed document all tokens gain alike, and at least nothing: for its most frequent word
-    s, -θ_s + log u_s ≤ 2 ω L max_t Φ_st, where its share u_s is not below a tenth, unless there are
-    more than ten words.
+    In a condensed document all tokens have the same gain, at least 0. So its most frequent word s
+    has -θ_s + log u_s ≤ 2 ω L max_t Φ_st, with a share u_s of at least a tenth for up to ten words.
     """
     half = length // 2
     best, found, strongest = -np.inf, -1, 0.0
@@ -211,7 +208,7 @@ def _add(
     is_touched: NDArray[np.bool_],
     n_touched: int,
 ) -> int:
-    """Add `some` tokens of word u; returns how many words are touched then."""
+    """Add `some` tokens of word u; return the new number of touched words."""
     n[u] += some
     for e in range(start[u], start[u + 1]):
         t = word[e]

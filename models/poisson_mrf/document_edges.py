@@ -18,18 +18,18 @@ class DocumentEdges(NamedTuple):
     """Φ of all topics among the U different words of a document; row k U + u is of word u."""
 
     start: NDArray[np.int64]
-    """(K U + 1,), where rows begin."""
+    """(K U + 1,), first entry of each row."""
     place: NDArray[np.int32]
-    """Which of the document's words, 0..U - 1, the row's word depends on."""
+    """Number, 0..U - 1, of the document's word that the row's word depends on."""
     weight: NDArray[np.float64]
-    """Φ^k of the two."""
+    """Φ^k of the two words."""
 
 
 @kernel
 def edges_within(
     words: NDArray[np.int32], n_topics: int, neighbours: Neighbours, place_of: NDArray[np.int32]
 ) -> DocumentEdges:
-    """The edges among `words` (U,), all different; `place_of` (V,) holds -1, before and after."""
+    """Return the edges among distinct `words` (U,); `place_of` (V,) holds -1, before and after."""
     n_unique, n_words = len(words), len(place_of)
     for u in range(n_unique):
         place_of[words[u]] = u

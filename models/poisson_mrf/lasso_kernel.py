@@ -1,21 +1,21 @@
-"""Poisson regression of one word's counts on all others', with an l1 penalty: kernels.
+"""Kernels of the l1-penalised Poisson regression of one word's counts on those of all others.
 
     min over θ, φ of  (1/n) Σ_i [exp η_i - y_i η_i] + λ |φ|_1,    η_i = θ + φ·x_i,  y_i = x_is + β
 
-(Inouye et al. 2015, Sec. 2, after Inouye et al. 2014). The best θ of a given φ is known: the rates
-μ_i = exp η_i then sum to Y = Σ_i y_i, so that μ = Y softmax(Xφ), whatever the size of counts. What
-remains is convex in φ alone,
+(Inouye et al. 2015, Sec. 2, after Inouye et al. 2014). The best θ for a given φ is known: the rates
+μ_i = exp η_i then sum to Y = Σ_i y_i, so that μ = Y softmax(Xφ), whatever the size of counts. The
+profiled objective is convex in φ,
 
     f(φ) = (Y/n) log Σ_i exp(φ·x_i) - (1/n) Σ_i y_i φ·x_i,
     ∇f = (Xᵀμ - Xᵀy) / n,    ∇²f = (Xᵀ diag(μ) X - Xᵀμ (Xᵀμ)ᵀ / Y) / n.
 
 It is solved by proximal Newton steps (Lee, Sun & Saunders 2014) over a working set of words, whose
-quadratic models are solved by coordinate descent. Of a word outside the working set it is enough
-to know that its slope cannot have reached λ: since both μ sum to Y,
+quadratic models are solved by coordinate descent. A word outside the working set is screened by a
+bound of its slope, which must stay below λ: since both μ sum to Y,
 
     |∇f(φ)_j - ∇f(φ')_j| ≤ |x_j - mean x_j| |μ - μ'| / n,
 
-and most slopes are never computed again.
+and most slopes are never recomputed.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 MARGIN = 0.9
-"""Share of the tolerance that is aimed at, so that rounding does not lead beyond it."""
+"""Share of the tolerance to aim at, as a margin for rounding."""
 
 FIRST_WORDS = 20
-"""Words that the working set takes in at least."""
+"""Minimum number of words to add to the working set."""
 
 LOOSENESS = 0.1
-"""A working set is solved to this share of the violation that it was chosen to mend."""
+"""Share of its initial violation to which a working set is solved."""
 
 MAX_ROUNDS = 500
-"""Working sets at most."""
+"""Maximum number of working sets."""
 
 
 class Setting(NamedTuple):
-    """What all nodes have in common."""
+    """Settings of all nodes."""
 
     penalty: float
     smoothing: float
@@ -54,27 +54,27 @@ class Setting(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What nodes of a block use one after another."""
+    """Arrays that the nodes of a block use in turn."""
 
     coefficient: Floats
     """(V,), φ; zeros between nodes."""
     product: Floats
     """(V,), Xᵀy."""
     slope: Floats
-    """(V,), ∇f as it was when last computed."""
+    """(V,), ∇f as last computed."""
     seen: Floats
-    """(V,), how far μ had come by then."""
+    """(V,), path length of μ at that time."""
     rate: Floats
     """(n,), μ."""
     last_rate: Floats
     """(n,), μ of the round before."""
     place_of: Places
-    """(n,), -1 between rounds: where a document is among those of the working set."""
+    """(n,), place of each document among those of the working set; -1 between rounds."""
 
 
 @kernel
 def working_set(s: int, scratch: Scratch, penalty: float, slack: float) -> Ints:
-    """Words with a coefficient, and as many again, or `FIRST_WORDS`, that want one most."""
+    """Return words with a coefficient, and as many others (or `FIRST_WORDS`) of largest violation."""
     n_words = len(scratch.slope)
     excess = np.empty(n_words)
     n_kept, n_wanting = 0, 0
@@ -106,7 +106,7 @@ def screen_inactive_words(
     travelled: float,
     penalty: float,
 ) -> float:
-    """Compute the slopes of words not in `words` (W,) that may have reached λ; the worst violation.
+    """Recompute slopes outside of `words` (W,) that may have reached λ; return the worst violation.
 
     Mutates `slope` and `seen` of `scratch`.
     """
@@ -118,8 +118,8 @@ def screen_inactive_words(
             continue
         if j == s:
             continue
-        # NaN, 0 · inf, of a word that all documents have as often and that has not been seen:
-        # it is not above the penalty, which is right, as the slope of such a word is 0.
+        # NaN, 0 · inf, for an unseen word with the same count in all documents: not above the
+        # penalty, which is right, since the slope of such a word is 0.
         drift = table.spread[j] / n_docs * (travelled - scratch.seen[j])
         if abs(scratch.slope[j]) + drift > penalty:
             sum_ = 0.0
@@ -135,7 +135,7 @@ def screen_inactive_words(
 def begin(table: Table, s: int, mean: float, smoothing: float, scratch: Scratch) -> None:
     """Fill `product`, `slope`, `seen` and `last_rate` of `scratch` for word s.
 
-    If there are no coefficients yet all slopes are known; else none has been seen.
+    Without coefficients all slopes are known; else none is.
     """
     n_docs, n_words = len(scratch.rate), len(scratch.slope)
     cold = True
@@ -155,7 +155,7 @@ def begin(table: Table, s: int, mean: float, smoothing: float, scratch: Scratch)
 
 @kernel
 def move_rates(part: Selected, now: Exponentials, scratch: Scratch) -> float:
-    """Set `rate` and `last_rate` of `scratch` to μ; how far it has moved."""
+    """Set `rate` and `last_rate` of `scratch` to μ; return the distance it moved."""
     scale = part.total / now.total
     scratch.rate[:] = scale * now.other
     for i in range(len(part.docs)):
@@ -172,7 +172,7 @@ def move_rates(part: Selected, now: Exponentials, scratch: Scratch) -> float:
 def fit_node(table: Table, s: int, setting: Setting, scratch: Scratch) -> tuple[float, float, Ints]:
     """Fit word s from `coefficient` of `scratch`, in place.
 
-    Returns θ, the largest violation, and the working set, which all coefficients are in.
+    Returns θ, the largest violation, and the working set, which contains all coefficients.
     """
     n_docs = len(scratch.rate)
     penalty, tolerance = setting.penalty, MARGIN * setting.tolerance
@@ -203,7 +203,7 @@ def fit_node(table: Table, s: int, setting: Setting, scratch: Scratch) -> tuple[
 
 @kernel
 def new_scratch(n_docs: int, n_words: int) -> Scratch:
-    """For a block of nodes."""
+    """Return the arrays for a block of nodes."""
     return Scratch(
         np.zeros(n_words),
         np.empty(n_words),
@@ -228,8 +228,8 @@ def fit_block(
 ) -> tuple[Places, Floats]:
     """Fit the words `first <= s < last`, from the coefficients `start` (a CSR matrix's arrays).
 
-    Fills these entries of `intercept`, `residual` and `n_found`, the number of coefficients of each
-    (all V,); returns the coefficients' words and values, one node's after another's.
+    Fills these entries of `intercept`, `residual` and `n_found`, the numbers of coefficients (all
+    (V,)). Returns words and values of the coefficients of all nodes, in order.
     """
     n_docs, n_words = len(table.doc_start) - 1, len(table.total)
     scratch = new_scratch(n_docs, n_words)

@@ -1,12 +1,12 @@
-"""Moves of tokens between two topics, until none makes a document's topic matrix more probable.
+"""Coordinate ascent on a document's topic matrix: moves of one word's tokens between two topics.
 
-What is maximised is, for a document whose tokens are shared out as Z (U, K),
+The objective of a document whose tokens are assigned to topics as Z (U, K) is
 
     Σ_k [θ^k·z_k + ω_k(m_k) Q_k - Σ_u log z_uk! - A^k(m_k)],   Q_k = z_k·Φ^k z_k,  m_k = Σ_u z_uk
 
 (Inouye, Ravikumar & Dhillon 2015, Sec. 3, "Estimating Topic Matrices", without a prior of m). Let
-h_k = (Φ^k z_k)_u. If word u has n tokens in topics l and q, of which b are to be in l, and M, R are
-m and Q without them (R_k = Q_k - 2 z_uk h_k; the diagonal of Φ is zero), then what depends on b is
+h_k = (Φ^k z_k)_u. Let word u have n tokens in topics l and q, and let M, R be m and Q without them
+(R_k = Q_k - 2 z_uk h_k; the diagonal of Φ is zero). With b of the n tokens in l, the terms in b are
 
     b (θ^l_u - θ^q_u) - log b! - log (n - b)!
     + ω_l(M_l + b) (R_l + 2 b h_l) - A^l(M_l + b)
@@ -36,7 +36,7 @@ Split = NDArray[np.int32]
 
 
 class DocumentWords(NamedTuple):
-    """Which words documents have; the entries of document d are `start[d]:start[d + 1]`."""
+    """The words of documents; the entries of document d are `start[d]:start[d + 1]`."""
 
     start: Ints
     """(D + 1,)."""
@@ -45,20 +45,20 @@ class DocumentWords(NamedTuple):
 
 
 class FieldTables(NamedTuple):
-    """K fields as functions of words and lengths; M is the longest document's."""
+    """K fields as functions of words and lengths; M is the length of the longest document."""
 
     node: Floats
     """(V, K), θ, normalised."""
     weight: Floats
     """(K, M + 1), ω_k(L)."""
     log_partition: Floats
-    """(K, M + 1), A^k(L), without log L! added."""
+    """(K, M + 1), A^k(L), without log L!."""
     log_factorial: Floats
     """(M + 1,), log n!."""
 
 
 class TopicSums(NamedTuple):
-    """What is maintained of a document's topic matrix."""
+    """Statistics of a document's topic matrix, updated with every move."""
 
     length: Ints
     """(K,), m_k."""
@@ -82,8 +82,8 @@ def improve_splits(
 ) -> None:
     """Sweep over each document `first <= d < last` until no move gains more than `tolerance`.
 
-    Mutates `split` (nnz, K), of the same row sums afterwards, and fills `objective[first:last]`,
-    computed anew from the split that is left.
+    Mutates `split` (nnz, K), whose row sums do not change, and fills `objective[first:last]`,
+    recomputed from the final split.
     """
     n_topics = split.shape[1]
     place_of = np.full(fields.node.shape[0], -1, dtype=np.int32)
@@ -128,7 +128,7 @@ def sum_topics(shares: Split, edges: DocumentEdges, sums: TopicSums) -> None:
 def log_probability(
     words: NDArray[np.int32], shares: Split, fields: FieldTables, sums: TopicSums
 ) -> float:
-    """Σ_k log p(z_k | m_k) of a topic matrix `shares` (U, K)."""
+    """Return Σ_k log p(z_k | m_k) of a topic matrix `shares` (U, K)."""
     n_unique, n_topics = shares.shape
     total = 0.0
     for k in range(n_topics):
@@ -150,7 +150,7 @@ def sweep_moves(
     shares: Split,
     sums: TopicSums,
 ) -> int:
-    """Share out each word's tokens in each pair of topics as is best; how often that moved some.
+    """Split each word's tokens optimally between each pair of topics; return the number of moves.
 
     Mutates `shares` (U, K) and `sums`.
     """
@@ -184,9 +184,9 @@ def best_share(
     fields: FieldTables,
     sums: TopicSums,
 ) -> int:
-    """How many of the n tokens are best in topic l, of which `now` are there, the others in q.
+    """Return the best number of the n tokens in topic l; `now` are there, the rest are in q.
 
-    It is `now` if nothing is better by more than `tolerance`.
+    The result is `now` unless another number is better by more than `tolerance`.
     """
     h_l, h_q = sums.inner[l, u], sums.inner[q, u]
     m_l, m_q = sums.length[l] - now, sums.length[q] - (n - now)
@@ -216,7 +216,7 @@ def best_share(
 def add_tokens(
     k: int, u: int, n: int, n_unique: int, edges: DocumentEdges, sums: TopicSums
 ) -> None:
-    """Bring `sums` up to date, in place, with n more tokens of word u in topic k; n may be < 0."""
+    """Update `sums`, in place, for n more tokens of word u in topic k; n may be negative."""
     sums.length[k] += n
     sums.pairs[k] += 2.0 * n * sums.inner[k, u]
     row = k * n_unique + u

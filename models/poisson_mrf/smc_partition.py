@@ -1,18 +1,18 @@
-"""The partition functions of all lengths at once, by documents that grow token by token.
+"""Partition functions of all lengths at once, by sequential Monte Carlo over the length.
 
-Over sequences of tokens w_1..w_L with counts x, what is summed to exp(A_L) L! is
+exp(A_L) L! is the sum over sequences of tokens w_1..w_L with counts x of
 
     f_L(w) = ∏_l p(w_l) exp(ω(L) x·Φx),      p = exp θ, normalised.
 
 Given a sequence that is properly weighted for f_L, a further token s is drawn in proportion to
-p(s) exp(2 ω(L+1) Φ_s·x), whose sum S is known, and the weight is multiplied by
+p(s) exp(2 ω(L+1) Φ_s·x), with known sum S, and the weight is multiplied by
 
-    S exp((ω(L+1) - ω(L)) x·Φx);
+    S exp((ω(L+1) - ω(L)) x·Φx).
 
-then every token is drawn anew given the others, which leaves f_{L+1} as it is, and chains whose
-weights have come apart are copied in proportion to them. So the mean weight is exp(A_L) L! in
-expectation at every L: a sequential Monte Carlo sampler with the length in the place of the
-temperature (Del Moral, Doucet & Jasra 2006). Annealing takes 100 L draws at each of the lengths.
+Then Gibbs sweeps rejuvenate the tokens, which leaves f_{L+1} invariant, and chains are resampled
+when their effective sample size is low. The expected mean weight is exp(A_L) L! at every L: an SMC
+sampler with the length in the place of the temperature (Del Moral, Doucet & Jasra 2006). Annealing
+takes 100 L draws at each of the lengths.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 CHAINS_AT_ONCE = 25
-"""Chains that are resampled among each other, and share a stream of random numbers."""
+"""Chains that are resampled together and share a stream of random numbers."""
 SWEEPS_A_DOUBLING = 32
-"""Most sweeps while the length doubles; short documents are swept after each token."""
+"""Maximum of sweeps while the length doubles; short documents are swept after each token."""
 
 
 @kernel
@@ -52,9 +52,9 @@ def grow_chains(
     log_weight: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Grow chains of `tokens` (n_chains, M), each to M; `log_weight` (n_chains, M + 1) is set.
+    """Extend chains of `tokens` (n_chains, M) from 0 to M; fill `log_weight` (n_chains, M + 1).
 
-    `omega` (M + 1,) is ω(L). Both are changed in place. `field.interaction` is Φ, without ω.
+    Both are changed in place. `omega` (M + 1,) is ω(L); `field.interaction` is Φ, without ω.
     """
     n_words, n_entries = len(field.probability), len(field.word)
     n_chains, longest = tokens.shape
@@ -109,9 +109,9 @@ def _resample(
     pairs: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """If fewer than half of the chains are effective, copy them by their weights, systematically.
+    """Resample chains systematically if their effective sample size is below a half.
 
-    All have the mean weight then, so that it stays as it is in expectation.
+    All get the mean weight, so that its expectation is unchanged.
     """
     n_chains = len(log_weight)
     share = np.exp(log_weight - log_weight.max())
@@ -132,7 +132,7 @@ def _resample(
 
 @kernel
 def _add(field: Field, s: np.uint32, sign: float, inner: Floats) -> None:
-    """A token of word s comes, or goes: Φx of the words that depend on it."""
+    """Update Φx of the words that depend on s, of which a token is added or removed."""
     for e in range(field.start[s], field.start[s + 1]):
         inner[field.word[e]] += sign * field.interaction[e]
 
@@ -145,12 +145,12 @@ def smc_log_weights(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> Floats:
-    """(n_samples, longest + 1), log-weights of which A_L + log L! - L logsumexp θ is the log mean.
+    """Return log-weights (n_samples, longest + 1); log means are A_L + log L! - L logsumexp θ.
 
     Parameters
     ----------
     n_samples : int
-        Chains. They are independent of each other, but what one says of several lengths is not.
+        Chains. The weights of one chain at several lengths are dependent.
     """
     found = np.zeros((n_samples, longest + 1))
     if not mrf.interactions.nnz or longest < 1:

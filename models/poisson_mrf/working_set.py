@@ -1,7 +1,7 @@
-"""The l1 problem of one word's regression within a working set of words: kernels.
+"""Kernels of one word's l1 regression within a working set of words.
 
 Proximal Newton steps (Lee, Sun & Saunders 2014), whose quadratic models are solved by coordinate
-descent; see `lasso_kernel` for what is minimised.
+descent; see `lasso_kernel` for the objective.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 MODEL_LOOSENESS = 0.05
-"""A quadratic model is solved to this share of the violation that it starts from."""
+"""Share of its initial violation to which a quadratic model is solved."""
 
 PATIENCE = 100
-"""Newton steps at most, for each of them, after which the violation is no less than before."""
+"""Maximum number of consecutive Newton steps without a smaller violation."""
 
 MAX_SWEEPS = 2000
-"""Coordinate descent sweeps at most for each step."""
+"""Maximum number of coordinate descent sweeps for each step."""
 
 MAX_HALVINGS = 60
-"""Halvings of a step at most."""
+"""Maximum number of halvings of a step."""
 
 LARGEST_RISE = 3.0
-"""What a step may add to the log of a rate at most, to first order.
+"""Maximum increase of the log of a rate by a step, to first order.
 
-A quadratic model is blind to how steeply rates rise: a step that takes one document's far beyond
-what is foreseen leaves all other rates, and with them the next model's curvature, at nothing.
+A quadratic model underestimates how steeply rates rise. A step that overshoots in one document
+drives all other rates, and with them the curvature of the next model, to zero.
 """
 
 DAMPING = 1e-6
-"""Added to second derivatives after a step that failed, as a share of the largest, at first."""
+"""Initial ridge after a failed step, as a share of the largest second derivative."""
 
 MAX_DAMPINGS = 12
-"""How often it is tried again with ten times that."""
+"""Maximum number of retries, each with ten times that ridge."""
 
 MIN_DECREASE = 1e-3
-"""Share of the decrease that the model promises which a step must bring (Armijo)."""
+"""Minimum decrease by a step, as a share of that of the model (Armijo)."""
 
 RIDGE = 1e-13
-"""Added to second derivatives, as a share of what they are a difference of."""
+"""Ridge on second derivatives, as a share of the minuend of their difference."""
 
 LOG2_E = 1.0 / math.log(2.0)
 LN2 = math.log(2.0)
 MIN_EXPONENT = -700.0  # exp(-700) is still a normal number
 
 ROUNDING = 1e-15
-"""Changes of the objective, as a share of its terms, that are nothing but rounding."""
+"""Changes of the objective due to rounding, as a share of its terms."""
 
 
 class Table(NamedTuple):
@@ -84,41 +84,41 @@ class Selected(NamedTuple):
     docs: Ints
     """(m,)"""
     word_start: Ints
-    """(W + 1,), where the entries of a word begin."""
+    """(W + 1,), first entry of each word."""
     place: Places
-    """Which of the m documents, by word."""
+    """Number of the document, 0..m - 1, by word."""
     word_count: Floats
     """x, by word."""
     doc_start: Ints
-    """(m + 1,), where the entries of a document begin, shorter documents first."""
+    """(m + 1,), first entry of each document, shorter documents first."""
     doc_place: Places
-    """(m,), which document that is."""
+    """(m,), number of that document."""
     word: Places
-    """Which of the W words, by document, ascending in each."""
+    """Number of the word, 0..W - 1, by document, ascending in each."""
     doc_count: Floats
     """x, by document."""
     product: Floats
     """(W,), Xᵀy."""
     n_docs: int
-    """n, with those that have none of the words."""
+    """n, including documents without these words."""
     total: float
     """Y."""
 
 
 class Exponentials(NamedTuple):
-    """exp(φ·x_i - shift) of the documents of a working set, and their sum with all others'."""
+    """exp(φ·x_i - shift) of the documents of a working set, and the sum over all documents."""
 
     value: Floats
     """(m,)"""
     other: float
-    """exp(-shift), of documents that have none of the words."""
+    """exp(-shift), for documents without these words."""
     total: float
     shift: float
 
 
 @kernel
 def select(table: Table, words: Ints, product: Floats, total: float, place_of: Places) -> Selected:
-    """The entries of `words` (W,), ascending; `place_of` (n,) holds -1, before and after."""
+    """Return the entries of ascending `words` (W,); `place_of` (n,) holds -1, before and after."""
     n_words, n_docs = len(words), len(place_of)
     word_start = np.zeros(n_words + 1, dtype=np.int64)
     for k in range(n_words):
@@ -141,7 +141,7 @@ def select(table: Table, words: Ints, product: Floats, total: float, place_of: P
                 m += 1
             length[i] += 1
             place[entry], count[entry] = i, table.word_count[source]
-    # Documents of one length stand together, so that the loops over their pairs are foreseeable.
+    # Documents of one length are adjacent, so that branches of loops over pairs are predictable.
     of_length = np.zeros(n_words + 2, dtype=np.int64)
     for i in range(m):
         of_length[length[i] + 1] += 1
@@ -179,7 +179,7 @@ def select(table: Table, words: Ints, product: Floats, total: float, place_of: P
 
 @kernel
 def add_up(part: Selected, weight: Floats) -> Floats:
-    """(m,), Σ_k x_ik weight_k."""
+    """Return Σ_k x_ik weight_k (m,)."""
     found = np.zeros(len(part.docs))
     for k in range(len(weight)):
         if weight[k] != 0.0:
@@ -192,9 +192,9 @@ def add_up(part: Selected, weight: Floats) -> Floats:
 def fill_exp(x: Floats) -> None:
     """Replace x (m,), none above 0, by exp(max(x, -700)).
 
-    Written without branches and calls so that it vectorises: exp x = 2^e exp r with
-    |r| <= ln(2)/2, and the Taylor polynomial of degree 13. The relative error is about |x| 1e-16,
-    as much as the rounding of x brings along.
+    Without branches and calls, so that it vectorises: exp x = 2^e exp r with |r| <= ln(2)/2, and
+    the Taylor polynomial of degree 13. The relative error is about |x| 1e-16, as that of rounding
+    x.
     """
     for i in range(len(x)):
         t = x[i]
@@ -209,7 +209,7 @@ def fill_exp(x: Floats) -> None:
 
 @kernel
 def exponentials(part: Selected, base: Floats, direction: Floats, step: float) -> Exponentials:
-    """Those of φ·x = base + step direction (m,)."""
+    """Return the exponentials of φ·x = base + step direction (m,)."""
     value = base + step * direction
     shift = 0.0
     for i in range(len(value)):
@@ -225,7 +225,7 @@ def exponentials(part: Selected, base: Floats, direction: Floats, step: float) -
 
 @kernel
 def first_moments(part: Selected, now: Exponentials) -> Floats:
-    """(W,), Xᵀμ."""
+    """Return Xᵀμ (W,)."""
     moment = np.empty(len(part.product))
     for k in range(len(moment)):
         sum_ = 0.0
@@ -237,7 +237,7 @@ def first_moments(part: Selected, now: Exponentials) -> Floats:
 
 @kernel
 def second_derivatives(part: Selected, now: Exponentials, moment: Floats) -> Floats:
-    """(W, W), ∇²f."""
+    """Return ∇²f (W, W)."""
     n_words = len(moment)
     found = np.zeros((n_words, n_words))
     scale = part.total / now.total
@@ -258,7 +258,7 @@ def second_derivatives(part: Selected, now: Exponentials, moment: Floats) -> Flo
 
 @kernel
 def violation(slope: float, coefficient: float, penalty: float) -> float:
-    """How far a coefficient is from being optimal."""
+    """Return the violation of a coefficient's optimality condition."""
     if coefficient > 0.0:
         return abs(slope + penalty)
     if coefficient < 0.0:
@@ -268,7 +268,7 @@ def violation(slope: float, coefficient: float, penalty: float) -> float:
 
 @kernel
 def largest_violation(slope: Floats, coefficient: Floats, penalty: float) -> float:
-    """Over a working set."""
+    """Return the largest violation over a working set."""
     worst = 0.0
     for j in range(len(slope)):
         worst = max(worst, violation(slope[j], coefficient[j], penalty))
@@ -279,9 +279,9 @@ def largest_violation(slope: Floats, coefficient: Floats, penalty: float) -> flo
 def minimise_model(
     hessian: Floats, slope: Floats, coefficient: Floats, penalty: float, tolerance: float
 ) -> None:
-    """Coordinate descent on slope·δ + δ·Hδ/2 + λ |φ + δ|_1; φ + δ replaces φ, and Hδ joins slope.
+    """Coordinate descent on slope·δ + δ·Hδ/2 + λ |φ + δ|_1; adds δ to φ and Hδ to `slope`.
 
-    Sweeps go over all words, then over those with a coefficient until these are settled.
+    Sweeps alternate between all words and, until convergence, those with a coefficient.
     """
     everyone = True
     for _ in range(MAX_SWEEPS):
@@ -313,10 +313,10 @@ def minimise_model(
 
 @kernel
 def longest_step(now: Exponentials, direction: Floats) -> float:
-    """The share of `direction` (m,), at most 1, which raises no log rate by more than is allowed.
+    """Return the largest step, at most 1, that raises no log rate by more than `LARGEST_RISE`.
 
-    To first order a log rate changes by its predictor's change less the mean of all of these,
-    weighted by the rates.
+    To first order, a log rate changes by the change of its predictor, an entry of `direction` (m,),
+    less the mean of all changes weighted by the rates.
     """
     highest, mean = 0.0, 0.0
     for i in range(len(direction)):
@@ -336,10 +336,10 @@ def take_step(
     promised: float,
     penalty: float,
 ) -> tuple[Exponentials, bool]:
-    """Go from `coefficient` towards `target` as far as the objective falls enough.
+    """Line search from `coefficient` to `target` until the objective falls enough.
 
-    Mutates `coefficient` (W,) and `predictor` (m,), Xφ. `promised` is the decrease of the linear
-    model, negative. Tells also whether a step was made.
+    Mutates `coefficient` (W,) and `predictor` (m,), Xφ. `promised` is the change of the linear
+    model, negative. The second result says whether a step was made.
     """
     change = target - coefficient
     direction = add_up(part, change)
@@ -373,10 +373,10 @@ def take_step(
 def fit_selected(
     part: Selected, coefficient: Floats, penalty: float, looseness: float, tolerance: float
 ) -> tuple[Exponentials, Floats, float, bool]:
-    """Proximal Newton steps for φ (W,), in place; μ's exponentials, ∇f (W,) and its violation.
+    """Proximal Newton steps for φ (W,), in place; return μ's exponentials, ∇f (W,), its violation.
 
-    Goes on until it is below `tolerance`, or below `looseness` of what it was at first, and tells
-    whether it came to that.
+    Stops when the violation is below `tolerance` or below `looseness` times the initial one; the
+    last result says whether it got there.
     """
     predictor = add_up(part, coefficient)
     now = exponentials(part, predictor, predictor, 0.0)

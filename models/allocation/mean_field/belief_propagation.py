@@ -1,7 +1,7 @@
-"""Kernels of mean field: hidden indices of each cell summed over, and expected counts.
+"""Belief propagation: sums over the hidden indices of each cell, and expected counts.
 
-The probability of the hidden values of a cell is a product over the tables, as in the urn, of
-fixed numbers whose logs are given. Cliques pass messages up to their roots and beliefs back down.
+The probability of the hidden values of a cell is a product of fixed numbers over the tables, with
+given logs. Cliques pass messages up to their roots and beliefs back down.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Ints32 = NDArray[np.int32]
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = 0.693145751953125  # 15 bits of ln 2: a product with a small integer is exact
 _LN2_LOW = math.log(2.0) - _LN2_HIGH
-_LARGEST_EXPONENT = 700.0  # exp(-700) ≈ 1e-304 is still a normal number; below it is taken to be 0
+_LARGEST_EXPONENT = 700.0  # exp(-700) ≈ 1e-304 is a normal number; smaller ones become 0
 
 
 class Cliques(NamedTuple):
-    """How messages go (see `models.allocation.inference_plan.PlanArrays`)."""
+    """Cliques and their messages; fields as in `models.allocation.inference_plan.PlanArrays`."""
 
     clique_start: Ints
     n_separator: Ints
@@ -39,10 +39,10 @@ class Cliques(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Which numbers each combination of a clique's values stands for, cell by cell.
+    """Addresses of the table numbers that a clique's combinations of values read, cell by cell.
 
-    Combination c of the clique reads, or counts in, `address[cell, f] + c` or, where it is not
-    straight, `address[cell, f] + maps[map_at + c]`, for each of the clique's factors f.
+    Combination c of the clique reads, or counts in, `address[cell, f] + c` where the factor is
+    straight, else `address[cell, f] + maps[map_at + c]`, for each of the clique's factors f.
     """
 
     factor_start: Ints
@@ -57,10 +57,10 @@ class Reading(NamedTuple):
 
 @kernel
 def exp_of_differences(values: Floats, top: float) -> tuple[float, float]:
-    """Replace values v by e = exp(v - top), top the largest of them; returns Σ e and Σ e (v - top).
+    """Replace values v by e = exp(v - top), top their largest; return Σ e and Σ e (v - top).
 
-    Without branches and calls, so that it vectorises; within 3e-15 relative where e > 1e-30, and
-    4e-14 below, where products with n are rounded once they are reassociated.
+    Without branches and calls, so that it vectorises. Relative error: 3e-15 for e > 1e-30, 4e-14
+    below, where products with n are rounded after reassociation.
     """
     total, weighted = 0.0, 0.0
     for i in range(values.shape[0]):
@@ -99,8 +99,8 @@ def scatter(source: Floats, column: Ints32, target: Floats) -> None:
 def normalise(product: Floats, n_rest: int, message: Floats, entropy: Floats) -> None:
     """Turn logs (n_separator · n_rest,) into probabilities that sum to 1 over each n_rest.
 
-    `message` takes the logs of what they summed to and `entropy` their entropies, 0 where there is
-    none of positive probability.
+    `message` receives the logs of their sums and `entropy` their entropies, 0 where no probability
+    is positive.
     """
     for s in range(message.shape[0]):
         given = product[s * n_rest : (s + 1) * n_rest]
@@ -131,11 +131,11 @@ def collect(
     entropy: Floats,
     log_sums: Floats,
 ) -> None:
-    """Messages towards the roots: fill `log_sums` of cells `start` to `stop`.
+    """Pass messages towards the roots: fill `log_sums` of cells `start` to `stop`.
 
-    Leaves in the cell's line of `scratch` the probability of each clique's other values given its
-    separator's, and in that of `entropy`, at its message's place, theirs. Equivalent to a
-    log-sum-exp over all combinations.
+    Leaves in the cell's line of `scratch` the probability of each clique's values given those of
+    its separator, and in the line of `entropy`, at the place of the message, their entropies.
+    Equivalent to a log-sum-exp over all combinations.
     """
     for cell in range(start, stop):
         line, disorder = scratch[cell - start], entropy[cell - start]
@@ -167,9 +167,9 @@ def collect(
 def distribute(
     cliques: Cliques, counts: Ints, start: int, stop: int, scratch: Floats, entropy: Floats
 ) -> float:
-    """Turn conditional probabilities into expected counts; returns the tokens' entropy.
+    """Turn conditional probabilities into expected counts; return the tokens' entropy.
 
-    From the roots down; what a clique's separator expects is summed over its parent's combinations.
+    Goes from the roots down: a separator's expected counts are sums over its parent's combinations.
     """
     total = 0.0
     for cell in range(start, stop):
@@ -200,7 +200,7 @@ def distribute(
 def tally(
     cliques: Cliques, count_in: Reading, start: int, stop: int, scratch: Floats, expected: Floats
 ) -> None:
-    """Add what cells `start` to `stop` expect to `expected`."""
+    """Add the expected counts of cells `start` to `stop` to `expected`."""
     for cell in range(start, stop):
         line = scratch[cell - start]
         pattern = cliques.pattern_of[cell]
@@ -229,10 +229,10 @@ def expect(
     log_sums: Floats,
     expected: Floats,
 ) -> float:
-    """Add the expected counts of cells `start` to `stop` to `expected`; returns their entropy.
+    """Add the expected counts of cells `start` to `stop` to `expected`; return their entropy.
 
-    `log_sums` (n_cells,) takes the log of the sum over hidden values of each cell. `scratch`
-    (2, n, scratch_size) is overwritten: n cells are gone through at a time.
+    `log_sums` (n_cells,) receives the log of the sum over hidden values of each cell. `scratch`
+    (2, n, scratch_size) is overwritten; n is the number of cells processed together.
     """
     total = 0.0
     for first in range(start, stop, scratch.shape[1]):

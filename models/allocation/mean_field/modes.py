@@ -1,10 +1,10 @@
 """The most probable allocation of each cell's tokens when the tables are given.
 
 The x tokens of a cell are multinomial over the joint values h of its unknown indices, with
-probabilities Φ_h. The mode maximises Σ_h s_h log Φ_h - log Γ(s_h + 1) with Σ s_h = x: one token
-more at h gains log Φ_h - log(s_h + 1), less with each, so that to add tokens one by one where the
-gain is largest is exact (Fox 1966). It is also how seats are shared out by D'Hondt's method, by
-which each h has at least ⌊x Φ_h⌋: tokens are added to these.
+probabilities Φ_h. The mode maximises Σ_h s_h log Φ_h - log Γ(s_h + 1) with Σ s_h = x. A further
+token at h gains log Φ_h - log(s_h + 1), which falls with s_h, so the greedy algorithm is exact (Fox
+1966). It is D'Hondt's method of apportionment, by which each h has at least ⌊x Φ_h⌋: the algorithm
+starts from these.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
 MAX_JOINT_VALUES = 10**6
-"""Joint values of a token's unknown indices that are listed."""
+"""Joint values of a token's unknown indices in one list."""
 ROUNDING_MARGIN = 1.0 - 1e-12
-"""Of x Φ_h, so that rounding never gives a value more than its ⌊x Φ_h⌋."""
+"""Factor of x Φ_h, so that rounding never gives a value more than its ⌊x Φ_h⌋."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointValues:
-    """Which numbers each joint value of the unknown indices of a cell stands for."""
+    """Columns of the tables for each joint value of the unknown indices of a cell."""
 
     plan: InferencePlan
     sizes: tuple[tuple[int, ...], ...]
-    """For each pattern, of its unknown indices."""
+    """Cardinalities of the unknown indices of each pattern."""
     columns_at: Ints
-    """(n_patterns,), where in `columns` a pattern's are: (n_factors, n_values)."""
+    """(n_patterns,), first entry of each pattern in `columns`: (n_factors, n_values)."""
     columns: Ints32
     """The column of each factor's table."""
     n_values: Ints
     """(n_patterns,)."""
     chosen_at: Ints
-    """(n_cells + 1,), room for the values that a cell's tokens can have."""
+    """(n_cells + 1,), offsets of the room for the values that a cell's tokens can have."""
 
     @classmethod
     def of(cls, plan: InferencePlan) -> JointValues:
-        """List them.
+        """List the joint values of each pattern.
 
         Raises
         ------
         TableMemoryError
-            If there are more than `MAX_JOINT_VALUES`.
+            If a pattern has more than `MAX_JOINT_VALUES`.
         """
         sizes, columns = [], []
         for names in plan.unknown:
@@ -93,7 +93,7 @@ class JointValues:
         )
 
     def allocation(self, chosen: Ints, numbers: Ints) -> CellCounts:
-        """The tokens of all cells with all their indices, as `modes` wrote them."""
+        """Return the tokens of all cells with all their indices, from the output of `modes`."""
         model = self.plan.model
         cell_of = np.repeat(np.arange(len(self.chosen_at) - 1), np.diff(self.chosen_at))
         cells = np.zeros((len(chosen), len(model.indices)), dtype=np.int64)
@@ -113,7 +113,7 @@ class JointValues:
 
 @kernel
 def sink(heap: Ints, size: int, place: int, gain: Floats) -> None:
-    """Move an entry down a heap whose top has the largest gain, of equal ones the first."""
+    """Move an entry down a heap whose top has the largest gain; ties go to the lowest number."""
     held = heap[place]
     while 2 * place + 1 < size:
         below = 2 * place + 1
@@ -173,8 +173,9 @@ def modes(
 ) -> bool:
     """Allocate the tokens of cells `start` to `stop`, adding them to `expected`.
 
-    From `chosen_at` of the cell on, `chosen` takes the joint values that have tokens and `numbers`
-    how many, 0 where there is room left. Returns False if a cell is impossible: it is left out.
+    From `chosen_at` of the cell on, `chosen` receives the joint values that have tokens and
+    `numbers` their counts, 0 in unused room. Returns False if a cell is impossible; that cell is
+    skipped.
     """
     n_factors = address.shape[1]
     largest = n_values_of.max()

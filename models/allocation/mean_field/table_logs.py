@@ -1,4 +1,4 @@
-"""Kernels of mean field: the logs of tables, given counts, and what objectives have of them."""
+"""Kernels of mean field: logs of tables given their counts, and the tables' part of objectives."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 class Rows(NamedTuple):
-    """The rows of all tables, whose counts stand one after the other."""
+    """The rows of all tables, with their counts in one flat array."""
 
     row_at: Ints
-    """(n_rows,), where a row's numbers start."""
+    """(n_rows,), first number of each row."""
     n_columns: Ints
     """(n_rows,)."""
     power: Ints
-    """(n_rows,), of α + S."""
+    """(n_rows,), exponent of α + S."""
     alpha: Floats
     """Pseudo-counts, flat."""
     alpha_at: Ints
-    """(n_rows,), where a row's begin."""
+    """(n_rows,), first pseudo-count of each row."""
     alpha_step: Ints
-    """(n_rows,), 1, or 0 where one number is all columns'."""
+    """(n_rows,), 1, or 0 where all columns share one pseudo-count."""
     log_gamma_alpha: Floats
-    """As `alpha`."""
+    """log Γ of `alpha`."""
 
 
 @kernel
 def log_gamma_and_digamma(x: float) -> tuple[float, float]:
-    """Log Γ(x) and ψ(x) for x > 0, which share a logarithm: Stirling's series from x = 8 on.
+    """Return log Γ(x) and ψ(x) for x > 0, which share a logarithm: Stirling's series from x = 8 on.
 
     Below, Γ(x) = Γ(x+8) / (x ⋯ (x+7)); with u = x(x+7) the factors pair up to u, u+6, u+10, u+12.
     """
@@ -61,9 +61,9 @@ def log_gamma_and_digamma(x: float) -> tuple[float, float]:
 
 @kernel
 def log_rising(alpha: float, count: float, log_gamma: float, log_gamma_alpha: float) -> float:
-    """Log Γ(α + S) - log Γ(α), given both; for large α without the difference of large numbers.
+    """Return log Γ(α + S) - log Γ(α), given both; for large α without cancellation.
 
-    There each is a series of Stirling, of which terms are subtracted one by one.
+    Large α: the two Stirling series are subtracted term by term.
     """
     if alpha < 1000.0:
         return log_gamma - log_gamma_alpha
@@ -74,7 +74,7 @@ def log_rising(alpha: float, count: float, log_gamma: float, log_gamma_alpha: fl
 
 @kernel
 def mean_logs(rows: Rows, counts: Floats, log_factor: Floats) -> float:
-    """Fill `log_factor` with power · ψ(α + S); returns Σ power · (log Γ(α + S) - log Γ(α)).
+    """Fill `log_factor` with power · ψ(α + S); return Σ power · (log Γ(α + S) - log Γ(α)).
 
     Equivalent to `scipy.special.psi` and `gammaln`. Where α + S = 0 the factor is 0, its log -inf.
     """

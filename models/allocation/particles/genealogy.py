@@ -1,9 +1,9 @@
-"""Who descends from whom, so that resampling copies no state.
+"""Particle genealogy: resampling updates ancestor indices instead of copying states.
 
-A row of a table is only brought up to date when a token counts in it. Until then it stands as it
-was after some earlier resampling, and the particle that now lives in slot p finds its counts in the
-slot of its ancestor then. Ancestors over many resamplings are compositions of maps; a binary tree
-holds those of 1, 2, 4, … consecutive ones, so that any stretch takes a logarithmic number of steps.
+A row of a table is updated only when a token counts in it. Until then it holds the counts after an
+earlier resampling, and the particle now in slot p finds its counts in the slot of its ancestor at
+that time. Ancestor indices over several resamplings are compositions of maps. A binary tree holds
+the compositions of 1, 2, 4, … consecutive maps, so that any interval takes O(log n) lookups.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def n_nodes(n_events: int) -> int:
-    """Maps that a tree over so many resamplings, a power of two, holds."""
+    """Return the number of maps in a tree over `n_events` resamplings, a power of two."""
     return 2 * n_events
 
 
 @kernel
 def add_event(tree: Ints32, n_events: int, event: int) -> None:
-    """Complete the nodes that end with an event, whose own map is at its place already.
+    """Complete the nodes that end with an event, whose own map is already in its place.
 
     `tree` (n_nodes, P): the maps of level l start at row 2·n_events - (2·n_events >> l).
     """
@@ -45,9 +45,9 @@ def add_event(tree: Ints32, n_events: int, event: int) -> None:
 
 @kernel
 def ancestors(tree: Ints32, n_events: int, since: int, now: int, found: Ints32) -> None:
-    """Into `found`: the slot before event `since` of the ancestor of each slot before `now`.
+    """Fill `found` with the slot, before event `since`, of the ancestor of each current slot.
 
-    Events count from 0; `now` is the number of those that have been.
+    Events count from 0; `now` is the number of past events.
     """
     n_particles = tree.shape[1]
     position = now

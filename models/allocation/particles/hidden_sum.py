@@ -1,4 +1,4 @@
-"""The probability of a token's visible indices, the hidden ones summed over, for each particle."""
+"""Probability of a token's visible indices, summed over the hidden ones, for each particle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 @kernel
 def weigh(plan: PlanArrays, particles: Particles, cell: int, slot: Ints) -> None:
-    """Sum over the hidden indices of a token, for each particle: into `particles.increment`.
+    """Sum over the hidden indices of a token into `particles.increment`, for each particle.
 
     Leaves products and messages of all cliques in `particles.products`.
     """
@@ -67,7 +67,7 @@ def _multiply_by_message(
 
 @kernel
 def _send_message(plan: PlanArrays, particles: Particles, q: int) -> None:
-    """Sum out what the parent does not share; a root's sum is the weight."""
+    """Sum out the indices that the parent does not share; a root's sum is the weight."""
     n_particles = len(particles.weights)
     n_rest = plan.n_rest[q]
     n_sums = n_particles * plan.n_separator[q]
@@ -89,7 +89,7 @@ def _send_message(plan: PlanArrays, particles: Particles, q: int) -> None:
 def _multiply_flat(
     plan: PlanArrays, particles: Particles, cell: int, e: int, at: int, length: int
 ) -> None:
-    """Multiply a clique's products by a power of α + S, where each has the column of its number."""
+    """Multiply a clique's products by a power of α + S, where combination c reads column c."""
     f = plan.factor[e]
     products = particles.products[at : at + length]
     counts = particles.gathered[f, :length]

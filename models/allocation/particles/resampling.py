@@ -1,7 +1,7 @@
-"""Resampling of particles: who has how many children, and in which slot they live.
+"""Resampling of particles: numbers of children, and the slots that they occupy.
 
 All schemes are unbiased: particle p is expected to have P w_p / Σw children (Douc, Cappé & Moulines
-2005). Survivors keep their slots and only the slots of those without children are filled anew.
+2005). Survivors keep their slots; only slots of particles without children are overwritten.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCHEMES = {
 def draw_children(
     weights: Floats, scheme: int, rng: np.random.Generator, children: Ints32, rest: Floats
 ) -> None:
-    """Number of children of each particle, into `children`; there are as many as particles.
+    """Draw the number of children of each particle into `children`; they sum to P.
 
     `weights` (P,) are not negative and not all 0; `rest` (P,) is scratch.
     """
@@ -66,10 +66,10 @@ def _draw_points(
     rng: np.random.Generator,
     children: Ints32,
 ) -> None:
-    """Lay points on the line of all weights, in increasing order; add those on each particle."""
+    """Place increasing points on the cumulated weights; count those that fall on each particle."""
     last = len(weights) - 1
     while weights[last] <= 0.0 and last > 0:
-        last -= 1  # rounding must not give a child to one without weight
+        last -= 1  # rounding must not give a child to a particle of weight 0
     p = 0
     up_to = weights[0]
     shift = rng.random()
@@ -79,7 +79,7 @@ def _draw_points(
             point = (n + shift) / n_points
         elif scheme == STRATIFIED:
             point = (n + rng.random()) / n_points
-        else:  # order statistics of uniform numbers, one after the other
+        else:  # order statistics of uniform variates, in turn
             log_above += np.log(1.0 - rng.random()) / (n_points - n)
             point = -np.expm1(log_above)
         while up_to <= point * total and p < last:
@@ -90,7 +90,7 @@ def _draw_points(
 
 @kernel
 def assign_slots(children: Ints32, ancestor: Ints32) -> bool:
-    """Into `ancestor`: whose child lives in each slot. Says whether anyone had more than one."""
+    """Fill `ancestor` with the parent of each slot; return whether any had several children."""
     n_particles = len(children)
     free = 0
     moved = False

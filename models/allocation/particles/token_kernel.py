@@ -1,9 +1,9 @@
-"""Tokens are taken in one after the other, by all particles at the same time.
+"""Sequential importance sampling over tokens, for all particles at the same time.
 
 Cemgil et al. 2019, algorithms 1 and 3, with two changes that keep them unbiased and lower their
-variance or cost. The weight of a token does not depend on what is drawn for its hidden indices
-(eq. 4.11), so that particles are resampled before they draw: children of one parent differ at once.
-And as tokens are exchangeable, the order that all particles take them in is fixed beforehand.
+variance or cost. The weight of a token does not depend on the values drawn for its hidden indices
+(eq. 4.11), so particles are resampled before they draw: children of one parent differ at once.
+Tokens are exchangeable, so all particles process them in one order, fixed in advance.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def take_tokens(
     n_moves: int,
     rng: np.random.Generator,
 ) -> None:
-    """Take in the next `n_tokens` of `order` (T,), the cell of each token.
+    """Process the next `n_tokens` of `order` (T,), the cell of each token.
 
-    Particles are resampled where fewer than the share `resample_below` of them are effective: 1 is
-    always, 0 never. After each token `n_moves` of those taken in are drawn anew. Changes
-    `particles` and `record` in place. Stops after a token that is impossible for all particles: its
-    increment is minus infinity.
+    Particles are resampled if the effective sample size is below the share `resample_below` of
+    their number: 1 is always, 0 never. After each token, `n_moves` of the processed tokens are
+    rejuvenated. Changes `particles` and `record` in place. Stops after a token that is impossible
+    for all particles: its increment is minus infinity.
     """
     slot = np.zeros(len(plan.table_of), dtype=np.int64)
     n_table_rows = len(plan.alpha_at)
@@ -71,11 +71,10 @@ def take_tokens(
 
 @kernel
 def _take_out(plan: PlanArrays, particles: Particles, cell: int, history: int, slot: Ints) -> None:
-    """Leave an earlier token out of what was gathered, for its hidden values to be drawn anew.
+    """Remove an earlier token from the gathered counts, so that its hidden values are redrawn.
 
-    Drawn given those of all others, which is a Gibbs step, they leave the posterior that the
-    particles stand for as it is (Gilks & Berzuini 2001), and decisions are undone that were made
-    when little was known.
+    To redraw them given all other tokens is a Gibbs step. It leaves the posterior invariant
+    (resample-move: Gilks & Berzuini 2001) and undoes decisions that were based on few tokens.
     """
     drawn = particles.gathered[len(slot)]
     _gather(particles, history, drawn)
@@ -103,7 +102,7 @@ def _settle(
     scheme: int,
     rng: np.random.Generator,
 ) -> bool:
-    """Write down the weights of a token, and resample if it is time; False if all are 0."""
+    """Record the weights of a token and resample if needed; return False if all are 0."""
     n_particles = len(particles.weights)
     total = 0.0
     squares = 0.0
@@ -133,7 +132,7 @@ def _settle(
 
 @kernel
 def _gather_rows(plan: PlanArrays, particles: Particles, cell: int, slot: Ints) -> None:
-    """Bring together the rows of a token's factors; uses of one row share a `slot`."""
+    """Gather the current rows of a token's factors; uses of one row share a `slot`."""
     for f in range(len(slot)):
         row = plan.row_of[cell, f]
         slot[f] = f
@@ -146,7 +145,7 @@ def _gather_rows(plan: PlanArrays, particles: Particles, cell: int, slot: Ints) 
 
 @kernel
 def _gather(particles: Particles, row: int, gathered: Ints32) -> None:
-    """A row's counts as they are for each particle now."""
+    """Copy a row's current counts, of each particle, into `gathered`."""
     n_columns = particles.row_columns[row]
     n_values = len(particles.weights) * n_columns
     at, since = particles.row_at[row], particles.stamp[row]
@@ -165,7 +164,7 @@ def _gather(particles: Particles, row: int, gathered: Ints32) -> None:
 
 @kernel
 def copy_rows(source: Ints32, number: Ints32, n_columns: int, into: Ints32) -> None:
-    """Row p of `into`, for each p, is row number[p] of `source`; both are flat."""
+    """Equivalent to `into[p] = source[number[p]]` for each row p; both arrays are flat."""
     n_rows = len(number)
     rows = source[: n_rows * n_columns].reshape((n_rows, n_columns))
     rows_into = into[: n_rows * n_columns].reshape((n_rows, n_columns))
@@ -177,7 +176,7 @@ def copy_rows(source: Ints32, number: Ints32, n_columns: int, into: Ints32) -> N
 
 @kernel
 def bring_up_to_date(particles: Particles) -> None:
-    """Write all rows as they are now, and start the tree of ancestors anew."""
+    """Write all rows with their current counts, and restart the genealogy."""
     for row in range(len(particles.stamp)):
         if particles.stamp[row] >= 0:
             if particles.stamp[row] < particles.clock[1]:
@@ -191,7 +190,7 @@ def bring_up_to_date(particles: Particles) -> None:
 
 @kernel
 def _resample(particles: Particles, scheme: int, rng: np.random.Generator) -> bool:
-    """Replace particles by children of those with large weights; says whether any moved."""
+    """Replace particles by children of those with large weights; return whether any moved."""
     n_particles = len(particles.weights)
     draw_children(particles.weights, scheme, rng, particles.children, particles.spare)
     for p in range(n_particles):
@@ -224,7 +223,7 @@ def _n_distinct(founder: Ints32, seen: Ints32) -> int:
 
 @kernel
 def _write_rows(plan: PlanArrays, particles: Particles, cell: int, slot: Ints) -> None:
-    """The token's rows, as they are after the resampling; what it counts is still to come."""
+    """Write the token's rows as of the last resampling, without the token's own counts."""
     for f in range(len(slot)):
         if slot[f] == f:
             row = plan.row_of[cell, f]
@@ -240,7 +239,7 @@ def _draw(
 ) -> None:
     """Draw each particle's hidden values, parents of the junction tree first, and count them.
 
-    What cliques drew goes into the row `history`, if it is not negative.
+    The drawn combination of each clique is written to the row `history`, unless it is negative.
     """
     pattern = plan.pattern_of[cell]
     first, stop = plan.clique_start[pattern], plan.clique_start[pattern + 1]
