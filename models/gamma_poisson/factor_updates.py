@@ -6,8 +6,8 @@ With φ fixed, documents are independent, and the θ (K,) of each is updated by
 
 which is the update of Lee & Seung 2001 (Theorem 2) for the Kullback-Leibler divergence, with o_k =
 0 and c_k = Σ_w φ_kw, and the EM step to the mode under a Gamma prior (Canny 2004), with o_k =
-a_k - 1 and c_k = b_k + Σ_w φ_kw. With θ fixed the same holds for words: y transposed, the roles of θ
-and φ exchanged. So one kernel serves both. No update makes the objective worse, however often a row
+a_k - 1 and c_k = b_k + Σ_w φ_kw. With θ fixed the same holds for words: y transposed, θ and φ
+exchanged. So one kernel serves both. No update makes the objective worse, however often a row
 is updated. Several updates of a row in turn cost less than several passes over the data: its part
 of the other factor is then in the cache.
 """

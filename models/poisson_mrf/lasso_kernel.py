@@ -74,7 +74,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def working_set(s: int, scratch: Scratch, penalty: float, slack: float) -> Ints:
-    """Return words with a coefficient, and as many others (or `FIRST_WORDS`) of largest violation."""
+    """Return words with a coefficient, and as many (or `FIRST_WORDS`) of largest violation."""
     n_words = len(scratch.slope)
     excess = np.empty(n_words)
     n_kept, n_wanting = 0, 0
