@@ -78,7 +78,7 @@ class Corpus:
     doc_ids: Sequence[str]
     """Stored as a `StringColumn`, which behaves like a tuple; titles too."""
     titles: Sequence[str] = ()
-    """By default the document ids."""
+    """Titles of documents; by default their ids."""
     n_unknown: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """(n_docs,) tokens of each document that are not in the vocabulary; by default zeros."""
     mapped_from: MappedFrom | None = field(default=None, init=False, repr=False)

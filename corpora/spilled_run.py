@@ -82,7 +82,7 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a chunk lies: keys and counts; of strings, lengths, counts and bytes."""
+    """Positions of a chunk in the file: keys and counts; for strings lengths, counts and bytes."""
 
     offset: int
     n: int
@@ -141,7 +141,7 @@ class Merged(NamedTuple):
     counts: NDArray[np.int64]
     """(n,) their counts in all runs together."""
     places: list[NDArray[np.int64]]
-    """Of each run: at which of all merged entries, numbered from 0, its next entries are."""
+    """Positions of each run's next entries among all merged entries."""
 
 
 def merge(runs: Sequence[Iterable[Chunk]]) -> Iterator[Merged]:

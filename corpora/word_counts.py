@@ -1,4 +1,4 @@
-"""How often each word was counted, exactly, however many different words there are."""
+"""Exact counts of words, of any number."""
 
 from __future__ import annotations
 

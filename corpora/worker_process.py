@@ -81,7 +81,7 @@ class Worker:
             self.connection.send_bytes(data)
 
     def hear(self) -> tuple[BaseException | None, Any]:
-        """What it has to say: (error, None) or (None, result).
+        """Receive the result of the worker: (error, None) or (None, result).
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""How good a model is: held-out likelihood with standard errors, coherence, differences."""
+"""Evaluation of models: held-out likelihood with standard errors, coherence, differences."""
 
 from typing import TYPE_CHECKING
 

@@ -37,12 +37,12 @@ STANDARD_ERRORS = 2.0
 """Paired standard errors by which the bracket is widened before values are called outside it, where
 documents are many; with few, as many more as Student's t is wider."""
 ROUNDING = 1e-9
-"""So much of a log-likelihood is no difference: bounds can be exact, with standard errors 0."""
+"""Relative difference of log-likelihoods that is rounding: bounds can be exact, with error 0."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Where an estimator's values stand to a bracket of the truth, on simulated documents.
+    """Estimator's values compared with a bracket of the true values, on simulated documents.
 
     Means are over documents and in nats a document, if nothing else is said. Standard errors are
     over documents: they hold what chains and estimator add by chance, and those of differences are
@@ -51,7 +51,7 @@ class Certificate:
 
     method: str
     direction: str
-    """What the estimator says of its own error, as in `LikelihoodEstimate`."""
+    """Kind of the estimator's error, as in `LikelihoodEstimate`."""
     n_documents: int
     n_tokens: int
     log_likelihood: float
@@ -80,7 +80,7 @@ class Certificate:
     with few documents. The logarithm of a noisy unbiased estimate is too low on average: that can
     make it False, too."""
     n_samples: int | None
-    """Of the estimator; None for its default."""
+    """Samples of the estimator; None for its default."""
     n_chains: int
     n_temperatures: int
     seed: int

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """What one model costs more than another, in nats a word."""
+    """Difference of two models in nats a word, with its standard error."""
 
     nats_per_word: float
     """Positive if the second model gives the documents the higher probability."""
@@ -36,7 +36,7 @@ class PairedDifference:
 
     @property
     def probability(self) -> float:
-        """That the second model is the better one on documents like these, Φ(z).
+        """Probability that the second model is better on documents like these, Φ(z).
 
         By the normal approximation to the mean over documents, with nothing known before: 0.5 for
         models that are the same, NaN if the standard error is.
@@ -99,14 +99,14 @@ class Comparison:
     best: str
     """The model with the fewest nats a word; of equal ones the first."""
     against_best: Mapping[str, PairedDifference]
-    """For every other model, in the order of `estimates`, what it costs more than the best.
+    """Difference of every other model from the best, in the order of `estimates`.
 
     The `probability` is that the best is better than this one. As the best was chosen on these
     documents, among many models of about equal worth it says too much.
     """
 
     def between(self, first: str, second: str) -> PairedDifference:
-        """What model `first` costs more than model `second`."""
+        """Return the difference of model `first` from model `second`."""
         return paired_difference(self.estimates[first], self.estimates[second])
 
 

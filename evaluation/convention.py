@@ -1,4 +1,4 @@
-"""What a log-probability of a document is of: its tokens in order, its counts, or length as well.
+"""Event of a document's log-probability: its tokens in order, its counts, or also its length.
 
     log p(tokens in order | length) = log p(counts | length) - log(N! / ∏_w y_w!)
     log p(counts and length)        = log p(counts | length) + log p(length)

@@ -1,4 +1,4 @@
-"""What an estimator of held-out likelihood returns, and perplexity as everybody should print it."""
+"""Estimate of held-out likelihood, with perplexity in nats and standard errors."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ class LikelihoodEstimate:
     how many tokens, so with the number of orders. "bag-and-length": of the counts, with no token
     as probable an outcome as any; see `evaluation.convention`."""
     direction: Direction
-    """What is known of the error. "unbiased" is of the probability: the mean of exp(log_likelihood)
-    is p, so log_likelihood itself is too low by about half its squared standard error. "biased":
-    right with enough samples, off by an unknown amount with few. "plug-in": neither bound nor
-    unbiased, as parameters that belong under an integral were replaced by their estimate."""
+    """Kind of the error. "unbiased" holds for the probability: the mean of exp(log_likelihood) is
+    p, so log_likelihood is too low by about half its squared standard error. "biased": consistent,
+    with an unknown error for few samples. "plug-in": neither bound nor unbiased, as parameters to
+    integrate over were replaced by their estimate."""
     effective_sample_size: Floats = field(default_factory=lambda: np.empty(0))
     """(D,), how many equal weights would be as sure of the mean as the weights of the samples are,
     (Σw)² / Σw²; NaN, which is what it is if it is not given, where an estimator has no weights."""
     n_samples: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """(D,), Monte Carlo samples spent on each document; 0 if it is not given."""
     target_standard_error: float | None = None
-    """In nats, what each document was to be sampled down to; None if nothing was asked for."""
+    """Target standard error of each document in nats; None without a target."""
 
     def __post_init__(self) -> None:
         shape = self.log_likelihood.shape

@@ -7,7 +7,7 @@ from typing import Any
 MAX_MEMORY = 2 * 2**30
 """Bytes, for all documents that are computed at the same time: what any machine can spare."""
 MAX_SECONDS = 3600.0
-"""For one document: an hour of waiting without a sign of life is more likely a mistake."""
+"""Longest time for one document: a longer wait without progress is likely a mistake."""
 
 
 class ExactCostError(ValueError):
@@ -35,7 +35,7 @@ class ExactCostError(ValueError):
         self.n_bytes, self.seconds = n_bytes, seconds
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As a pickle it is what it was made of, so that a worker can raise it."""
+        """Pickle the arguments, so that a worker can raise it."""
         costs = (self.document, self.n_tokens, self.n_topics, self.n_bytes, self.seconds)
         return type(self), (self._limit, *costs)
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 WHOLE_DOCUMENTS = "whole documents"
 
 Refusable = Literal["certify", "completion", "restriction", "smoothing"]
-"""What a family can refuse: simulation of documents with exact draws of their topics; prediction of
-a part of a document from the rest; models of some of the words; smoothed topics."""
+"""Features that a family can refuse: simulation of documents with exact draws of their topics;
+prediction of a part of a document from the rest; models of some of the words; smoothed topics."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Method:
     """Function of (topics, `DocumentBlock`, *, n_samples, seed, n_jobs), and of `max_memory` if
     there is a `check_cost`."""
     meaning: str
-    """What its figure is, and on which side of it the truth lies, for people who have not met it; a
-    few sentences."""
+    """Meaning of its figure, and the side on which the truth lies, in a few sentences for
+    newcomers."""
     is_sampled: bool = True
     is_unbiased: bool = False
     """Whether more samples bring it to the truth, with a standard error that says how far."""
@@ -48,9 +48,9 @@ class Method:
     scored: str = WHOLE_DOCUMENTS
     """Part of documents that it scores."""
     is_conditional: bool = False
-    """Whether it scores a part of each document given the rest."""
+    """Whether only a part of each document is scored, given the rest."""
     sample: str = "sample"
-    """What one of its samples is called."""
+    """Name of one of its samples."""
     caveat: str = ""
     """A sentence on an error that its figure does not show."""
     default_samples: int | None = None
@@ -62,11 +62,11 @@ class Method:
 
 @dataclass(frozen=True)
 class Validation:
-    """How topics are validated while they are trained."""
+    """Validation of topics during training."""
 
     method: str
     measure: str
-    """What is measured, for people."""
+    """Description of the measure."""
     has_bound: bool = False
     """Whether the variational bound of some documents is measured besides."""
 
@@ -83,7 +83,7 @@ class AsLDA:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How topics of one kind are scored."""
+    """Scoring of topics of one kind."""
 
     topics: type[TopicWords]
     methods: tuple[Method, ...]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 SCORINGS: tuple[Scoring, ...] = (*LDA, *GAMMA_POISSON, *POISSON_MRF)
 
 SHARED_METHODS = ("annealed-importance-sampling", "completion", "exact", "best-split")
-"""What families that have other defaults are compared by: the first that all of them have."""
+"""Methods to compare families with different defaults: the first that all families have."""
 
 
 def scoring_of(model: Any) -> Scoring:
-    """How topics, or those of a fitted estimator, are scored.
+    """Return the scoring of topics, or of those of a fitted estimator.
 
     Raises
     ------

@@ -17,7 +17,7 @@ ONE_VALUE = LikelihoodEstimate.one_value_fields()
 
 
 class PartialEstimate:
-    """What is known so far of an estimate.
+    """Estimate of which only some documents are scored.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class PartialEstimate:
         self.is_known[block] = True
 
     def missing(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Of the documents from `first` to before `last`, runs of those that are not scored.
+        """Return the runs of documents without a score, from `first` to before `last`.
 
         As long as nothing is known, even no documents are such a run.
         """

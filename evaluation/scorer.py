@@ -39,7 +39,7 @@ def log_likelihood(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """How probable documents are under a model.
+    """Score documents under a model.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Scorer:
         return DocumentBlock(documents)
 
     def score(self, documents: DocumentBlock, n_jobs: int | None = None) -> LikelihoodEstimate:
-        """How probable the documents of a block are.
+        """Score the documents of a block.
 
         A block of fewer words than the model has is of its first words. Counts are taken as they
         are: see `checked`.

@@ -1,4 +1,4 @@
-"""What trainers have in common as scikit-learn estimators: settings, counts, a state."""
+"""Base of trainers as scikit-learn estimators: settings, counts, a state."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def topics_(self) -> TopicWords:
-        """What was learned."""
+        """Learned topics."""
         raise NotImplementedError
 
     @property
     def schedule(self) -> Schedule:
-        """How long training takes with these settings if nothing ends it before."""
+        """Length of training with these settings, if nothing ends it early."""
         return Schedule(max_passes=self.n_iter)
 
     @property
@@ -55,7 +55,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return True
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """What documents have of each topic (D, K): the mean of the variational q(θ).
+        """Return topic proportions of documents (D, K): the mean of the variational q(θ).
 
         Proportions, rows sum to 1, by LDA; by Gamma-Poisson models scores, which sum to lengths.
 

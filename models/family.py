@@ -20,7 +20,7 @@ AUTO = "auto"
 
 
 class Step(Protocol):
-    """What training reports of a step."""
+    """Report of a training step."""
 
     @property
     def n_documents(self) -> int:
@@ -33,20 +33,20 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long training takes if nothing ends it before."""
+    """Length of training, if nothing ends it early."""
 
     max_passes: int
     """All passes over the corpus, or rounds, of all stages."""
     unit: str = "pass"
-    """What one of them is called."""
+    """Name of one pass."""
     n_stages: int = 1
     """Stages that have the most passes asked for, each."""
     n_before: int = 0
     """Passes of a first stage of another kind, whose number is fixed."""
     before: str = ""
-    """What that stage makes, such as "20 passes of LDA"."""
+    """Description of that stage, such as "20 passes of LDA"."""
     after: str = ""
-    """What tells the passes after it, such as "with dependencies"."""
+    """Description of the passes after it, such as "with dependencies"."""
 
 
 class Trainer(Protocol):
@@ -57,11 +57,11 @@ class Trainer(Protocol):
 
     @property
     def topics_(self) -> TopicWords:
-        """What was learned."""
+        """Learned topics."""
 
     @property
     def schedule(self) -> Schedule:
-        """How long training takes with these settings if nothing ends it before."""
+        """Length of training with these settings, if nothing ends it early."""
 
     @property
     def is_ready(self) -> bool:
@@ -85,9 +85,9 @@ class ValidationInterval:
     """Least distance of two validations while training."""
 
     documents: int
-    """In documents seen, for a corpus that is large."""
+    """Interval in documents, for large corpora."""
     passes: int
-    """In passes over the corpus, for one that is small."""
+    """Interval in passes over the corpus, for small corpora."""
     growth: float | None = None
     """Factor by which distances grow; None: that of `EarlyStopping`."""
 

@@ -43,7 +43,7 @@ def kernel(function: F) -> F:
 
 
 def exact_kernel(function: F) -> F:
-    """As `kernel`, but sums are made in the order in which they stand, and products are rounded.
+    """Compile as `kernel`, but keep the order of sums, and round products.
 
     For results that parts of the work are to add up to, to the bit, however it is parted.
     """
@@ -108,7 +108,7 @@ class _CompileAnnouncer(event.Listener):
 
 
 class _CompileStopwatch(event.Listener):
-    """How long any thread held the compiler's lock, or waited for another that did.
+    """Time during which any thread held the compiler's lock, or waited for it.
 
     Under the lock kernels are compiled, and loaded from the cache; those that they call are so
     within it.

@@ -34,7 +34,7 @@ class KernelSources:
     """All files with kernels, as they were read."""
 
     digest: str
-    """Of their names and contents."""
+    """Digest of their names and contents."""
     stamps: dict[str, tuple[int, int]]
     """Time of modification and size of each file when it was read."""
 

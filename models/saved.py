@@ -37,7 +37,7 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What NumPy and zipfile raise on damaged files, as found by flipping every byte of one."""
+"""Errors of NumPy and zipfile on damaged files, found by flipping every byte of one."""
 
 
 class ModelFormatError(ValueError):

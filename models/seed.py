@@ -1,4 +1,4 @@
-"""Where randomness enters: once, as a number that can be written down."""
+"""Seeds: randomness enters once, as a number that can be recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What topics of every family have in common: non-negative weights of words."""
+"""Base of the topics of every family: non-negative weights of words."""
 
 from __future__ import annotations
 

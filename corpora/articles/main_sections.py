@@ -1,4 +1,4 @@
-"""What wikitext and rendered HTML end in alike: which sections are main text, and how text reads.
+"""Main sections and plain text, shared by the readers of wikitext and rendered HTML.
 
 Both come down to blocks, headings with their levels and paragraphs with level 0, in which `CUT`
 stands where something was cut that is not text.
@@ -141,7 +141,7 @@ def tidy(text: str) -> str:
 
 
 def cut_or_space(blanks: re.Match[str]) -> str:
-    """What stands for a run of white space and cuts."""
+    """Return the replacement of a run of white space and cuts."""
     return CUT if CUT in blanks[0] else " "
 
 

@@ -56,7 +56,7 @@ class ShardEntry:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Where a manifest ends, or ended once: all that the next line depends on."""
+    """End of a manifest, now or earlier: all that the next line depends on."""
 
     n_shards: int
     n_articles: int
@@ -160,7 +160,7 @@ def _behind(tail: Tail, entry: ShardEntry, check: str, length: int) -> Tail:
 
 
 def _parse_line(line: bytes, before: Tail) -> tuple[ShardEntry, Tail] | None:
-    """What the line behind `before` says; None if `line` is not one, byte for byte."""
+    """Parse the line after `before`; None if `line` is malformed."""
     match = LINE.fullmatch(line)
     if match is None:
         return None

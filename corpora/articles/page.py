@@ -34,7 +34,7 @@ class Site:
 
     language: str = UNKNOWN_LANGUAGE
     article_path: str = ""
-    """What an article's title is appended to for its address; empty if the wiki does not say."""
+    """Address to which a title is appended; empty if the wiki does not say."""
     license: str = ""
     file_namespaces: frozenset[str] = FILE_NAMESPACES
     category_namespaces: frozenset[str] = CATEGORY_NAMESPACES

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 MARK = "://"
 EXTRA = "pip install 'wikitopics[cluster]'"
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs"}
-"""What fsspec needs beyond the extra, by the scheme."""
+"""Packages that fsspec needs in addition to the extra, by scheme."""
 
 VERBATIM: dict[str, Any] = {
     "client_kwargs": {"auto_decompress": False},
     "headers": {"Accept-Encoding": "identity"},
 }
-"""For HTTP: some servers say of a .gz file that it is a compressed transfer of another one."""
+"""Headers of HTTP: some servers declare a .gz file as a compressed transfer of another one."""
 
 PAUSES: Sequence[float] = (1.0, 4.0)
 """Seconds after which a failed request is made again."""
@@ -105,7 +105,7 @@ def normalized(path: str) -> str:
 
 
 def absolute(path: Path) -> str:
-    """What names `path` in any directory, and on any machine that sees the same files."""
+    """Return a path that is valid in any directory, and on any machine with the same files."""
     return str(path) if is_url(path) else str(path.absolute())
 
 
@@ -155,14 +155,14 @@ def refuse_writing(path: Path) -> None:
 
 
 def _is_refused(error: Exception) -> bool:
-    """Whether it is for want of a permission, which trying again does not give."""
+    """Whether a permission is missing, so that a retry is of no use."""
     status = getattr(error, "status", None)  # aiohttp's
     named = "Credentials" in type(error).__name__  # botocore's
     return named or isinstance(error, PermissionError) or status in (401, 403)
 
 
 def _why_unread(path: Path, error: Exception) -> str:
-    """In one line what hinders, and what to do."""
+    """Return in one line why the file cannot be read, and what to do."""
     what = " ".join(str(error).split()) or type(error).__name__
     if _is_refused(error):
         advice = (

@@ -27,7 +27,7 @@ MAX_CHARACTERS = 1 << 24
 """Characters that are looked at. The longest pages of Wikipedia have some 5 million."""
 
 CONTENT = ("#mw-content-text", "#bodyContent", "#bodycontent", "#mw_contentholder")
-"""Where skins old and new put the article; other HTML is taken as a whole."""
+"""Selectors of the article in old and new skins; other HTML is taken as a whole."""
 
 DROPPED_TAGS = """
 table figure figcaption figure-inline header footer nav aside head code audio video img map
@@ -161,7 +161,7 @@ def blocks_of(root: LexborNode) -> Iterator[tuple[int, str]]:
 
 
 def shown(root: LexborNode) -> Iterator[tuple[str, bool, str]]:
-    """What is to be read as ("", False, text), with `CUT` for what is dropped.
+    """Yield the visible text as ("", False, text), with `CUT` for dropped parts.
 
     Between them are the tags of paragraphs, lines and headings as (tag, whether it ends, "").
     """

@@ -15,9 +15,9 @@ from functools import cache
 MAX_DEPTH = 200
 """Elements open at a time. Pages of Wikipedia are at most some 60 deep."""
 MAX_INLINE = 10
-"""Of these, the ones that a parser opens again in every later paragraph if one is misnested."""
+"""Misnested tags of one kind that a parser may reopen in every later paragraph."""
 MAX_ATTRIBUTES = 40
-"""Of one tag; a parser compares each with all before it."""
+"""Attributes of one tag; a parser compares each with all before it."""
 
 BLANK = r" \t\n\f\r"
 ATTRIBUTE = (
@@ -32,7 +32,7 @@ TAG = re.compile(
     r"|[!?/])",
     re.IGNORECASE | re.ASCII,
 )
-"""What begins with `<`. A tag that the standard has a rule of repair for is none here, but text."""
+"""Markup that begins with `<`. Tags that the standard repairs are taken for text."""
 
 LOOSE_TAG = re.compile(r"<[^<>]*+>")
 MAX_MALFORMED = 1000

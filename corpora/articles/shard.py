@@ -40,7 +40,7 @@ MAX_CHARACTERS = 2**24
 """Characters in all of an article's fields; at four bytes each, half of `MAX_PICKLE_BYTES`."""
 
 LEVEL = 4
-"""Of compression: takes less than half the time of gzip's usual 6 for 4 % more bytes."""
+"""Level of compression: less than half the time of gzip's usual 6, for 4 % more bytes."""
 
 INSTRUCTIONS = (
     *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "BINGET", "LONG_BINGET"),
@@ -128,7 +128,7 @@ def _record_of(article: Article) -> dict[str, object]:
 
 
 def _fault_of(record: dict[str, object]) -> str:
-    """What keeps `record` from being an article's fields; empty if nothing does."""
+    """Return why `record` is no article's fields; empty if it is valid."""
     if record.keys() != FIELDS.keys():
         return "its fields are not those of an article"
     n_characters = 0
@@ -209,11 +209,11 @@ DAMAGES = (
     IndexError,
     AttributeError,
 )
-"""What gzip and pickle raise on bytes that are not what they expect."""
+"""Errors of gzip and pickle on malformed bytes."""
 
 
 class _Bounded:
-    """As many bytes of a stream as one pickle may take; fewer than asked for is an error."""
+    """Stream that limits the bytes of one pickle; a short read is an error."""
 
     def __init__(self, stream: gzip.GzipFile) -> None:
         self._stream = stream

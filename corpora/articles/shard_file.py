@@ -19,7 +19,7 @@ FOLDER = "shards"
 
 
 def shard_path(store: Path, entry: ShardEntry) -> Path:
-    """Where the store in the directory, or at the URL, `store` keeps the shard."""
+    """Return the path of a shard of the store in the directory, or at the URL, `store`."""
     return store / FOLDER / entry.shard
 
 

@@ -29,8 +29,8 @@ category kategorie catégorie categoría categoria categorie kategori kategoria 
 分类 分類 분류 تصنيف קטגוריה
 """
 FILE_NAMESPACES = frozenset(NAMESPACES_OF_FILES.split())
-"""Where pictures and sounds are: the English names, which every wiki knows, and those of the main
-languages with the older aliases that a dump's siteinfo does not list."""
+"""Namespaces of pictures and sounds: the English names, which every wiki knows, and those of the
+main languages, with older aliases that a dump's siteinfo does not list."""
 CATEGORY_NAMESPACES = frozenset(NAMESPACES_OF_CATEGORIES.split())
 
 MAGIC_WORD = re.compile(r"__[^\W\da-z]+?__")
@@ -144,7 +144,7 @@ def literal(text: str) -> str:
 
 
 def pairs(tokens: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Where each opener that is closed begins and its closer ends; inner pairs before outer ones.
+    """Yield start of the opener and end of the closer of each pair, inner pairs first.
 
     Openers that are never closed and closers that close nothing are passed over.
     """
@@ -195,7 +195,7 @@ def show_links(text: str) -> str:
 
 
 def link_label(link: re.Match[str]) -> str:
-    """What a link to another page shows; nothing if it is a picture, in whatever namespace."""
+    """Return the text that a link to another page shows; empty for a picture."""
     if link["label"] and PICTURE.search(link["target"]):
         return CUT
     return link["label"] or link["target"].lstrip(":#")
@@ -248,7 +248,7 @@ def without_quotes(line: str) -> str:
 
 
 def before_apostrophe(line: str, start: int) -> int:
-    """How well the apostrophe that starts there can be text: best, 0, after a single letter."""
+    """Rank the apostrophe at `start` as text: 0, the best, after a single letter."""
     before = line[max(start - 2, 0) : start]
     if before.endswith(" "):
         return 2

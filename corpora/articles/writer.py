@@ -96,7 +96,7 @@ class ArticleWriter:
 
     @property
     def n_pending(self) -> int:
-        """How many articles wait for the next commit."""
+        """Number of articles that wait for the next commit."""
         return len(self._pending)
 
     @property
@@ -106,7 +106,7 @@ class ArticleWriter:
 
     @property
     def n_added(self) -> int:
-        """How many articles this writer has taken, stored or not yet."""
+        """Number of articles given to this writer, stored or not yet."""
         last = next(reversed(self._pending.values()), None)
         return max(last[0] + 1 if last else 0, self._tail.n_articles) - self._n_before
 
@@ -181,7 +181,7 @@ class ArticleWriter:
             self._attribution = wanted
 
     def _former_attribution(self) -> Attribution:
-        """What ATTRIBUTION says; if it is missing, what the articles say, or a part of them."""
+        """Attribution from the file ATTRIBUTION, or from the articles if it is missing."""
         attribution = read_attribution(self._attribution_path)
         if attribution is not None or not self._tail.n_articles:
             return attribution or Attribution()
@@ -195,7 +195,7 @@ class ArticleWriter:
         return attribution
 
     def _checked_tail(self) -> Tail:
-        """Where the manifest ends, once the shards have been looked over.
+        """Return the end of the manifest, after a check of the shards.
 
         All must be there with the right size. The newest, whose writing a power cut may have met,
         are read, and so are all of a small store; `ArticleStore.verify` reads every one.

@@ -35,7 +35,7 @@ def annotate_articles(
     one_by_one: bool = False,
     skipped: Collection[int] = (),
 ) -> AnnotatedArticles:
-    """What the annotator says of all sections of the articles.
+    """Annotate all sections of the articles.
 
     In a worker process, `working_on` is told the place, id and title of the article that is being
     cut into pieces, and of the first of those that are being annotated together.

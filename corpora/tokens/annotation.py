@@ -1,4 +1,4 @@
-"""What a tagger and a lemmatizer say of the tokens of some texts, before any of them is chosen."""
+"""Annotation of texts: lemma, tag and part of speech of every token."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ class PlacingAnnotator(Annotator, Protocol):
     """Says of each token where it stands, too."""
 
     def token_spans(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Of each text (n_tokens, 2), the first character and the end of `annotate`'s tokens."""
+        """Return start and end (n_tokens, 2) of the tokens of each text, as characters."""
         ...

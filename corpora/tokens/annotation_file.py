@@ -50,7 +50,7 @@ def save_annotated(
 
 
 def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
-    """What the file holds; equal annotations of one shard make equal files.
+    """Return the content of the file; equal annotations of one shard give equal files.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
 
 
 def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> AnnotatedArticles:
-    """What `save_annotated` wrote for that shard.
+    """Load a file that `save_annotated` wrote for that shard.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> Annotated
 def annotated_from(
     stored: bytes, path: str | os.PathLike[str], shard_sha256: str
 ) -> AnnotatedArticles:
-    """What `annotated_bytes` made for that shard.
+    """Parse bytes that `annotated_bytes` made for that shard.
 
     Parameters
     ----------

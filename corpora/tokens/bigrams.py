@@ -205,7 +205,7 @@ class Bigrams:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Bigrams:
-        """What `save` wrote.
+        """Load a file that `save` wrote.
 
         Raises
         ------
@@ -273,7 +273,7 @@ class PairsOfBlock:
     """Whether a document, by its id, is one to learn from."""
 
     def __call__(self, block: TokenBlock) -> BlockPairs:
-        """What `Bigrams.learned` takes."""
+        """Count the pairs of a block."""
         return self.rule.count_pairs(block, self.keep)
 
 
@@ -285,7 +285,7 @@ class Joined(Generic[Result]):
     then: Callable[[TokenBlock], Result]
 
     def __call__(self, block: TokenBlock) -> Result:
-        """What `then` makes of it."""
+        """Apply `then` to the block with joined bigrams."""
         return self.then(self.bigrams.join(block))
 
 

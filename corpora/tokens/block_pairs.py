@@ -1,4 +1,4 @@
-"""How often words and pairs of neighbours occur in one block: small, and made anywhere."""
+"""Counts of words and adjacent pairs in one block; small, and computed by any process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much more often two words are neighbours than chance would have them be.
+"""Collocation scores: how much more often two words are adjacent than by chance.
 
 Words a and b occur n_a and n_b times, and n_ab times side by side:
 

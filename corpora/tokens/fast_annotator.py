@@ -43,8 +43,8 @@ COMPONENTS = {
     "attribute_ruler": (AttributeRuler,),
     "lemmatizer": (Lemmatizer, EnglishLemmatizer),
 }
-"""What the pipeline has to consist of, in this order; of these very classes, as one that is derived
-from them may do something else."""
+"""Components of the pipeline, in order, with their classes; derived classes may behave
+differently."""
 
 OF_THE_FORM = {"NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER", "ORTH", "SPACY", "IS_SPACE"}
 """Attributes that depend on a token's form, its norm and the space after it."""
@@ -109,7 +109,7 @@ class FastAnnotator:
             raise
 
     def token_spans(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Of each text (n_tokens, 2), the first character and the end of `annotate`'s tokens."""
+        """Return start and end (n_tokens, 2) of the tokens of each text, as characters."""
         return token_spans(self._nlp, texts)
 
     def _annotate(self, texts: Sequence[str]) -> Annotation:

@@ -27,7 +27,7 @@ MAX_SKIPPED = 10
 
 @dataclass(frozen=True, slots=True)
 class ShardTask:
-    """What to annotate, where to keep it, and what was learned from workers that died at it."""
+    """Shard to annotate, its target file, and facts about workers that died at it."""
 
     entry: ShardEntry
     path: Path
@@ -39,12 +39,12 @@ class ShardTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardDone:
-    """What came of a task."""
+    """Result of a task."""
 
     n_articles: int
     n_tokens: int
     warnings: tuple[str, ...]
-    """What the annotator had to say, for the parent process to log."""
+    """Warnings of the annotator, for the parent process to log."""
 
 
 def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
@@ -86,7 +86,7 @@ def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
 # In a worker
 
 _prepared: list[tuple[ArticleStore, Annotator, frozenset[str], list[str]]] = []
-"""What `annotate_shard` works with, set once in each process."""
+"""Arguments of `annotate_shard`, set once in each process."""
 
 
 def prepare(articles: ArticleStore, model: str, noun_chunks: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which spaCy model suits articles of a language, where nobody names one."""
+"""Default spaCy model for the language of articles."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def model_for_language(language: str) -> str:
 
 
 def meaning(blank: str) -> str:
-    """What it means to work with `blank:CODE`, in a sentence."""
+    """Return the meaning of `blank:CODE`, in a sentence."""
     without = "" if blank != f"{BLANK}xx" else ", and knows no stop words"
     return (
         f"{blank} gives neither lemmas nor parts of speech{without}, so every word of letters "

@@ -1,4 +1,4 @@
-"""How often words, and pairs of neighbours, occur: exact, however many different ones there are.
+"""Exact counts of words and adjacent pairs, of any number.
 
 Words are numbered as they come, and a pair is one integer, first word << 32 | second word. When
 memory is full, words and pairs become sorted runs on disk and numbering begins anew. In a run words
@@ -175,7 +175,7 @@ class PairCounts:
 
 
 class _Numbers:
-    """What number each word of a run has in the merge, in their order; on disk but for the last."""
+    """Number of each word of a run in the merge, in order; on disk except the last."""
 
     def __init__(self, spill: SpillFile) -> None:
         self._spill = spill
@@ -201,7 +201,7 @@ class _Numbers:
 
 
 class _KeyCounts:
-    """How often each integer was added; what is new gathers until sorting it in is worth it."""
+    """Count of each integer; new ones are buffered until it is worth sorting them in."""
 
     def __init__(self, max_waiting: int) -> None:
         self._most_waiting = max_waiting

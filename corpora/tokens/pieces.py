@@ -44,7 +44,7 @@ def placed_pieces(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _skip_space(text: str, start: int) -> int:
-    """Where, from `start` on, something else than white space begins."""
+    """Return the first position from `start` on that is not white space."""
     while start < len(text) and text[start].isspace():
         start += 1
     return start

@@ -1,4 +1,4 @@
-"""What a spaCy pipeline says of texts, by `nlp.pipe` and nothing else: slow, and the reference."""
+"""Annotation by spaCy's `nlp.pipe` alone: slow, and the reference."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PlainAnnotator:
         )
 
     def token_spans(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Of each text (n_tokens, 2), the first character and the end of `annotate`'s tokens."""
+        """Return start and end (n_tokens, 2) of the tokens of each text, as characters."""
         return token_spans(self._nlp, texts)
 
     def _strings(self, ids: NDArray[np.uint64]) -> tuple[tuple[str, ...], NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""What of a text becomes words."""
+"""Settings that decide which tokens of a text become words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNIVERSAL_PARTS_OF_SPEECH = (
 
 @dataclass(frozen=True, slots=True)
 class TextSettings:
-    """Which lemmas are kept, and what a document is. Lists are taken for tuples.
+    """Settings of kept lemmas and of documents. Lists become tuples.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def is_language(code: str) -> bool:
 
 
 def describe_model(name: str) -> dict[str, str | bool]:
-    """What tells the model from all others, so that equal descriptions mean equal answers.
+    """Describe the model: equal descriptions mean equal annotations.
 
     A model that was trained anew in the same place is another one, and a model that was moved is
     not.
@@ -163,7 +163,7 @@ def load_model(name: str, *, noun_chunks: bool = False) -> Language:
 
 
 def token_spans(nlp: Language, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Of each text (n_tokens, 2), the first character of each token and its end."""
+    """Return start and end (n_tokens, 2) of the tokens of each text, as characters."""
     found = []
     with nlp.memory_zone():  # else the strings of all texts ever read stay in memory
         for text in texts:
@@ -190,7 +190,7 @@ def stop_words_of(name: str) -> frozenset[str]:
 
 
 def _why_missing(name: str) -> str:
-    """What to do about a name that is neither a package nor a directory with a model."""
+    """Return advice about a name that is neither a package nor a directory with a model."""
     package = name.replace("-", "_")
     if Path(name).exists():
         return f"{name} is no spaCy model: it is not a directory that holds a meta.json"
@@ -227,7 +227,7 @@ def _fingerprint(name: str) -> str:
 
 
 def _meta_of(name: str) -> bytes:
-    """What an installed model says of itself, as JSON."""
+    """Return the meta data of an installed model, as JSON."""
     directory = model_directory(name)
     assert directory is not None
     return (directory / "meta.json").read_bytes()

@@ -1,4 +1,4 @@
-"""What spaCy says of the articles of a store, a file for each shard; words are chosen on reading.
+"""Annotations of the articles of a store, a file for each shard; words are selected on reading.
 
     DIR/annotation-<hash>/about.json              what made these; the hash is this file's
     DIR/annotation-<hash>/<SHA-256 of shard>.npz  see `corpora.tokens.annotation_file`

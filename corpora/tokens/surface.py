@@ -1,4 +1,4 @@
-"""Where in an article's text its words stand: each lemma that is counted, as it was written."""
+"""Positions of counted lemmas in an article's text, as they are written there."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _token_spans(article: Article, annotator: PlacingAnnotator) -> NDArray[np.in
 
 
 def _places_outside_headings(text: str) -> NDArray[np.int64]:
-    """Where in `text` each character of `without_headings(text)` stands."""
+    """Return the position in `text` of each character of `without_headings(text)`."""
     is_left, at = np.ones(len(text), dtype=bool), 0
     for line in text.split("\n"):
         if heading_of(line)[0]:

@@ -101,7 +101,7 @@ def _check_model(expected: str, found: str, name: str) -> None:
 
 
 def _seen(path: Path, entry: ShardEntry) -> bytes | None:
-    """What the shard holds, if it can be read here; another file in its place is none."""
+    """Return the content of the shard if this process can read it, and it is the right file."""
     try:
         return checked(read_bytes(path), entry, str(path))
     except (OSError, CorpusFormatError):

@@ -1,4 +1,4 @@
-"""What the text stage asks of workers elsewhere, and what it hands them: plain values.
+"""Interface of the text stage to remote workers, with plain values as arguments.
 
 Workers need not share a file system with the process that asks. They read what they can see, are
 sent what they cannot, and write nothing.
@@ -47,7 +47,7 @@ class ArticlesToAnnotate:
     """Its directory or URL, see `corpora.articles.remote.absolute`."""
     settings: TextSettings
     about: str
-    """What `store.describe` says of these settings where the annotations are kept."""
+    """Description of the settings by `store.describe`, as kept with the annotations."""
 
     def bytes_of(self, entry: ShardEntry) -> bytes:
         """The bytes of a shard, for workers that cannot read it themselves."""
@@ -59,22 +59,22 @@ class ShardAnnotation:
     """An annotated shard."""
 
     data: bytes
-    """What its file holds, see `corpora.tokens.annotation_file`."""
+    """Content of its file, see `corpora.tokens.annotation_file`."""
     n_articles: int
     n_tokens: int
     warnings: tuple[str, ...]
-    """What the annotator had to say."""
+    """Warnings of the annotator."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationFile:
-    """Where the annotation of a shard is."""
+    """Annotation of a shard: its path, or its content."""
 
     path: str
-    """In any working directory."""
+    """Path that is valid in any working directory."""
     shard_sha256: str
     data: bytes | None = None
-    """What it holds, for workers that cannot read it themselves."""
+    """Content, for workers that cannot read it."""
 
     def read(self) -> AnnotationFile:
         """The file with what it holds; raises an OSError if it cannot be read here."""
@@ -87,11 +87,11 @@ class OfBlock(Generic[Result]):
     """A function of the tokens of a shard, as one of their file; can be pickled if `step` can."""
 
     settings: TextSettings
-    """What of a text becomes words."""
+    """Settings that decide which tokens of a text become words."""
     step: Callable[[TokenBlock], Result]
 
     def __call__(self, file: AnnotationFile) -> Result:
-        """What `step` makes of the tokens; raises what reading the file raises."""
+        """Apply `step` to the tokens; errors are those of reading the file."""
         data = file.read().data
         assert data is not None
         return self.step(select(annotated_from(data, file.path, file.shard_sha256), self.settings))

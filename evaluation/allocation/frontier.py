@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 BYTES_A_COLUMN = 100
-"""What Python needs to list one of the columns that a token can count in."""
+"""Bytes in Python for one of the columns that a token can count in."""
 WORD = 64
 """Bits of an integer that holds fields."""
 
@@ -70,7 +70,7 @@ class _Row(NamedTuple):
 
 
 class _Field(NamedTuple):
-    """Where the counts of an open row stand in the integers of its family."""
+    """Place of the counts of an open row in the integers of its family."""
 
     word: int
     shift: int
@@ -86,7 +86,7 @@ class _Family:
 
     def __init__(self, classes: tuple[int, ...], sizes: tuple[int, ...]) -> None:
         self.classes, self.sizes = classes, sizes
-        """Of each axis of the columns the class of alike indices, and the number of values."""
+        """Class of alike indices, and number of values, of each axis of the columns."""
         self.used: list[int] = []
         """The bits of each word that are taken."""
 
@@ -130,14 +130,14 @@ class Frontier:
         self.lanes = [
             np.zeros((np.prod(f.sizes, dtype=int), 0, 1), np.uint64) for f in self.families
         ]
-        """Of each family (n_columns, n_words, n_states)."""
+        """Counts of each family (n_columns, n_words, n_states)."""
         self.log_weight = np.zeros(1)
         """(n_states,), log-probability of the tokens so far and the state, less `log_scale`."""
         self.log_scale: list[float] = []
         self.max_states = 1
 
     def _set_families(self) -> None:
-        """Which indices have values that can be renamed only together, and which tables they have.
+        """Find indices whose values can be renamed only together, and their tables.
 
         Indices that use the same axis of a tied table are alike.
         """
@@ -196,12 +196,12 @@ class Frontier:
         return float(np.logaddexp.reduce(self.log_weight)) + float(np.sum(self.log_scale))
 
     def _n_moves(self, cell: int) -> int:
-        """How many joint values what is unknown of a token has."""
+        """Number of joint values of the unknown indices of a token."""
         names = set(self.plan.unknown[self.plan.arrays.pattern_of[cell]]) & self.names
         return math.prod(self.plan.model.cardinalities[name] for name in names)
 
     def _moves(self, cell: int) -> Iterator[list[tuple[_Row, int]]]:
-        """For each joint value of what is unknown of a token, the rows and columns it counts in."""
+        """Yield the rows and columns of each joint value of a token's unknown indices."""
         plan = self.plan
         pattern = plan.arrays.pattern_of[cell]
         unknown = [name for name in plan.unknown[pattern] if name in self.names]
@@ -327,7 +327,7 @@ class Frontier:
         self.max_states = max(self.max_states, len(self.log_weight))
 
     def _keys(self) -> list[Words]:
-        """What tells states apart, in as few integers as hold it; the last column is left out."""
+        """Keys that identify states, in few integers; the last column is left out."""
         keys: list[Words] = []
         room = 0
         for family, lanes in zip(self.families, self.lanes, strict=True):
@@ -349,7 +349,7 @@ class Frontier:
 
 
 def _is_less(judged: list[Words], v: int, w: int) -> NDArray[np.bool_]:
-    """In which states value v comes before w, by the first integer that differs."""
+    """Mask of states in which value v precedes w, by the first integer that differs."""
     less: NDArray[np.bool_] = judged[-1][v] < judged[-1][w]
     for each in judged[-2::-1]:
         less = (each[v] < each[w]) | ((each[v] == each[w]) & less)

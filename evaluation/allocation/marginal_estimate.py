@@ -1,4 +1,4 @@
-"""What an estimator of the marginal likelihood of a count tensor returns."""
+"""Estimate of the marginal likelihood of a count tensor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATH = "path/"
 
 @dataclass(frozen=True, eq=False)
 class ParticlePath:
-    """How particles fared, at some of the tokens, in each repeat."""
+    """Effective sample sizes and ancestors at some of the tokens, in each repeat."""
 
     tokens: NDArray[np.int64]
     """(n_times,), tokens taken in so far."""
@@ -52,9 +52,9 @@ class MarginalEstimate:
     repeats: Floats = field(repr=False)
     """(n_repeats,), the log of each repeat's estimate, of each start's bound, or of the truth."""
     n_particles: int = 0
-    """Of each repeat."""
+    """Particles of each repeat."""
     path: ParticlePath | None = field(default=None, repr=False)
-    """Of methods that use particles."""
+    """Path of the particles, for methods that use them."""
 
     @property
     def spread(self) -> float:

@@ -1,4 +1,4 @@
-"""How many tokens there were, when the counts of some cells were never written down.
+"""Total number of tokens, when the counts of some cells are missing.
 
 Cemgil et al. 2019, example 3.4: p(S₊ = T, observed counts) is a sum over all the ways in which the
 tokens that were not counted, T less the observed ones, can be spread over the missing cells.

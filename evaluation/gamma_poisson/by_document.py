@@ -52,7 +52,7 @@ class Document(NamedTuple):
 
     @property
     def log_constant(self) -> float:
-        """What Σ_w y_w log Σ_k u_k word_topic_wk - Σ_k u_k Q_k is short of log p(y | u)."""
+        """Difference of log p(y | u) and Σ_w y_w log Σ_k u_k word_topic_wk - Σ_k u_k Q_k."""
         return float(self.n @ self.log_scale - gammaln(self.n + 1.0).sum())
 
 

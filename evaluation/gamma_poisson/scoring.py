@@ -81,7 +81,7 @@ def tilted(topics: GammaPoissonTopics) -> AsLDA:
 def simulate(
     topics: GammaPoissonTopics, lengths: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[sparse.csr_array, NDArray[np.int32]]:
-    """As many documents as `lengths`, of lengths of their own, those without tokens left out."""
+    """Simulate as many documents as `lengths`, with random lengths; drop empty ones."""
     counts, assignments = simulated_documents(topics, len(lengths), rng)
     filled = np.diff(counts.indptr) > 0
     if filled.sum() < 2:

@@ -56,7 +56,7 @@ class Document(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many tokens each topic has, of those only that have one: they are few of many."""
+    """Number of tokens of each topic that has one: few of many topics."""
 
     topic: NDArray[np.int32]
     """(K,), the topics that have tokens, in no order."""
@@ -165,7 +165,7 @@ def _first_above(cumulative: Floats, u: int, sought: float) -> int:
 
 @kernel
 def _log_ratio(alpha: Floats, tally: Tally, above: float, below: float) -> float:
-    """How much a weight gains: log ∏_k ∏_{i<C_k} (alpha_k + above · i) / (alpha_k + below · i).
+    """Log of a weight's factor: log ∏_k ∏_{i<C_k} (alpha_k + above · i) / (alpha_k + below · i).
 
     As a product of ratios, not a difference of two sums: steps may be as small as they like.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALLEST = 1e-290
-"""What is smaller is taken for 0: arithmetic on numbers that are not normal is slow."""
+"""Numbers below this are set to 0: arithmetic on subnormal numbers is slow."""
 
 
 @kernel

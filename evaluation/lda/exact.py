@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SECONDS_AN_UPDATE, SECONDS_A_STATE = 1e-9, 10e-9
-"""For each topic; measured, and right within a factor of 3 or so. They serve to refuse only."""
+"""Seconds for each topic, measured, within a factor of about 3; they only serve to refuse."""
 TOLERANCE = 1e-13
 """The share of a probability that may be lost as too small for a floating-point number."""
 
@@ -121,7 +121,7 @@ def log_conditionals(
 def _log_probability(
     topics: WeightedTopics, words: NDArray[np.int32], n: NDArray[np.int64]
 ) -> float:
-    """Of one document, with `n` (U,) tokens of each of the `words` (U,)."""
+    """Log-probability of one document with `n` (U,) tokens of each of the `words` (U,)."""
     if topics.n_topics == 1:  # any number of tokens
         return float(n @ np.log(topics.word_topic[words, 0]))
     # All orders are equally probable. One in which each word is spread evenly over the document
@@ -195,17 +195,17 @@ def _future_bound(token_topic: Floats) -> Floats:
 
 
 class Costs(NamedTuple):
-    """Of each document (D,)."""
+    """Costs of each document (D,)."""
 
     n_tokens: NDArray[np.int64]
     n_topics: NDArray[np.int64]
-    """That have any of its words."""
+    """Number of topics that have any of its words."""
     n_bytes: Floats
     seconds: Floats
 
 
 def checked_costs(topics: WeightedTopics, documents: DocumentBlock, max_memory: int) -> Costs:
-    """What the documents of `exact` take; raises its ExactCostError."""
+    """Return the costs of `exact`; raise its ExactCostError."""
     cost = _costs(documents.n_tokens, _topics_of(topics, documents.counts), topics.n_topics)
     _check_affordable(cost, max_memory, documents.first_document)
     return cost
@@ -222,7 +222,7 @@ def _topics_of(topics: WeightedTopics, counts: sparse.csr_array) -> NDArray[np.i
 
 
 def _costs(n_tokens: NDArray[np.int64], n_topics: NDArray[np.int64], all_topics: int) -> Costs:
-    """What each document takes, estimated; all free under one topic."""
+    """Estimate the costs of each document; 0 under one topic."""
     L, K = n_tokens.astype(np.float64), np.maximum(n_topics, 1).astype(np.float64)
     with np.errstate(over="ignore"):
         # binom(n, k) = 1 / ((n + 1) B(n - k + 1, k + 1))

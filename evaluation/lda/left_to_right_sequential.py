@@ -64,7 +64,7 @@ PHANTOM_SHARE = 0.06
 SCOUTS = (10, 40)
 """An eighth as many particles, but from 10 to 40, are sent ahead with each kind of phantoms."""
 PHANTOM_STEP = 0.05
-"""So many phantom tokens of a topic at least come out at a time: fewer wait for the next time."""
+"""Smallest look-ahead pseudo-count of a topic that is removed at a time."""
 LARGEST_GROUP = 32
 """Tokens of one word that are one step: it takes time by the square of them."""
 RUN_NUMBERS = 2**24
@@ -83,11 +83,11 @@ class Arrangement(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What particles come to."""
+    """Result of a run of particles."""
 
     log_mean: float
     relative_variance: float
-    """Of exp(log_mean); NaN for one particle."""
+    """Relative variance of exp(log_mean); NaN for one particle."""
 
 
 def left_to_right_sequential(
@@ -234,7 +234,7 @@ def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floa
 
 @kernel
 def entropy_of_topic(weight: Floats, alpha: Floats) -> float:
-    """Of the topic of a word, with probabilities ∝ weight alpha, both (K,), some of them 0."""
+    """Entropy of a word's topic, with probabilities ∝ weight alpha, both (K,), some of them 0."""
     total, weighted = 0.0, 0.0
     for k in range(len(alpha)):
         share = weight[k] * alpha[k]

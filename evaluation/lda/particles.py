@@ -240,7 +240,7 @@ def fill_series(
 
 @kernel
 def draw_share(left: int, power: Floats, series: Floats, rng: np.random.Generator) -> int:
-    """How many of the tokens that are `left` have the topic of the first of them."""
+    """Draw how many of the tokens `left` have the topic of the first of them."""
     rest = rng.random() * series[left] * left
     m = 1
     while m < left:

@@ -1,4 +1,4 @@
-"""How sure the mean of a chain's records is, which are not independent."""
+"""Batch-means standard error of an MCMC average."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def for_documents(documents: DocumentBlock, seed: int, n_jobs: int | None, work:
 
 
 class Score(NamedTuple):
-    """What an estimator says of one document."""
+    """Score of one document."""
 
     log_likelihood: float
     standard_error: float

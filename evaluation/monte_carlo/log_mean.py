@@ -15,7 +15,7 @@ class LogMean(NamedTuple):
 
     log_mean: float
     standard_error: float
-    """Of `log_mean`, to first order: that of the mean over the mean; NaN for one weight."""
+    """Standard error of `log_mean`, to first order; NaN for one weight."""
     effective_sample_size: float
     """(Σw)² / Σw²."""
 

@@ -1,4 +1,4 @@
-"""As many samples for each document as a wanted standard error takes."""
+"""Samples for each document until it reaches a target standard error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIRST_LOOK = 50
 LEAST_LOOK = 20
 """With fewer, an error can seem to be 0."""
 STEP = 4.0
-"""How far a look is trusted: times its own samples."""
+"""Largest growth of the samples after a step."""
 MARGIN = 1.2
 """Samples beyond what a look says it takes, as it is uncertain itself."""
 UNKNOWN = 4.0

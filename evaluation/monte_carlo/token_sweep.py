@@ -26,7 +26,7 @@ LANES = 8
 
 
 class DocumentWords(NamedTuple):
-    """What a document's different words are under the topics, for `resample`."""
+    """Distinct words of a document under the topics, for `resample`."""
 
     word_topic: Floats
     """(U, K padded), φ_kw of each word over the largest of its K: a rare word underflows nowhere.

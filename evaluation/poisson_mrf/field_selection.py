@@ -1,4 +1,4 @@
-"""Which λ and c to fit Poisson MRFs with: those that make validation documents most probable.
+"""Selection of λ and c of Poisson MRFs, by the likelihood of validation documents.
 
 λ is the penalty of the regressions, c the length scale of ω. As published (Inouye et al. 2015,
 Sec. 4) all pairs of some λ and some c are tried, and a pair's score is the perplexity of counts of
@@ -46,7 +46,7 @@ PENALTIES = tuple(np.logspace(0.0, -3.0, 20).tolist())
 LENGTH_SCALES = tuple(np.linspace(1.0, 2.0, 5).tolist())
 """Those of the paper."""
 EFFORT = FieldSettings(math.nan, math.nan, 1e-4, "envelope", n_samples=100)
-"""How fields are fitted in the paper, whatever λ and c."""
+"""Settings of the fit of fields in the paper, for any λ and c."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class FieldSelection:
 
     @property
     def best_perplexity(self) -> float:
-        """That of the best pair."""
+        """Perplexity of the best pair."""
         return float(self.perplexity[self._best])
 
     @property
@@ -209,7 +209,7 @@ def multinomial_shares(
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """What every pair of λ and c is tried on."""
+    """Data on which every pair of λ and c is tried."""
 
     parts: Sequence[sparse.csr_array]
     """The documents of each topic that have a token of it."""
@@ -219,7 +219,7 @@ class _Trial:
     n_jobs: int | None
 
     def perplexity(self, regressions: Sequence[NodeRegressions], settings: FieldSettings) -> float:
-        """Of the validation documents; the fields are those that `fit_fields` makes."""
+        """Perplexity of the validation documents, with the fields of `fit_fields`."""
         longest = int(self.validation.sum(axis=1).max())
         fields, tables = [], []
         for k, (part, found) in enumerate(zip(self.parts, regressions, strict=True)):

@@ -144,7 +144,7 @@ def _annealed(
     seed: int,
     n_jobs: int | None,
 ) -> PartitionEstimate:
-    """By annealing from the multinomial that is left where Φ = 0."""
+    """Estimate by annealing from the multinomial of Φ = 0."""
     log_weights = annealed_log_weights(
         mrf, length, n_samples=n_samples, n_temperatures=n_temperatures, seed=seed, n_jobs=n_jobs
     )

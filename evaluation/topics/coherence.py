@@ -83,7 +83,7 @@ class Coherence:
 
     @property
     def standard_error(self) -> float:
-        """Of `mean`, over topics as if they were independent draws; NaN for fewer than two."""
+        """Standard error of `mean`, over topics as independent draws; NaN for fewer than two."""
         values = self.per_topic[np.isfinite(self.per_topic)]
         if len(values) < 2:
             return float("nan")

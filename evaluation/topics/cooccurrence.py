@@ -1,4 +1,4 @@
-"""In how many windows the words of a topic occur, alone and in pairs.
+"""Number of windows in which the words of a topic occur, alone and in pairs.
 
 A window is boolean: it holds a word or not. It is a document, or `size` consecutive tokens of one.
 A document of n tokens has n - size + 1 of these; a shorter one, unless it is empty, is one window.

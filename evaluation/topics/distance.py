@@ -1,4 +1,4 @@
-"""How far topics are from each other: the Jensen-Shannon distance of their distributions of words.
+"""Distance between topics: the Jensen-Shannon distance of their distributions of words.
 
     JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 in bits,   distance √JS, from 0 to 1
 

@@ -23,13 +23,13 @@ NOISE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class TopicMap:
-    """Where topics lie in the unit square, and how much of their distances that shows."""
+    """Positions of topics in the unit square, and the share of their distances that they show."""
 
     position: Floats
     """(K, 2), from 0 to 1, the same scale in both directions; the first axis shows the most."""
     share: float
-    """What the two axes take of the sum of positive eigenvalues, the scatter that can be shown: 1
-    if distances on the map are the topics', up to the scale."""
+    """Share of the two axes in the sum of positive eigenvalues: 1 if distances on the map equal
+    those of the topics, up to scale."""
 
 
 def topic_map(distances: ArrayLike) -> TopicMap:

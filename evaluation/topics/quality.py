@@ -1,4 +1,4 @@
-"""How different topics are from each other: diversity and exclusivity."""
+"""Differences between topics: diversity and exclusivity."""
 
 from __future__ import annotations
 

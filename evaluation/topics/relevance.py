@@ -1,4 +1,4 @@
-"""Which words tell what a topic is about: relevance, between probability and lift.
+"""Relevance of words for a topic, between probability and lift.
 
 Sievert & Shirley 2014, "LDAvis: a method for visualizing and interpreting topics", Sec. 3.2. And
 the other way round: which topics a word is from.
@@ -53,7 +53,7 @@ def relevance(probability: ArrayLike, word_share: ArrayLike, weight: float) -> F
 def relevant_words(
     topic_word: ArrayLike, word_share: ArrayLike, n_words: int
 ) -> list[NDArray[np.intp]]:
-    """For each topic, all words that are among its `n_words` most relevant at some λ of `WEIGHTS`.
+    """Return the words of each topic among its `n_words` most relevant at some λ of `WEIGHTS`.
 
     They are indices into the vocabulary, the most probable first, of equally probable ones the
     first in the vocabulary. So a stable sort of these by relevance, at any such λ, begins with the

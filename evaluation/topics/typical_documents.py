@@ -16,7 +16,7 @@ SHORT: Final = 0.25
 def typical_documents(
     proportions: ArrayLike, n_tokens: ArrayLike, n_documents: int
 ) -> list[NDArray[np.intp]]:
-    """For each topic, the documents with the largest share of it, the largest first.
+    """Return the documents with the largest share of each topic, largest first.
 
     Proportions are expected shares given the model, and so drawn towards its prior the more, the
     shorter a document is; but under a sparse prior three words are enough for 95 %, and then the

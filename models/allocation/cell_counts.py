@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 MISSING = -1
-"""In a cell: the index was not observed of these tokens."""
+"""Value of an index in a cell that was not observed for its tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class CellCounts:
     counts: Ints
     """(n_cells,), positive."""
     shape: tuple[int, ...]
-    """Of the tensor."""
+    """Shape of the tensor."""
 
     def __post_init__(self) -> None:
         shape = tuple(int(size) for size in self.shape)

@@ -1,4 +1,4 @@
-"""How the hidden indices of a token are summed over and drawn, given its visible ones.
+"""Inference plan: sums over and draws of a token's hidden indices, given its visible ones.
 
 Among the indices that are unknown of a token, those that share a table are joined by an edge; the
 graph's junction tree says in which order to sum. Each clique holds a product over all values of its
@@ -54,7 +54,7 @@ class PlanArrays(NamedTuple):
     factor: Ints
     """Each clique's factors."""
     map_at: Ints
-    """Where in `maps` the column that each combination of the clique reads starts."""
+    """Start in `maps` of the column that each combination of the clique reads."""
     is_straight: NDArray[np.bool_]
     """Whether combination c reads column c."""
     maps: Ints32
@@ -83,7 +83,7 @@ class PlanArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class InferencePlan:
-    """What is to be done for each token of some data under a model."""
+    """Steps of inference for each token of some data under a model."""
 
     model: AllocationModel
     observed: CellCounts
@@ -113,7 +113,7 @@ class InferencePlan:
 
     @property
     def max_cliques(self) -> int:
-        """Of any pattern."""
+        """Largest number of cliques of a pattern."""
         return int(np.diff(self.arrays.clique_start).max())
 
     @property
@@ -247,7 +247,7 @@ class _Layout:
         self.scratch_size = max(self.scratch_size, at)
 
     def _homes(self, cliques: list[Clique], unknown: set[str]) -> list[int]:
-        """For each factor the clique it is multiplied into; uses of one table share theirs."""
+        """Clique that each factor is multiplied into; uses of one table share a clique."""
         homes = []
         for t, _ in self.uses:
             names = {name for use in self.dynamic[t].marginal.uses for name in use} & unknown

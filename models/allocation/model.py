@@ -42,10 +42,9 @@ class AllocationModel(StandardGraphs):
     """
 
     parents: Mapping[str, Sequence[str]]
-    """For each index those it depends on, in the order of the axes of its table, its own the last.
-    """
+    """Parents of each index, in the order of the axes of its table; its own axis is the last."""
     cardinalities: Mapping[str, int]
-    """How many values each index has."""
+    """Number of values of each index."""
     visible: Sequence[str]
     """The indices that are observed, in the order of the axes of X; the others are hidden."""
     a: float = 1.0
@@ -53,8 +52,8 @@ class AllocationModel(StandardGraphs):
     b: float | None = None
     """Rate of the prior of λ; by default a / S₊, which has as many tokens expected as there are."""
     prior: Mapping[str, Any] | None = None
-    """For each index its Dirichlet parameters, an array of the shape of its table. By default
-    flat and consistent (BDeu): a / ∏ I over the table's axes, so that Markov-equivalent graphs
+    """Dirichlet parameters of each index, an array of the shape of its table. By default flat and
+    consistent (BDeu): a / ∏ I over the table's axes, so that Markov-equivalent graphs
     agree. Tables that are tied have one prior, that of the first of their names."""
     tied: Sequence[Sequence[str]] = ()
     """Groups of indices that share one table."""
@@ -93,7 +92,7 @@ class AllocationModel(StandardGraphs):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of X."""
+        """Shape of X."""
         return tuple(self.cardinalities[name] for name in self.visible)
 
     def family(self, name: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ logarithms of Γ has lost many digits."""
 
 @kernel
 def log_rising_factorials(alpha: Floats, counts: Ints, result: Floats) -> None:
-    """For each of n cells (n,), into `result`; minus infinity where α = 0 and there is a token."""
+    """Write log rising factorials of n cells (n,) into `result`; -inf if α = 0 and n > 0."""
     for i in range(len(counts)):
         if counts[i] > 0 and alpha[i] <= 0.0:
             result[i] = -np.inf

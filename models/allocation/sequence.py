@@ -1,4 +1,4 @@
-"""From the probability of tokens in order to that of a count tensor, and that of complete counts.
+"""Log-probability of a count tensor, from that of its tokens in order; and of complete counts.
 
 Every method that scores a tensor computes the probability of its tokens in some order, given how
 many there are. The counts have as many orders as the multinomial coefficient says, and the number
@@ -46,7 +46,7 @@ def log_orders(observed: CellCounts) -> float:
 
 
 def log_of_counts(model: AllocationModel, observed: CellCounts) -> float:
-    """What turns log p(tokens in order | their number) into log p(X), the counts' own.
+    """Term that turns log p(tokens in order | their number) into log p(X) of the counts.
 
     Holds the number of tokens, their orders and the tables that nothing hidden has part in.
     """

@@ -1,4 +1,4 @@
-"""Which counts an allocation model needs, and how probabilities are made of them.
+"""Tables of counts of an allocation model, and the probabilities computed from them.
 
 The probability of the next token is a product over the tables of the graph (eqs. 4.1, 4.2),
 
@@ -37,11 +37,11 @@ class Marginal:
     uses: tuple[tuple[str, ...], ...]
     """The indices on its axes; several times where tables are tied: each use counts a token."""
     sizes: tuple[int, ...]
-    """Of its axes."""
+    """Sizes of its axes."""
     alpha: float | Floats
     """Pseudo-counts, one for all cells or an array of the shape `sizes`."""
     power: int
-    """Of α + S in the probability of a token: 1 in numerators, negative below the line."""
+    """Power of α + S in the probability of a token: 1 in numerators, negative in denominators."""
 
 
 def marginals_of(model: AllocationModel) -> list[Marginal]:
@@ -120,12 +120,12 @@ class Table:
 
     @property
     def power(self) -> int:
-        """Of α + S in the probability of a token."""
+        """Power of α + S in the probability of a token."""
         return self.marginal.power
 
     @property
     def n_uses(self) -> int:
-        """How often each token is counted: more than once where tables are tied."""
+        """Number of times that a token is counted: more than 1 if tables are tied."""
         return len(self.marginal.uses)
 
     @property

@@ -1,4 +1,4 @@
-"""What Gibbs sampling of a Gamma-Poisson model goes on from."""
+"""State of Gibbs sampling of a Gamma-Poisson model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIN_PROBABILITY = 1e-12
 
 @dataclass
 class BetaGammaPFAState(GibbsLDAState):
-    """As for LDA, where `alpha` is r, with the probabilities and what is averaged of both."""
+    """State as for LDA, with r as `alpha`, and the probabilities p; both have averages."""
 
     probability: Floats
     """(K,). In the literature this is p."""
@@ -27,7 +27,7 @@ class BetaGammaPFAState(GibbsLDAState):
     mean_count_sum: Floats
     """(K,), weighted sum over samples of Σ_d n_dk / D, a document's mean count of the topic."""
     weight_sum: float
-    """Of the samples."""
+    """Sum of the weights of samples."""
 
     @property
     def topic_weight(self) -> Floats:

@@ -1,4 +1,4 @@
-"""What trainers that factorise counts have in common: sweeps, none of which makes things worse."""
+"""Base of trainers that factorise counts: sweeps that never worsen the objective."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 RELAXATION_GROWTH = 1.2
-"""What the exponent is multiplied by after a sweep that made things better."""
+"""Growth of the exponent after a sweep that improved the objective."""
 
 START_SHAPE = 2.0
 """Shape of the Gamma noise, of mean 1, that a random start is multiplied by; the larger, the less
@@ -38,11 +38,11 @@ class Counts(NamedTuple):
     """The data as sweeps take them."""
 
     rows: Rows
-    """By document (D, V)."""
+    """Counts by document (D, V)."""
     columns: Rows
-    """By word (V, D)."""
+    """Counts by word (V, D)."""
     constant: float
-    """What depends on them alone in the objective."""
+    """Part of the objective that depends on the counts alone."""
 
 
 class FactorEstimator(TopicEstimator):
@@ -171,7 +171,7 @@ class FactorEstimator(TopicEstimator):
         raise NotImplementedError
 
     def _constant_of(self, data: Floats) -> float:
-        """What depends on the counts alone in the objective, for their entries (nnz,)."""
+        """Part of the objective that depends on the counts alone, for their entries (nnz,)."""
         raise NotImplementedError
 
     def _objective_of(self, data: Counts, state: Any) -> float:

@@ -1,4 +1,4 @@
-"""What factorisations of counts go on from, and what they report of a sweep."""
+"""State of factorisations of counts, and the report of a sweep."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class KLNMFState:
     word_topic: Floats
     """(V, K), not negative, by word so that a word's topics lie together: φ or H, transposed."""
     objective: float
-    """Of these factors."""
+    """Objective of these factors."""
     gain: float
-    """How much better the last sweep made it; infinite before the first."""
+    """Gain of the last sweep; infinite before the first."""
     relaxation: float
     """The exponent that the next sweep tries."""
     n_sweeps: int
@@ -44,12 +44,12 @@ class GaPState(KLNMFState):
 
 @dataclass(frozen=True)
 class FactorStep:
-    """What is reported of one sweep."""
+    """Report of one sweep."""
 
     n_sweeps: int
     n_documents: int
     n_passes: float
     objective: float
-    """Of the factors after this sweep."""
+    """Objective after this sweep."""
     relaxation: float
     """The exponent of the next sweep's updates."""

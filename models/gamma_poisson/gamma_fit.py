@@ -16,7 +16,7 @@ from scipy.special import polygamma, psi
 Floats = NDArray[np.float64]
 
 MAX_SHAPE = 1e6
-"""Of values that are all but equal, the shape would be infinite."""
+"""Largest shape: that of almost equal values would be infinite."""
 
 MIN_SCORE = 0.1
 """Scores, in tokens, count as at least this much: factorisations without a prior make many of them

@@ -1,4 +1,4 @@
-"""What Gamma-Poisson factor analysis learns: topics, and the prior of a document's scores."""
+"""Model of Gamma-Poisson factor analysis: topics, and the prior of a document's scores."""
 
 from __future__ import annotations
 

@@ -117,13 +117,13 @@ class CollapsedGibbs(TopicEstimator):
             raise ValueError(f"{name} must be one of {allowed}, found {getattr(self, name)!r}")
 
     def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> GibbsLDAState:
-        """Where training of documents `counts` (D, V) begins."""
+        """First state of training on documents `counts` (D, V)."""
         raise NotImplementedError
 
     def _first_fields(
         self, counts: sparse.csr_array, tokens: Tokens, alpha: Floats
     ) -> dict[str, Any]:
-        """What every first state holds, `alpha` (K,) being the prior of a document's topics."""
+        """Fields of every first state; `alpha` (K,) is the prior of a document's topics."""
         eta = prior_vector(self.eta, counts.shape[1], "eta")
         seed, none = seed_from(self.random_state), (0, self.n_topics)
         return {

@@ -26,7 +26,7 @@ LEAST = 1e-8
 
 
 class Exceedances(NamedTuple):
-    """Of each of n rows of counts, how many are above i, for each i from 0 to the largest."""
+    """Number of counts above i in each of n rows, for each i from 0 to the largest."""
 
     start: NDArray[np.int64]
     """(n + 1,), those of row k are `above[start[k]:start[k+1]]`."""
@@ -42,7 +42,7 @@ class Exceedances(NamedTuple):
 
 
 def exceedances(row: Topics, counts: Ints, n_rows: int) -> Exceedances:
-    """Of counts (n, m) whose columns belong to the rows `row` (m,); zeros may be left out."""
+    """Return exceedances of counts (n, m) in rows `row` (m,) by column; zeros may be absent."""
     largest = np.zeros(n_rows, dtype=np.int64)
     raise_to_largest(row, counts, largest)
     start = np.concatenate(([0], np.cumsum(largest)))

@@ -43,7 +43,7 @@ class DocTopics(NamedTuple):
     """(D + 1,): a document has a place for each topic that it can have."""
     topic: Topics
     n_dk: Counts
-    """Of each place's topic; 0 where a place has none."""
+    """Count of each place's topic; 0 for a place without a topic."""
     n_distinct: Counts
     """(D,)."""
 

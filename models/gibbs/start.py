@@ -1,4 +1,4 @@
-"""Where collapsed Gibbs sampling starts: anywhere, or at topics from a short online run."""
+"""Start of collapsed Gibbs sampling: uniform, or from topics of a short online run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What collapsed Gibbs sampling goes on from, and what it reports of a sweep."""
+"""State of collapsed Gibbs sampling, and the report of a sweep."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class GibbsLDAState:
 
 @dataclass(frozen=True)
 class GibbsLDAStep:
-    """What is reported of one sweep."""
+    """Report of one sweep."""
 
     n_sweeps: int
     n_documents: int

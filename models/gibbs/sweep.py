@@ -105,7 +105,7 @@ class GibbsSweeps:
         self._state.n_documents += self._n_docs
 
     def doc_topic_exceedances(self) -> Exceedances:
-        """Of each topic, how many documents have more than i of its tokens."""
+        """Number of documents with more than i tokens of each topic."""
         n_topics = len(self._state.alpha)
         if not self._dense:
             return exceedances(self._doc_topics.topic, self._doc_topics.n_dk[None, :], n_topics)

@@ -97,7 +97,7 @@ def _n_blocks(n_tokens: int) -> int:
 
 
 def _cuts(n_tokens: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
-    """Where to cut so that parts have about equally many tokens: (n_parts + 1,) positions."""
+    """Positions (n_parts + 1,) of cuts into parts with about equally many tokens."""
     total = np.cumsum(n_tokens)
     all_tokens = int(total[-1]) if len(total) else 0
     inner = np.searchsorted(total, np.arange(1, n_parts) * all_tokens / n_parts)

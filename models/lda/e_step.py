@@ -53,14 +53,14 @@ class EStep:
     max_iterations: int
     tolerance: float
     seed: tuple[int, ...]
-    """Of the batch; with the number of a leaf it fixes where the fixed points of its documents
-    start."""
+    """Seed of the batch; with the number of a leaf it fixes the starts of its documents' fixed
+    points."""
     learns_alpha: bool
     """Whether Σ_d E[log θ_d] is wanted."""
 
 
 class BatchStatistics(NamedTuple):
-    """What the E-step of a part of a batch leaves for the M-step."""
+    """Statistics of the E-step of a part of a batch, for the M-step."""
 
     words: NDArray[np.int32]
     """(m,) words of the part, ascending."""
@@ -70,7 +70,7 @@ class BatchStatistics(NamedTuple):
     """(K,) Σ_d E[log θ_dk]; zeros if it is not wanted."""
     n_documents: int
     iterations: int
-    """Of the fixed points of all documents."""
+    """Total iterations of the fixed points of documents."""
 
 
 ExpectCounts = Callable[[sparse.csr_array, EStep], Callable[[], BatchStatistics]]

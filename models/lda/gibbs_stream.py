@@ -29,8 +29,8 @@ MIN_SWEEPS = 5
 MIN_DOCUMENTS = 10
 """Documents of a call for each topic from which on it learns priors."""
 FADING = 4
-"""In the average of topics over calls, a call weighs as the growth of the 4th power of the number
-of documents: topics of few documents fade soon."""
+"""Power of the number of documents whose growth weights a call in the average of topics: topics of
+few documents fade soon."""
 
 
 class TokenTopics(NamedTuple):

@@ -339,7 +339,7 @@ class OnlineLDA(TopicEstimator):
 
     @property
     def schedule(self) -> Schedule:
-        """How long training takes with these settings if nothing ends it before."""
+        """Length of training with these settings, if nothing ends it early."""
         return Schedule(max_passes=self.n_passes)
 
     @property

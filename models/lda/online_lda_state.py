@@ -1,4 +1,4 @@
-"""What online variational Bayes goes on from, and what it reports of a step."""
+"""State of online variational Bayes, and the report of a step."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class OnlineLDAState:
 
 @dataclass(frozen=True)
 class OnlineLDAStep:
-    """What is reported of one batch."""
+    """Report of one batch."""
 
     n_batches: int
     n_documents: int

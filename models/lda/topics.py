@@ -1,4 +1,4 @@
-"""What LDA learns: topics and the prior of a document's topic proportions."""
+"""Model of LDA: topics and the prior of a document's topic proportions."""
 
 from __future__ import annotations
 

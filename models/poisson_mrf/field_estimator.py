@@ -1,4 +1,4 @@
-"""What trainers of models of Poisson MRFs have in common: rounds, and the settings of fields."""
+"""Base of trainers of Poisson MRFs: rounds, and the settings of fields."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 
 KMEANS_STARTS = 10
 MAX_ROUNDS = 100
-"""In a stage, by default."""
+"""Rounds of a stage, by default."""
 MAX_TOKENS = np.iinfo(np.int32).max
 REFILL = 10
 """Documents that a cluster without any is given."""
@@ -105,7 +105,7 @@ class LPMRFTrainer(TopicEstimator):
 
     @property
     def schedule(self) -> Schedule:
-        """How long training takes with these settings if nothing ends it before."""
+        """Length of training with these settings, if nothing ends it early."""
         n_stages = len(self._stages())
         return Schedule(n_stages * self._max_rounds, "round", n_stages)
 
@@ -130,7 +130,7 @@ class LPMRFTrainer(TopicEstimator):
 
     @property
     def topics_(self) -> LPMRFClusters | LPMRFTopics:
-        """What was learned; made anew at each call."""
+        """Learned model; computed at each call."""
         check_is_fitted(self, "state_")
         if not self.state_.topic_word.size:
             raise NotFittedError(
@@ -207,11 +207,11 @@ class LPMRFTrainer(TopicEstimator):
             )
 
     def _stages(self) -> tuple[str, ...]:
-        """What training comes to, in turn; "fields" is the last."""
+        """Stages of training in order; "fields" is the last."""
         raise NotImplementedError
 
     def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
-        """Where training of documents `counts` (D, V) begins."""
+        """First state of training on documents `counts` (D, V)."""
         raise NotImplementedError
 
     def _round(self, counts: sparse.csr_array) -> None:

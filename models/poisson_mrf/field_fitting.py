@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FieldSettings:
-    """How fields are fitted; see `LPMRFMixture`."""
+    """Settings of the fit of fields; see `LPMRFMixture`."""
 
     penalty: float
     length_scale: float

@@ -1,4 +1,4 @@
-"""How probable documents are in each field of a model, given its table of partition functions."""
+"""Log-probability of documents in each field, given a table of partition functions."""
 
 from __future__ import annotations
 

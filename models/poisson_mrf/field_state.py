@@ -1,4 +1,4 @@
-"""What training of models of Poisson MRFs goes on from, and what it reports of a round."""
+"""State of training of Poisson MRFs, and the report of a round."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Ints = NDArray[np.int64]
 Kind = TypeVar("Kind", bound="LPMRFModel")
 
 Stage = Literal["mixture", "lda", "multinomial", "fields", "done"]
-"""What training is at: clusters of documents, topics of tokens, splits at their best, all without
-interactions; or any of these with them."""
+"""Stage of training: clusters of documents, topics of tokens, most probable splits, all without
+interactions; or any of these with interactions."""
 
 MODEL_ARRAYS = (
     *("topic_word", "edge_topic", "edge_words", "edge_weight"),
@@ -45,8 +45,8 @@ class PoissonMRFState:
     """
 
     assignment: NDArray[Any]
-    """Of documents with a token (D,) their cluster; of entries of the counts (nnz, K) how their
-    tokens are shared out; or of tokens (n_tokens,) their topic, as the stage has it."""
+    """Cluster of each document with a token (D,), split of each entry of the counts (nnz, K), or
+    topic of each token (n_tokens,), by stage."""
     stage: str
     seed: int
     objective: float = -np.inf
@@ -58,7 +58,7 @@ class PoissonMRFState:
     n_documents: int = 0
     """Documents with a token visited, counted once a round."""
     eta: float = 0.0
-    """Of LDA, if the stage is that."""
+    """Prior of words in topics, in the stage "lda"."""
     topic_word: Floats = field(default_factory=_no_floats)
     """This and the next six arrays are those of the model; empty before there is one."""
     edge_topic: Ints = field(default_factory=_no_ints)
@@ -114,11 +114,11 @@ class PoissonMRFState:
 
 @dataclass(frozen=True)
 class PoissonMRFStep:
-    """What is reported of a round."""
+    """Report of one round."""
 
     stage: str
     n_rounds: int
     n_documents: int
     n_passes: float
     objective: float
-    """As that of the state."""
+    """Objective of the state."""

@@ -110,7 +110,7 @@ def fit_path(
     tolerance: float = 1e-6,
     n_jobs: int | None = None,
 ) -> Iterator[NodeRegressions]:
-    """As `fit_nodes`, for each of `penalties` from the largest down, each beginning with the last.
+    """Fit as `fit_nodes` for each of `penalties`, from the largest down, each from the fit before.
 
     Raises
     ------

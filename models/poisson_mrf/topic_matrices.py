@@ -152,7 +152,7 @@ def _whole_documents(topics: Fields, documents: sparse.csr_array) -> NDArray[np.
 
 
 def _field_tables(topics: Fields, longest: int) -> FieldTables:
-    """What moves need to know of the fields, for documents up to `longest` tokens."""
+    """Tables of the fields for moves, for documents of up to `longest` tokens."""
     lengths = np.arange(longest + 1)
     log_factorial: Floats = gammaln(lengths + 1.0)
     return FieldTables(

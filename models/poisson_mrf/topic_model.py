@@ -131,7 +131,7 @@ class LPMRFTopicModel(LPMRFTrainer):
 
     @property
     def schedule(self) -> Schedule:
-        """How long training takes with these settings if nothing ends it before."""
+        """Length of training with these settings, if nothing ends it early."""
         if self.assignments != "gibbs":
             return super().schedule
         n_before = math.ceil(self.lda_sweeps / self.n_sweeps)

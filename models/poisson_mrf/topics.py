@@ -1,4 +1,4 @@
-"""What models of fixed-length Poisson MRFs learn: one field a topic, and how they are put together.
+"""Models of fixed-length Poisson MRFs: a field for each topic, as mixtures or topic models.
 
 Two kinds: a mixture, in which a document has one topic, and a topic model, in which each of its
 tokens has one. With Φ = 0 they are the mixture of multinomials and LDA (Inouye et al. 2015,
@@ -143,7 +143,7 @@ class LPMRFModel(TopicWords):
         return Edges(self.edge_topic, self.edge_words, self.edge_weight)
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
-        """What documents (D, V) have of each topic (D, K); rows sum to 1.
+        """Return topic proportions (D, K) of documents (D, V); rows sum to 1.
 
         Fractions are rounded up with the probability of their remainder (see `models.counts`).
 

@@ -60,7 +60,7 @@ def exp_digamma(x: Floats, out: Floats) -> None:
 
 @kernel
 def exp_digamma_up_to_factor(x: Floats, out: Floats) -> bool:
-    """As `exp_digamma`, but where every x is so small that `out` would underflow, times a factor.
+    """Compute `exp_digamma`, times a factor if every x is so small that `out` would underflow.
 
     `x` and `out` are two arrays. With ψ(x) = ψ(x+1) - 1/x, the factor is exp(1/max(x)); it is 1
     unless all x < 0.0145. Ratios of the results, all that a fixed point needs, are then right.

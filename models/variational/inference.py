@@ -118,7 +118,7 @@ def infer_documents_only(
     tolerance: float,
     doc_topic_dirichlet: Floats,
 ) -> None:
-    """As `infer_documents`, where the M-step's part is not wanted: mutates γ (D, K) alone."""
+    """Infer as `infer_documents`, without statistics for the M-step: mutates γ (D, K) alone."""
     theta = np.empty(alpha.shape[0])
     for d in range(first, last):
         start, stop = documents.start[d], documents.start[d + 1]
@@ -188,7 +188,7 @@ def add_expected_counts(
 
 
 def starting_dirichlet(counts: sparse.csr_array, alpha: Floats) -> Floats:
-    """Where the fixed point starts: each document's tokens spread evenly, γ_dk = α_k + n_d / K."""
+    """Start of the fixed point: tokens of each document spread evenly, γ_dk = α_k + n_d / K."""
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.float64).reshape(-1, 1)
     started: Floats = alpha + n_tokens / alpha.shape[0]
     return started

@@ -1,4 +1,4 @@
-"""What spaCy's attribute ruler makes of a token, as a table from form and tag.
+"""Results of spaCy's attribute ruler, as a table by form and tag.
 
 Almost all of its patterns look at one token, at its lower-cased form and its tag: what they do is
 asked of the ruler itself, once for each tag and each word that some pattern names. Patterns of
@@ -32,7 +32,7 @@ MAX_PATTERNS = 64
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """What the ruler leaves of a token."""
+    """Attributes of a token after the ruler."""
 
     tag: str
     pos: str
@@ -76,14 +76,14 @@ class AttributeRules:
         self._known: dict[tuple[str, str], Ruled] = {}
 
     def ruled(self, word: str, tag: str) -> Ruled:
-        """What becomes of a token of this form and tag, whatever its neighbours."""
+        """Return the attributes of a token of this form and tag, without its neighbours."""
         key = self._kind(word), tag
         if key not in self._known:
             self._known[key] = self.ruled_together([word], [tag])[0]
         return self._known[key]
 
     def ruled_together(self, words: Sequence[str], tags: Sequence[str]) -> list[Ruled]:
-        """What becomes of neighbours, patterns of several tokens included."""
+        """Return the attributes of adjacent tokens, by patterns of several tokens too."""
         doc = Doc(self._ruler.vocab, words=list(words), tags=list(tags))
         doc = self._ruler(doc)
         return [Ruled(token.tag_, token.pos_, str(token.morph), token.lemma_) for token in doc]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TILE = 128
 """Rows of a tile at most, those of the neighbourhood included; a multiple of `GROUP`."""
 NORM_EPSILON = np.float32(1e-8)
-"""What thinc's layer normalisation adds to a variance."""
+"""Constant that thinc's layer normalisation adds to a variance."""
 
 
 GROUP = 4
@@ -80,7 +80,7 @@ class Layer:
         scale: NDArray[np.float32],
         shift: NDArray[np.float32],
     ) -> Layer:
-        """From thinc's `maxout`, (width, n_pieces, 3 · width) and (width, n_pieces), and norm."""
+        """Make a layer of thinc's `maxout`, (width, n_pieces, 3 · width), its bias, and norm."""
         width, n_pieces, _ = weights.shape
         taps = weights.reshape(width, n_pieces, 3, width).astype(np.float64)
         filters = np.tensordot(TAPS, taps.transpose(2, 3, 1, 0), 1)
@@ -163,7 +163,7 @@ class ConvolutionalTagger:
         text_start: NDArray[np.int64],
         embedding: NDArray[np.float32],
     ) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
-        """For each tile the tokens that it is for, and the rows of it as the layers leave them.
+        """Yield for each tile its tokens, and its rows after the layers.
 
         The first of these tokens is in row `_before`. The rows are overwritten by the next tile.
         """

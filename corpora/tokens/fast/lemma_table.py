@@ -107,7 +107,7 @@ class LemmaTable:
         return numbers
 
     def _lemmas(self, words: list[str], ruled: list[Ruled]) -> list[str]:
-        """What the attribute ruler said of these words, or else the lemmatizer says."""
+        """Return the lemmas of these words, by the attribute ruler or else the lemmatizer."""
         doc = Doc(
             self._lemmatizer.vocab,
             words=words,
@@ -126,7 +126,7 @@ class LemmaTable:
     def _sequences(
         self, forms: NDArray[np.int32], text_of: NDArray[np.int64]
     ) -> list[tuple[int, int]]:
-        """From where to where patterns of several tokens may match; overlapping ones as one."""
+        """Return the ranges in which patterns of several tokens may match; overlaps are merged."""
         masks = self._masks[forms]
         found: list[tuple[int, int]] = []
         for length, which in self._rules.lengths.items():

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_CELLS = 2**27
-"""Of a dense array of probabilities (1 GiB)."""
+"""Largest dense array of probabilities, in cells (1 GiB)."""
 MAX_AXES = 32
 """Indices of a graph whose tables are multiplied as arrays."""
 CELLS_AT_ONCE = 1 << 16
@@ -57,7 +57,7 @@ def dense_probability(model: AllocationModel, tables: Mapping[str, Floats]) -> F
 def probability_of_cells(
     model: AllocationModel, tables: Mapping[str, Floats], cells: Ints, n_threads: int = 1
 ) -> Floats:
-    """Of each cell (n, n_visible), summed over hidden indices and those that are -1 in it."""
+    """Probability of each cell (n, n_visible), summed over hidden and unobserved (-1) indices."""
     distinct, number = np.unique(cells, axis=0, return_inverse=True)
     log_probability = np.zeros(len(distinct))
     flat = replace(model, prior=None)

@@ -60,10 +60,10 @@ MEAN_FIELD_METHODS = ("vb", "em", "dual-em", "icm")
 N_EPOCHS = 1000
 TOLERANCE = 1e-8
 FIRST_TOLERANCE = 1e-6
-"""Of many starts each is climbed until an epoch gains less than this share, and then the best of
-them on: most epochs are at the end of a climb, which gains less than most starts differ."""
+"""Relative gain of an epoch below which a start is interrupted; the best starts then continue. Most
+epochs come at the end of an ascent, which gains less than starts differ."""
 N_FINISHED = 4
-"""Of many starts so many are climbed to the end."""
+"""Number of starts that are run to the end."""
 MAX_MEMORY = 2 * 2**30
 """Bytes that the numbers of all starts that are climbed at the same time may take."""
 MIN_BLOCK = 512
@@ -89,12 +89,12 @@ class Allocated:
     is_possible: bool
     """Whether each cell has a hidden value of positive probability."""
     chosen: tuple[Ints, Ints] | None = None
-    """Of modes, what `models.allocation.mean_field.modes.modes` wrote of each cell."""
+    """Output of `models.allocation.mean_field.modes.modes` for each cell, for methods of modes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Epoch:
-    """Where a climb has come to."""
+    """State of an ascent after an epoch."""
 
     objective: float
     allocated: Allocated
@@ -108,7 +108,7 @@ class Optimum:
 
     best: Epoch
     start: int
-    """Which of them."""
+    """Number of the start."""
     path: Floats
     """(n_epochs,), its objective after each epoch."""
     objectives: Floats
@@ -125,9 +125,9 @@ class MeanField:
     cliques: Cliques
     reading: Reading
     joint: JointValues | None
-    """Of methods that take the mode of the allocation."""
+    """Joint values, for methods that take the mode of the allocation."""
     constant: float
-    """What the objective has besides what changes."""
+    """Constant part of the objective."""
 
     @classmethod
     def of(cls, model: AllocationModel, observed: CellCounts, method: str) -> MeanField:

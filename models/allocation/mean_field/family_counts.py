@@ -54,7 +54,7 @@ def check_tables(model: AllocationModel) -> None:
 
 
 def counts_of_epoch(field: MeanField, epoch: Epoch, n_threads: int = 1) -> dict[str, Floats]:
-    """For each index S or E S over its family, of the shape of its table."""
+    """S or E S over the family of each index, in the shape of its table."""
     model = field.plan.model
     if epoch.allocated.chosen is not None:
         return counts_of_allocation(model, field.mode_of(epoch.allocated))
@@ -70,7 +70,7 @@ def counts_of_epoch(field: MeanField, epoch: Epoch, n_threads: int = 1) -> dict[
 
 
 def counts_of_allocation(model: AllocationModel, allocation: CellCounts) -> dict[str, Floats]:
-    """For each index S over its family; `allocation` has a value of each of `model.indices`."""
+    """S over the family of each index; `allocation` has a value of each of `model.indices`."""
     of = dict(zip(model.indices, allocation.cells.T, strict=True))
     counted = {}
     for name in model.indices:

@@ -50,7 +50,7 @@ def cliques_of(plan: InferencePlan) -> Cliques:
 
 
 def reading_of(plan: InferencePlan, rows: Rows) -> Reading:
-    """Which numbers of the tables the arrays read."""
+    """Positions in the tables that the arrays read."""
     arrays = plan.arrays
     address = rows.row_at[arrays.row_of] + arrays.offset_of if plan.n_factors else arrays.row_of
     sizes = np.repeat(arrays.n_separator * arrays.n_rest, np.diff(arrays.factor_start))
@@ -69,7 +69,7 @@ def reading_of(plan: InferencePlan, rows: Rows) -> Reading:
 
 
 def log_of_counts_and_modes(model: AllocationModel, observed: CellCounts) -> float:
-    """What "em" and "icm" have of the constant tables, and of all priors what never changes.
+    """Constant part of the objective of "em" and "icm": constant tables, and priors.
 
     log p(θ*) = Σ α log θ* - log B(α), as Σ over tables of power · Σ (α log(α + S) - log Γ(α)), of
     which Σ α (log(α + S) - log α) over cells that occur is left to the dynamic tables.

@@ -27,11 +27,11 @@ Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
 RESAMPLE_BELOW = {"sis": 0.0, "smc": 1.0, "smc-adaptive": 0.5}
-"""For each method the share of effective particles below which they are resampled."""
+"""Share of effective particles below which each method resamples."""
 TOKENS_A_CALL = 500
 """Between two reports of progress, when an interrupt is heard, too."""
 ORDERS = ("random", "sorted")
-"""In which tokens can be taken in."""
+"""Orders of tokens."""
 N_TIMES = 200
 """At how many tokens, at most, ancestors are counted."""
 MAX_MEMORY = 4 * 2**30

@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
 BYTES_A_TOKEN = 50
-"""Of the order of the tokens and of what is written down of each, whatever the particles are."""
+"""Bytes for each token's place and records, independent of the particles."""
 MIN_EVENTS = 128
 """Resamplings that the tree of ancestors holds at least before all rows are brought up to date."""
 
@@ -69,7 +69,7 @@ class Particles(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is written down of each token."""
+    """Records of each token."""
 
     log_increment: Floats
     """(T,), log of the mean of the weights that the token gave."""
