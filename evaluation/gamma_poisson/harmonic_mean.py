@@ -5,7 +5,8 @@
 (Capdevila et al. 2018, Sec. 4, after Newton & Raftery 1994), by Gibbs sampling of scores and topic
 counts given all words (eqs. 15 and 16), including words that do not occur: the scale of the scores
 is p_k / (1 - p_k + p_k Φ_k), which equals the p_k of the paper only where Φ_k = 1. It is
-consistent, but the mean is dominated by scores that no chain of practical length visits: without them 1 / p is too small and p too large.
+consistent, but the mean is dominated by scores that no chain of practical length visits: without
+them 1 / p is too small and p too large.
 """
 
 from __future__ import annotations
