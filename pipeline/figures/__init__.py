@@ -1,1 +1,1 @@
-"""Drawing: style, files of figures, SVG for a page, graphs of words."""
+"""Drawing: style, SVG and PNG files, SVG inside a page, graphs of words."""

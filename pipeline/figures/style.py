@@ -1,8 +1,8 @@
-"""One look for all plots: colours, marks and the settings of matplotlib.
+"""Style of all figures: colours, marks and settings of matplotlib.
 
-Series are told apart by colour and by mark, so that they are in greyscale too. The colours are
-those of Okabe & Ito (2008), which people with any kind of colour blindness tell apart, without
-yellow, which is not seen on white paper, and without black, which is what is written with.
+Series differ in colour and in mark, so that they also differ in greyscale. The colours are those of
+Okabe & Ito (2008), which people with any colour blindness can distinguish, without yellow, which is
+hard to see on white, and without black, the colour of text.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import unicodedata
 from typing import Any
 
 INK, MUTED, GRID, PAPER = "#1c1c1c", "#5c5c5c", "#dcdcdc", "#ffffff"
-"""Of writing; of axes and of what is said in passing; of thin lines and quiet areas; of the ground.
-On the page these four become `var(--ink)` and so on, and nothing else may have them; the others
-become `var(--blue)` and so on."""
+"""Text; axes and secondary text; thin lines and pale areas; background. On a page these four become
+`var(--ink)` and so on, so nothing else may have them; the other colours become `var(--blue)` …"""
 BLUE, VERMILION, GREEN = "#0072b2", "#d55e00", "#009e73"
 PURPLE, ORANGE, SKY = "#cc79a7", "#e69f00", "#56b4e9"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
@@ -26,36 +25,36 @@ NAMES = {
     "sky": SKY,
 }
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""Eight for six colours, so that 24 series all differ."""
+"""Eight marks for six colours: 24 series all differ."""
 SPACE = "\u2002\u2002"
-"""Between parts of a label; usual spaces would become one on the page."""
+"""Space between parts of a label; a page would merge ordinary spaces into one."""
 LINES = ("-", "--", "-.", ":")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---")
-"""Of bars and areas, where there are no marks."""
+"""Hatching of bars and areas, which have no marks."""
 HEAT_MAP = "cividis"
-"""Alike to those who see no red or green (Nuñez et al. 2018), and it only grows lighter."""
+"""The same with and without red-green colour blindness (Nuñez et al. 2018); lightness increases."""
 OTHER_SCRIPTS = (
     *("Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK KR"),
     *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai"),
     *("WenQuanYi Micro Hei", "Arial Unicode MS", "Unifont"),
 )
-"""Fonts that write what DejaVu, which comes with matplotlib, does not, where they are installed."""
+"""Fonts, used if installed, for scripts that matplotlib's own DejaVu lacks."""
 
 
 def series_style(n: int) -> dict[str, Any]:
-    """Colour and mark of the `n`-th series."""
+    """Return the colour and mark of the `n`-th series."""
     return {"color": PALETTE[n % len(PALETTE)], "marker": MARKERS[n % len(MARKERS)]}
 
 
 def bar_style(n: int) -> dict[str, Any]:
-    """Colour and hatching of the `n`-th kind of bars."""
+    """Return the colour and hatching of the `n`-th kind of bars."""
     hatch = HATCHES[n % len(HATCHES)]
     return {"color": PALETTE[n % len(PALETTE)], "hatch": hatch, "edgecolor": PAPER, "linewidth": 0}
 
 
 def style() -> dict[Any, Any]:
-    """The settings of matplotlib, for figures of 10 by 6 inches that are read in print."""
-    from cycler import cycler  # noqa: PLC0415 - commands that draw nothing do not wait for it
+    """Return the settings of matplotlib, for printed figures of 10 by 6 inches."""
+    from cycler import cycler  # noqa: PLC0415 - slow; commands that draw nothing skip it
     from matplotlib.font_manager import fontManager  # noqa: PLC0415
 
     installed = set(fontManager.get_font_names())
@@ -105,10 +104,9 @@ def style() -> dict[Any, Any]:
 
 
 def label(text: str, longest: int = 24) -> str:
-    """A word or a title as it is written in a plot: on one line, not too long, no hidden marks.
+    """Return a word or a title for a plot: one line of at most `longest` characters.
 
-    Control characters, marks that turn the direction of writing and what XML has no place for
-    become spaces or are left out.
+    Control characters, direction marks and characters that XML forbids become spaces or go.
     """
     kept = []
     for character in text:
@@ -116,6 +114,6 @@ def label(text: str, longest: int = 24) -> str:
         if character.isspace() or kind in {"Cc", "Zl", "Zp"}:
             kept.append(" ")
         elif kind not in {"Cf", "Cs", "Co", "Cn"} or character in "\u200c\u200d":
-            kept.append(character)  # joiners are part of how words are written in many scripts
+            kept.append(character)  # many scripts write joiners inside words
     short = " ".join("".join(kept).split())
     return short if len(short) <= longest else short[: longest - 1] + "…"

@@ -1,4 +1,4 @@
-"""How long a word is in the font of plots, before it is drawn."""
+"""Width of a text before it is drawn."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextToPath
 
 SIZE = 50.0
-"""That is measured at."""
+"""Font size of the measurement; widths are proportional."""
 
 
 @lru_cache(maxsize=4096)
-def text_width(text: str, size: float, weight: str = "normal") -> float:
-    """Points from the beginning to the end of `text` in a font of `size` points."""
-    font = FontProperties(family=["DejaVu Sans"], size=SIZE, weight=weight)
+def text_width(text: str, size: float, font_path: str | None = None) -> float:
+    """Return the points that `text` takes in a font of `size` points, by default that of plots."""
+    font = FontProperties(family=["DejaVu Sans"], fname=font_path, size=SIZE)
     width, _, _ = TextToPath().get_text_width_height_descent(text, font, ismath=False)
     return float(width) * size / SIZE

@@ -1,4 +1,4 @@
-"""A picture of the dependencies of topics: a graph of words for each."""
+"""Figure of the dependencies between words: a graph for each topic."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     Draw = Callable[[Any], None]
     Rows = Sequence[Mapping[str, Any]]
 
-MOST_PANELS = 12
-"""The most prevalent topics; of others it is said that they are left out."""
+MAX_PANELS = 12
+"""Topics that are drawn, the most prevalent; a note counts the others."""
 WORDS_ACROSS = 240
-"""In panels side by side; panels of more words are wider."""
-BRINGS, BARS = BLUE, VERMILION
-"""Of positive and negative dependencies. The latter are dashed, too."""
+"""Words in panels side by side; panels with more words are wider."""
+POSITIVE, NEGATIVE = BLUE, VERMILION
+"""Colours of dependencies; negative ones are also dashed."""
 POINTS = 72.0
-"""In an inch."""
+"""Points per inch."""
 TITLE, LEGEND = 22.0, 34.0
 """Heights in points."""
 MARGIN = 6.0
 FONT_SIZE = 7.5
 LETTER = 0.62 * FONT_SIZE
-"""How wide a letter is, rather too much than too little."""
-LONGEST = 24
-"""Letters of a word that are written; of longer ones the last are left out."""
+"""Width of a letter, a generous estimate."""
+MAX_LETTERS = 24
+"""Letters of a word; longer words are cut."""
 WIDEST, THINNEST = 4.0, 0.8
-"""Lines, in points."""
+"""Widths of lines in points."""
 DASHES = (3.0, 1.5)
 """Dash and gap, in points."""
 LARGEST, SMALLEST = 22.0, 4.0
@@ -42,15 +42,15 @@ LARGEST, SMALLEST = 22.0, 4.0
 
 
 def dependency_figure(model: SavedModel, rows: Rows) -> Draw:
-    """A panel a topic: its top words, and the words of its dependencies with lines between them.
+    """Return a function that draws a panel for each topic: top words and dependencies as lines.
 
     Parameters
     ----------
     rows
-        As `topic_rows` gives them, with dependencies.
+        Output of `topic_rows` with dependencies.
     """
-    n_left_out = len(rows[MOST_PANELS:])
-    rows = rows[:MOST_PANELS]
+    n_left_out = len(rows[MAX_PANELS:])
+    rows = rows[:MAX_PANELS]
     scale = _Scale(model, rows)
 
     def draw(figure: Any) -> None:
@@ -68,7 +68,7 @@ def dependency_figure(model: SavedModel, rows: Rows) -> Draw:
             )
             for row in rows
         ]
-        # All panels are as high as the highest; the figure grows if they need more than it has.
+        # All panels are as high as the highest; the figure grows if they need it.
         room = max((height - LEGEND) / n_rows - TITLE - 2 * MARGIN, 0.0)
         inner = max([room if n_rows == 1 else 0.0, *(graph.height for graph in graphs)])
         panel_height = inner + TITLE + 2 * MARGIN
@@ -85,7 +85,7 @@ def dependency_figure(model: SavedModel, rows: Rows) -> Draw:
                     inner / height,
                 )
             )
-            # A unit is a point, so that labels are as large as they were laid out.
+            # One unit of data is a point: labels have the size of the layout.
             axes.set(xlim=(0, panel_width - 2 * MARGIN), ylim=(0, inner), xticks=[], yticks=[])
             axes.grid(visible=False)
             axes.spines[:].set_visible(True)
@@ -101,7 +101,7 @@ def dependency_figure(model: SavedModel, rows: Rows) -> Draw:
 
 
 class _Scale:
-    """How wide lines and how large nodes are, alike in all panels."""
+    """Widths of lines and sizes of nodes, the same in all panels."""
 
     def __init__(self, model: SavedModel, rows: Rows) -> None:
         self._column = {word: w for w, word in enumerate(model.vocabulary)}
@@ -120,24 +120,24 @@ class _Scale:
         return max(THINNEST, WIDEST * abs(weight) / self.largest_weight)
 
     def diameter(self, probability: float) -> float:
-        """Areas are as probabilities."""
+        """Return the diameter of a node; areas are proportional to probabilities."""
         return max(SMALLEST, LARGEST * float(np.sqrt(probability / self.largest_probability)))
 
     def box(self, row: Mapping[str, Any], word: str) -> Box:
-        """What a node and its label take."""
+        """Return the box of a node with its label."""
         diameter = self.diameter(self.probability(row, word))
         return Box(max(diameter, LETTER * len(_short(word)) + 2), max(diameter, FONT_SIZE + 2))
 
 
 def _words(row: Mapping[str, Any]) -> list[str]:
-    """Those of a panel, each once."""
+    """Return the words of a panel, each once."""
     pairs = row["positive"] + row["negative"]
     in_pairs = [word for each in pairs for word in (each["first"], each["second"])]
     return list(dict.fromkeys([*in_pairs, *row["words"]]))
 
 
 def _short(word: str) -> str:
-    return label(word, LONGEST)
+    return label(word, MAX_LETTERS)
 
 
 def _title(row: Mapping[str, Any]) -> str:
@@ -149,7 +149,7 @@ def _title(row: Mapping[str, Any]) -> str:
 def _draw_graph(
     axes: Any, row: Mapping[str, Any], place: Mapping[str, tuple[float, float]], scale: _Scale
 ) -> None:
-    from matplotlib.patheffects import withStroke  # noqa: PLC0415 - see write_figures
+    from matplotlib.patheffects import withStroke  # noqa: PLC0415 - slow
 
     for each in (*row["negative"], *row["positive"]):
         ends = place[each["first"]], place[each["second"]]
@@ -175,14 +175,14 @@ def _line(weight: float, scale: _Scale) -> dict[str, Any]:
     width = scale.line_width(weight)
     dashes = (0, tuple(points / width for points in DASHES))
     return {
-        "color": BRINGS if weight > 0 else BARS,
+        "color": POSITIVE if weight > 0 else NEGATIVE,
         "linestyle": "-" if weight > 0 else dashes,
         "linewidth": width,
     }
 
 
 def _draw_legend(figure: Any, scale: _Scale, height: float) -> None:
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - see write_figures
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - slow
 
     strong = float(f"{scale.largest_weight:.2g}")
     likely = float(f"{scale.largest_probability:.1g}")

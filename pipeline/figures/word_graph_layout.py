@@ -1,7 +1,7 @@
-"""Where the words of a graph are drawn, so that no label lies on another.
+"""Layout of a graph of words in which no two labels overlap.
 
-Words that are linked, directly or by others, make an island. Each island is laid out by springs,
-then its labels are pushed apart; islands stand in rows, the highest first.
+Each connected component is laid out by springs (networkx), then its labels are pushed apart.
+Components stand in rows, the highest first.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Floats = NDArray[np.float64]
 
 SEED = 0
 LINK = 46.0
-"""Length of a usual line before labels are pushed apart, in units of boxes (points)."""
-TALLEST = 1.0
-"""Height of an island before labels are pushed apart, in widths of the field."""
+"""Median length of a link before labels are pushed apart, in units of boxes (points)."""
+MAX_HEIGHT = 1.0
+"""Largest height of a component before labels are pushed apart, in widths of the field."""
 PAIR = 24.0
-"""From the middle of one word to that of the other below it, where two are an island."""
+"""Distance between the words of a component of two, one below the other."""
 GAP = np.array([5.0, 7.0])
-"""Between labels of an island, sideways and upwards."""
+"""Gaps between labels of a component: horizontal, vertical."""
 APART = np.array([12.0, 12.0])
-"""Between islands."""
-MOST_SPREAD = 1.5
-"""How many times as high what has room to spare is drawn."""
-SWEEPS = 1000
+"""Gaps between components."""
+MAX_SPREAD = 1.5
+"""Largest factor by which a graph is stretched to fill a higher field."""
+MAX_SWEEPS = 1000
 
 
 @dataclass(frozen=True)
 class Box:
-    """What a word takes."""
+    """Size of a word with its node."""
 
     width: float
     height: float
@@ -44,22 +44,22 @@ class Box:
 
 @dataclass(frozen=True)
 class WordGraph:
-    """Words at places from the lower left corner of a field."""
+    """Positions of words, from the lower left corner of a field."""
 
     place: Mapping[str, tuple[float, float]]
-    """The middle of each word."""
+    """Middle of each word."""
     height: float
 
     def spread(self, height: float) -> dict[str, tuple[float, float]]:
-        """The places in a higher field: labels that are further apart do not overlap either."""
+        """Return the positions stretched to a field of this larger height."""
         assert height >= self.height
-        factor = min(height / self.height, MOST_SPREAD)
+        factor = min(height / self.height, MAX_SPREAD)
         below = (height - factor * self.height) / 2
         return {word: (x, below + factor * y) for word, (x, y) in self.place.items()}
 
 
 @dataclass(frozen=True)
-class _Island:
+class _Component:
     words: list[str]
     middle: Floats
     """(n, 2), from the lower left corner."""
@@ -68,46 +68,46 @@ class _Island:
 
 
 def laid_out(boxes: Mapping[str, Box], links: Sequence[tuple[str, str]], width: float) -> WordGraph:
-    """The words of `boxes` in a field of `width`, as high as it takes; the same whenever asked."""
-    islands = [_island(words, boxes, links, width) for words in _connected(boxes, links)]
-    islands.sort(key=lambda island: (-island.size[1], -island.size[0]))
-    rows: list[list[_Island]] = []
-    for island in islands:
-        row = next((row for row in rows if _width([*row, island]) <= width), None)
+    """Place the words of `boxes` in a field of `width` and any height; deterministic."""
+    parts = [_component(words, boxes, links, width) for words in _connected(boxes, links)]
+    parts.sort(key=lambda part: (-part.size[1], -part.size[0]))
+    rows: list[list[_Component]] = []
+    for part in parts:
+        row = next((row for row in rows if _width([*row, part]) <= width), None)
         if row is None:
-            rows.append([island])
+            rows.append([part])
         else:
-            row.append(island)
+            row.append(part)
     height = float(sum(row[0].size[1] + APART[1] for row in rows))
     place: dict[str, tuple[float, float]] = {}
     top = height - APART[1] / 2
     for row in rows:
-        spare = max(width - sum(island.size[0] for island in row), 0.0) / len(row)
+        spare = max(width - sum(part.size[0] for part in row), 0.0) / len(row)
         left = spare / 2
-        for island in row:
-            corner = np.array([left, top - (row[0].size[1] + island.size[1]) / 2])
-            for word, (x, y) in zip(island.words, corner + island.middle, strict=True):
+        for part in row:
+            corner = np.array([left, top - (row[0].size[1] + part.size[1]) / 2])
+            for word, (x, y) in zip(part.words, corner + part.middle, strict=True):
                 place[word] = (float(x), float(y))
-            left += island.size[0] + spare
+            left += part.size[0] + spare
         top -= row[0].size[1] + APART[1]
     return WordGraph(place, height)
 
 
-def _width(row: Sequence[_Island]) -> float:
-    return float(sum(island.size[0] + APART[0] for island in row) - APART[0])
+def _width(row: Sequence[_Component]) -> float:
+    return float(sum(part.size[0] + APART[0] for part in row) - APART[0])
 
 
 def _connected(boxes: Mapping[str, Box], links: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Words of each island, in the order of `boxes`: that of sets is another in each process."""
+    """Return the words of each component in the order of `boxes`: sets have no stable order."""
     graph: nx.Graph[str] = nx.Graph()
     graph.add_nodes_from(boxes)
     graph.add_edges_from(links)
     return [[w for w in boxes if w in found] for found in nx.connected_components(graph)]
 
 
-def _island(
+def _component(
     words: list[str], boxes: Mapping[str, Box], links: Sequence[tuple[str, str]], width: float
-) -> _Island:
+) -> _Component:
     sizes = np.array([[boxes[word].width, boxes[word].height] for word in words])
     if len(words) <= 2:
         middle = np.array([[0.0, 0.0], [0.0, -PAIR]])[: len(words)]
@@ -119,22 +119,22 @@ def _island(
         middle = np.array([found[word] for word in words], dtype=np.float64)
         lengths = [np.linalg.norm(found[a] - found[b]) for a, b in graph.edges]
         middle *= LINK / max(float(np.median(lengths)), 1e-6)
-        most = [max(width - float(sizes[:, 0].max()), 1.0), TALLEST * width]
-        middle *= np.minimum(1.0, most / np.maximum(np.ptp(middle, axis=0), 1e-6))
+        largest = [max(width - float(sizes[:, 0].max()), 1.0), MAX_HEIGHT * width]
+        middle *= np.minimum(1.0, largest / np.maximum(np.ptp(middle, axis=0), 1e-6))
     middle = _pushed_apart(middle, sizes, width)
     lower = (middle - sizes / 2).min(axis=0)
-    return _Island(words, middle - lower, (middle + sizes / 2).max(axis=0) - lower)
+    return _Component(words, middle - lower, (middle + sizes / 2).max(axis=0) - lower)
 
 
 def _pushed_apart(middle: Floats, sizes: Floats, width: float) -> Floats:
-    """The places (n, 2) with boxes moved until none lies on another, within `width`."""
+    """Move boxes with middles (n, 2) until no two overlap, within `width`."""
     n = len(middle)
     needed = (sizes[:, None] + sizes[None]) / 2 + GAP
-    # Of two at the same place the earlier goes to the left, or up.
+    # If two boxes are at the same place, the earlier one moves to the left, or up.
     first = np.where(np.arange(n)[:, None] < np.arange(n)[None], -1.0, 1.0)[..., None] * [1, -1]
     half = sizes[:, 0] / 2
     middle = middle - [(middle[:, 0] - half).min(), 0.0]
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SWEEPS):
         apart = middle[:, None] - middle[None]
         lacking = needed - np.abs(apart)
         overlaps = (lacking > 1e-3).all(axis=2) & ~np.eye(n, dtype=bool)

@@ -1,4 +1,4 @@
-"""Pictures: as SVG and PNG files, and as elements of a page."""
+"""Figures as SVG and PNG files, and as elements of a page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from corpora.files import atomic_write
-from pipeline.figures.inline_svg import inline_svg
 from pipeline.figures.style import style
+from pipeline.figures.svg import inline_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,35 +21,33 @@ FORMATS = ("svg", "png")
 SIZE = (10.0, 6.0)
 """Inches."""
 SALT = "wikitopics"
-"""Of names in SVG, which would differ each time."""
-BESIDE = 12.0
-"""Points that a mark may reach out of its axes without being cut."""
+"""Salt of the ids in SVG: without it they differ each time."""
+MAX_OVERHANG = 12.0
+"""Points that a mark may reach out of its axes without being clipped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A plot, drawn for the page and for the files."""
+    """A plot for the page and for files."""
 
     name: str
-    """Of its files; unique among the figures of a run."""
+    """Name of its files; unique among the figures of a run."""
     title: str
-    """What it shows, in a few words."""
     description: str
-    """What it says, for those who do not see it: a sentence or two, with the main figures."""
+    """One or two sentences with the main numbers, for readers who do not see the figure."""
     draw: Callable[[Any], None]
-    """Draws on a matplotlib Figure. Marks that the page lets people choose have a gid, as
+    """Draws on a matplotlib Figure. Marks that a reader can choose on the page have a gid, as
     `topic-3`."""
     marks: Mapping[str, str] = field(default_factory=dict)
-    """What each of these marks is, by its gid."""
+    """Name of each of these marks by its gid."""
     draw_page: Callable[[Any], None] | None = None
-    """Draws what a page shows, where that is another drawing than the files': smaller, or without
-    what a page says elsewhere."""
+    """Draws the figure of the page if it differs from that of the files."""
 
 
 def write_figures(figures: Mapping[str, Callable[[Any], None]], directory: Path) -> list[Path]:
     """Write NAME.svg and NAME.png for each of `figures`, which draw on a matplotlib Figure.
 
-    A figure is 10 by 6 inches unless its function sets another size, on white ground.
+    A figure is 10 by 6 inches, unless its function sets another size, on a white background.
     """
     paths = []
     with _styled():
@@ -66,21 +64,21 @@ def write_figures(figures: Mapping[str, Callable[[Any], None]], directory: Path)
 
 
 def page_svg(figure: Figure, prefix: str) -> str:
-    """The figure as an `<svg>` element of a page.
+    """Return the figure as an `<svg>` element that fills the width of its box.
 
-    It is as wide as there is room. Text is text in the page's font; ink, muted, grid and paper are
-    the page's properties `--ink`, `--muted`, `--grid` and `--paper`, so that they change with its
-    scheme, and the ground is transparent. Marks with a gid are `<g data-gid="topic-3">`.
+    Text is text in the page's font. Colours are the page's properties, `--ink` and so on, so that
+    they follow its light or dark scheme. The background is transparent. Marks with a gid are
+    `<g data-gid="topic-3">`.
 
     Parameters
     ----------
     prefix
-        Of all ids in it, another for each figure of a page.
+        Beginning of all ids; different for each figure of a page.
 
     Raises
     ------
     ValueError
-        If `prefix` is no name: a letter, then letters, digits, `_` and `-`.
+        If `prefix` is not a letter, then letters, digits, `_` and `-`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - see _styled
 
@@ -89,22 +87,20 @@ def page_svg(figure: Figure, prefix: str) -> str:
         drawn = _drawn(figure.draw_page or figure.draw)
         drawn.patch.set_visible(False)
         canvas: Any = FigureCanvasAgg(drawn)
-        _take_off_halos(drawn)
-        drawn.draw_without_rendering()  # everything is in its place now
-        _take_off_clips(drawn, canvas.get_renderer())
+        _remove_halos(drawn)
+        drawn.draw_without_rendering()  # fixes all positions
+        _remove_clips(drawn, canvas.get_renderer())
         drawn.savefig(svg, format="svg", metadata={"Date": None})
     return inline_svg(svg.getvalue(), prefix, figure.title, figure.description, figure.marks)
 
 
 @contextmanager
 def _styled(more: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
-    """Draw with the settings of all plots."""
-    # Not at the top: commands that draw nothing would wait for it.
-    from matplotlib import rc_context  # noqa: PLC0415
+    """Draw with the settings of all plots; equal results give equal SVG."""
+    from matplotlib import rc_context  # noqa: PLC0415 - slow; commands that draw nothing skip it
 
-    # Equal results give equal SVG files: names in it are salted, and the date is left out.
     with rc_context({**style(), "svg.hashsalt": SALT, **more}), warnings.catch_warnings():
-        # A script that no installed font writes is boxes in the files; on a page it is text.
+        # Letters that no installed font has are boxes in files, and text on a page.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
@@ -117,8 +113,8 @@ def _drawn(draw: Callable[[Any], None]) -> Any:
     return figure
 
 
-def _take_off_halos(figure: Any) -> None:
-    """Texts with an edge would be drawn as outlines; the page edges them itself."""
+def _remove_halos(figure: Any) -> None:
+    """Mark texts with an edge: matplotlib would draw outlines, the page draws the edge."""
     from matplotlib.text import Text  # noqa: PLC0415
 
     for n, text in enumerate(figure.findobj(Text)):
@@ -127,10 +123,10 @@ def _take_off_halos(figure: Any) -> None:
             text.set_gid(f"halo_{n}")
 
 
-def _take_off_clips(figure: Any, renderer: Any) -> None:
-    """Nothing is clipped that lies within its axes anyway."""
+def _remove_clips(figure: Any, renderer: Any) -> None:
+    """Clip no artist that lies within its axes anyway."""
     for axes in figure.axes:
-        room = axes.bbox.padded(BESIDE * figure.dpi / 72)
+        room = axes.bbox.padded(MAX_OVERHANG * figure.dpi / 72)
         for artist in axes.findobj():
             is_clipped = artist.get_clip_on() and artist.get_clip_box() is not None
             if is_clipped and _is_within(_extent(artist, axes, renderer), room):
@@ -138,10 +134,10 @@ def _take_off_clips(figure: Any, renderer: Any) -> None:
 
 
 def _extent(artist: Any, axes: Any, renderer: Any) -> Any:
-    """What an artist takes of the drawing."""
+    """Return the box of an artist, in pixels."""
     from matplotlib.collections import LineCollection  # noqa: PLC0415
 
-    if isinstance(artist, LineCollection):  # these know it of the data alone
+    if isinstance(artist, LineCollection):  # its window extent is empty
         return artist.get_datalim(axes.transData).transformed(axes.transData)
     return artist.get_window_extent(renderer)
 

@@ -1,4 +1,4 @@
-"""The page of one `allocate`: evidence over ranks and graphs, and what the best model found."""
+"""Page of one `allocate`: evidence over ranks and graphs, and the tables of the best model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from corpora.errors import CorpusFormatError
 from pipeline.allocation.table import MAX_VALUES, what_was_done
-from pipeline.figures.file_svg import DamagedFigureError, file_svg
+from pipeline.figures.svg import DamagedFigureError, file_svg
 from pipeline.report.page import render_template
 
 logger = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ FILE = "allocation.json"
 CAPTIONS = {
     "allocation": "Evidence: the log-probability of the counts over rank, and the log odds of the "
     "models that come near the best.",
-    "particles": "How the particles fared: how many were effective after each token.",
+    "particles": "Effective number of particles after each token.",
     "factors": "Tables of the best model.",
 }
 
@@ -31,12 +31,12 @@ def is_allocation(name: str) -> bool:
 
 
 def allocation_page(directory: Path) -> str:
-    """The page.
+    """Return the page.
 
     Raises
     ------
     CorpusFormatError
-        If the result is damaged, or is of another version of this software.
+        If the result is damaged, or another version of this software wrote it.
     """
     path = directory / FILE
     try:
@@ -53,13 +53,13 @@ def allocation_page(directory: Path) -> str:
         )
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise CorpusFormatError(
-            f"{path}: not a result of `allocate` as this version writes it ({error}): give the "
-            "same `allocate` again"
+            f"{path}: not a result of `allocate` as this version writes it ({error}): run the same "
+            "`allocate` again"
         ) from error
 
 
 def _figures(result: dict[str, Any], directory: Path) -> dict[str, tuple[Markup, str]]:
-    """Markup and caption of those that are there and whole, by name."""
+    """Return markup and caption of the undamaged figures, by name."""
     figures = {}
     for name, caption in CAPTIONS.items():
         if f"{name}.svg" not in result["files"]:
@@ -67,7 +67,7 @@ def _figures(result: dict[str, Any], directory: Path) -> dict[str, tuple[Markup,
         try:
             svg = file_svg(directory / f"{name}.svg", name, caption)
         except DamagedFigureError as error:
-            logger.warning("left out: %s", error)
+            logger.warning("figure left out: %s", error)
             continue
         figures[name] = Markup(svg), caption  # noqa: S704 - made by file_svg
     return figures

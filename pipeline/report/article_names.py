@@ -1,8 +1,7 @@
-"""What documents are called, and where their exact text can be read, looked up in their store."""
+"""Titles of documents and links to their exact revisions, from the article store."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from corpora.articles.shard import read_articles, read_keys
 from corpora.articles.shard_file import shard_path, stored_bytes
 from corpora.articles.store import ArticleStore
 from corpora.errors import CorpusFormatError
+from pipeline.report.page_data import safe_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -23,36 +23,32 @@ if TYPE_CHECKING:
     from pipeline.runs.loaded_run import LoadedRun
 
 SECTION_SIGN = " § "
-"""What parts title and heading in a corpus of sections; see `corpora.tokens.selection`."""
-
-SCHEMES = ("http", "https")
-NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-"""Controls, spaces and marks that turn text around: no address has them as they are."""
+"""Separator of title and heading in a corpus of sections; see `corpora.tokens.selection`."""
 
 
 @dataclass(frozen=True)
 class ArticleName:
-    """What a document is called, and its link."""
+    """Title and link of a document."""
 
     title: str
-    """Of the article; `Title: Heading` for one of its sections. No control characters."""
+    """Title of the article; `Title: Heading` for a section. No control characters."""
     url: str
-    """Of the exact revision if it is known; empty, or http(s)."""
+    """Link to the exact revision if it is known; http(s), or empty."""
 
 
 class ArticleNames:
-    """Looks up names of documents, each once, and tells in `note` what it could not find.
+    """Looks up names of documents, each once, and says in `note` what is missing.
 
     Parameters
     ----------
     store
-        Directory of the articles. If it is missing or damaged, documents that are not found have
-        the titles that the corpus knows, and no link.
+        Directory of the articles. Documents that are missing there, or in a damaged shard, have the
+        titles of the corpus and no link.
     corpus
-        Of the documents.
+        Corpus of the documents.
     shards
-        SHA-256s of the shards that the corpus was made of; of another shard nothing is taken, as
-        the revisions there may be others. By default all shards are taken.
+        SHA-256s of the shards that the corpus was made from; other shards, which may hold other
+        revisions, are skipped. By default all shards are read.
     """
 
     def __init__(
@@ -66,17 +62,17 @@ class ArticleNames:
 
     @property
     def note(self) -> str:
-        """A sentence on what is missing, and why; empty if nothing is so far."""
+        """Sentence on what is missing, and why; empty if nothing is missing so far."""
         if self._note or not self._unknown:
             return self._note
         n = len(self._unknown)
         return (
-            f"{n:,} article{'s' if n > 1 else ''} shown here {'are' if n > 1 else 'is'} not in "
-            f"{self._store.path} any more, and so without a link."
+            f"{n:,} article{'s' if n > 1 else ''} shown here {'have' if n > 1 else 'has'} no link: "
+            f"no longer in {self._store.path}."
         )
 
     def __call__(self, doc_ids: Iterable[str]) -> dict[str, ArticleName]:
-        """The names of these documents, by id; the store is gone through once, as far as needed."""
+        """Return the names of these documents by id; reads no more of the store than needed."""
         wanted = list(dict.fromkeys(doc_ids))
         missing = [doc_id for doc_id in wanted if doc_id not in self._known]
         if missing:
@@ -91,21 +87,21 @@ class ArticleNames:
             for doc_id in documents_of.pop(article.document_id):
                 self._known[doc_id] = name_of(article, doc_id)
         self._unknown |= documents_of.keys()
-        left = {doc_id for of_article in documents_of.values() for doc_id in of_article}
-        if left:
-            for doc_id, title in zip(self._corpus.doc_ids, self._corpus.titles, strict=True):
-                if doc_id in left:
-                    self._known[doc_id] = ArticleName(_shown(title.replace(SECTION_SIGN, ": ")), "")
-            for doc_id in left - self._known.keys():
-                self._known[doc_id] = ArticleName(_shown(doc_id), "")
+        missing = {doc_id for of_article in documents_of.values() for doc_id in of_article}
+        if missing:
+            titled = zip(self._corpus.doc_ids, self._corpus.titles, strict=True)
+            titles = {doc_id: title for doc_id, title in titled if doc_id in missing}
+            for doc_id in missing:
+                title = titles.get(doc_id, doc_id).replace(SECTION_SIGN, ": ")
+                self._known[doc_id] = ArticleName(_shown(title), "")
 
     def _found(self, wanted: set[str]) -> Iterator[Article]:
-        """Those of the `wanted` articles that the store has; a damaged shard is passed over."""
+        """Yield the `wanted` articles that the store has; a damaged shard is skipped."""
         wanted = set(wanted)
         try:
             entries = self._store.entries
         except (CorpusFormatError, OSError) as error:
-            self._tell(error)
+            self._record(error)
             return
         for entry in entries:
             if not wanted:
@@ -117,10 +113,10 @@ class ArticleNames:
                     wanted.discard(article.document_id)
                     yield article
             except (CorpusFormatError, OSError) as error:
-                self._tell(error)
+                self._record(error)
 
     def _of_shard(self, entry: ShardEntry, wanted: set[str]) -> Iterator[Article]:
-        """Those of the shard, which is read up to the last of them."""
+        """Yield the `wanted` articles of the shard, which is read up to the last of them."""
         data, name = stored_bytes(self._store.path, entry), str(shard_path(self._store.path, entry))
         keys = [f"{language}:{page_id}" for language, page_id in read_keys(data, name)]
         n_wanted = sum(key in wanted for key in keys)
@@ -133,21 +129,21 @@ class ArticleNames:
                 if not n_wanted:
                     return
 
-    def _tell(self, error: Exception) -> None:
-        """Note the first error."""
+    def _record(self, error: Exception) -> None:
+        """Put the first error into the note."""
         if not self._note:
             self._note = f"Some articles have no link to their revision: {_shown(str(error))}."
 
 
 def names_of(run: LoadedRun) -> ArticleNames:
-    """What documents of the run are called, by the shards that it learned from."""
+    """Return the names of documents of the run, from the shards that it learned from."""
     articles = run.provenance.get("articles", {})
     shards = articles.get("shards") if articles.get("settled") else None
     return ArticleNames(run.store.path, run.corpus, shards)
 
 
 def name_of(article: Article, doc_id: str) -> ArticleName:
-    """The name of `doc_id`, which is the article or a section of it, `en:12#3`, counted from 1."""
+    """Return the name of `doc_id`: the article, or its section number 3 (from 1) as `en:12#3`."""
     title, (_, _, number) = article.title, doc_id.partition("#")
     if number.isdecimal():
         headings = [heading for heading, _ in article.sections()]
@@ -157,25 +153,18 @@ def name_of(article: Article, doc_id: str) -> ArticleName:
 
 
 def revision_url(url: str, revision_id: int) -> str:
-    """The address of the revision of the page at `url`, as MediaWiki has it, `…?oldid=12`.
+    """Return MediaWiki's address of a revision of the page at `url`, `…?oldid=12`.
 
-    The address as it is if the revision is not known, which is 0; empty if it is not http(s).
+    `url` itself for revision 0, which means unknown; empty if it is not http(s).
     """
-    if NOT_IN_URLS.search(url):
-        return ""
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # an address in brackets that is none
-        return ""
-    if parts.scheme.lower() not in SCHEMES or not parts.netloc:
-        return ""
-    if revision_id <= 0:
-        return url
+    if not safe_url(url) or revision_id <= 0:
+        return safe_url(url)
+    parts = urlsplit(url)
     kept = [each for each in parts.query.split("&") if each and not each.startswith("oldid=")]
     return urlunsplit(parts._replace(query="&".join([*kept, f"oldid={revision_id}"])))
 
 
 def _shown(text: str) -> str:
-    """`text` on one line, without control characters and lone surrogates."""
+    """Return `text` on one line, without control characters and lone surrogates."""
     cut = "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
     return " ".join(cut.split())

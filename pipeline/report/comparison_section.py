@@ -1,4 +1,4 @@
-"""Several runs on the same documents, and the topics of the first beside those of the others."""
+"""Comparison of several runs on the same documents, and alignment of their topics."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from evaluation import (
 )
 from evaluation.methods import scoring_of
 from pipeline.errors import UsageError
-from pipeline.report.comparison_words import (
+from pipeline.report.comparison_reading import (
     COSTLY,
     ROUNDING,
     reading_of,
     reading_of_restricted,
     reservations,
 )
-from pipeline.report.intervals import half_width, probability_positive
-from pipeline.report.likelihood_section import SMOOTHING
+from pipeline.report.likelihood_reading import SMOOTHING, half_width, probability_positive
 from pipeline.report.sections import AlignedTopics, Alignment, ComparisonRow, ComparisonSection
 from pipeline.scoring.score import (
     LoadedModel,
@@ -50,51 +49,50 @@ if TYPE_CHECKING:
     from pipeline.text.held_out import HeldOut
 
 SHARED_WORDS = 20
-"""Most probable words of two topics among which shared ones are looked for."""
+"""Number of the most probable words of each of two topics that are compared."""
 UNBIASED_METHOD = "left-to-right-sequential"
 
 
 class _NotComparedError(Exception):
-    """Why models are not compared, for people."""
+    """Reason, for readers, why models are not compared."""
 
 
 def comparison_section(
     runs: Sequence[LoadedRun],
     *,
     method: str | None = None,
-    most_documents: int = 200,
+    max_documents: int = 200,
     n_samples: int | None = None,
     n_threads: int,
     seed: int = 0,
 ) -> ComparisonSection:
-    """Runs of any families compared on documents that none of them has learned from.
+    """Compare runs of any families on documents that none of them has learned from.
 
-    These are the test part of the first run, without what the others learned from or were stopped
-    by; of them the words that every run knows. Intervals are those of paired differences over
-    articles, by Student's t with one degree of freedom fewer than there are articles, and so is the
-    probability of being worse; `evaluate` prints it by the normal distribution, which is the same
-    for many articles. That the best was chosen on these documents is not in them.
+    The documents are the test part of the first run without documents that another run used in
+    training or early stopping; only words that every run knows are scored. Intervals and
+    probabilities are of paired differences over articles, by Student's t; `evaluate` uses the
+    normal distribution. They ignore that the best run was chosen on the same documents.
 
-    What a model gives to words that are not scored counts against it. Where that differs much, the
-    models are compared once more, each restricted to the scored words, see
-    `pipeline.scoring.score.restricted`, and none is called the best that is not so both ways.
+    Probability of unscored words counts against a model. If that differs much, the models are
+    compared again, each restricted to the scored words (`pipeline.scoring.score.restricted`), and a
+    model is called the best only if it is best both ways.
 
-    Where runs cannot be compared there are no rows, and the reading says why. Topics are aligned
-    all the same.
+    If runs cannot be compared, there are no rows, and the reading says why. Topics are always
+    aligned.
 
     Parameters
     ----------
     runs
         Two or more.
     method
-        By default `left-to-right-sequential` where all families have it, else what `evaluate`
-        takes: the families' default, or one that they share.
-    most_documents
-        Of more than these, evenly spaced ones are scored; 0: none, only topics are aligned.
+        By default `left-to-right-sequential` if all families have it, else the default of
+        `evaluate`: that of the families, or one that they share.
+    max_documents
+        Largest number of documents, evenly spaced; 0 only aligns topics.
     n_samples
-        Monte Carlo samples a document; each method has a default.
+        Monte Carlo samples per document; each method has a default.
     n_threads, seed
-        The seed fixes the result, whatever the number of threads.
+        The seed fixes the result for any number of threads.
 
     Raises
     ------
@@ -103,8 +101,8 @@ def comparison_section(
     """
     if len(runs) < 2:
         raise ValueError(f"runs must be two or more to compare, found {len(runs)}")
-    if most_documents < 0:
-        raise ValueError(f"most_documents must be at least 0, found {most_documents}")
+    if max_documents < 0:
+        raise ValueError(f"max_documents must be at least 0, found {max_documents}")
     models = [
         LoadedModel(name, each, each.model)
         for name, each in zip(names_of_runs(runs), runs, strict=True)
@@ -115,10 +113,11 @@ def comparison_section(
             raise ValueError(
                 f"method must be one of {', '.join(names)} for {each.name}, found {method!r}"
             )
-    alignments = tuple(_alignment(models[0], each, n_threads) for each in models[1:])
+    found = (_alignment(models[0], each, n_threads) for each in models[1:])
+    alignments = tuple(each for each in found if each is not None)
     asked = EvaluateSettings(method=method, samples=n_samples, seed=seed)
     try:
-        documents, words = _documents(runs, models, most_documents, n_threads)
+        documents, words = _documents(runs, models, max_documents, n_threads)
         asked = replace(asked, method=method or _default_method(models))
         estimates, is_smoothed = _estimates(asked, models, documents, words, n_threads)
     except (_NotComparedError, UsageError, ExactCostError, PartitionCostError) as error:
@@ -130,7 +129,7 @@ def comparison_section(
             tokens=0,
             rows=(),
             reading=f"The likelihoods of these runs are not compared: {error}.",
-            alignments=tuple(each for each in alignments if each is not None),
+            alignments=alignments,
         )
     articles = documents.article_of
     n_articles = len(set(articles))
@@ -161,21 +160,19 @@ def comparison_section(
                 *reservations(models, is_smoothed=is_smoothed),
             ]
         ),
-        alignments=tuple(each for each in alignments if each is not None),
+        alignments=alignments,
         is_comparable=is_comparable,
     )
 
 
 def _default_method(models: Sequence[LoadedModel]) -> str:
-    """The unbiased estimator where all families have it, as a page may take a while; else what
-    `evaluate` takes.
-    """
+    """Return the unbiased estimator if all families have it, else the default of `evaluate`."""
     has_it = all(UNBIASED_METHOD in scoring_of(each.model.topics).names for each in models)
     return UNBIASED_METHOD if has_it else default_method(models)
 
 
 def names_of_runs(runs: Sequence[LoadedRun]) -> list[str]:
-    """What runs are called; by their paths if two have the same name."""
+    """Return the names of the runs; their paths if two names are equal."""
     names = [each.name for each in runs]
     return names if len(set(names)) == len(names) else [str(each.directory.path) for each in runs]
 
@@ -183,7 +180,7 @@ def names_of_runs(runs: Sequence[LoadedRun]) -> list[str]:
 def _documents(
     runs: Sequence[LoadedRun], models: Sequence[LoadedModel], most: int, n_threads: int
 ) -> tuple[HeldOut, tuple[str, ...]]:
-    """Documents to compare on, each with a token that counts, and the words that do."""
+    """Return the documents with scored tokens, and the scored words."""
     if not most:
         raise _NotComparedError("that was not asked for")
     documents = held_out(EvaluateSettings(), runs, (), n_threads)
@@ -195,8 +192,8 @@ def _documents(
     with_tokens = np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel())
     if not len(with_tokens):
         raise _NotComparedError(
-            f"{documents.source} has no document that the others have not learned from and that "
-            "holds a word which every run knows"
+            f"{documents.source} has no document that is new to the other runs and has a word that "
+            "every run knows"
         )
     chosen = documents.corpus.rows(with_tokens[evenly_spaced(len(with_tokens), most)])
     return replace(documents, corpus=chosen), words
@@ -209,9 +206,9 @@ def _estimates(
     words: tuple[str, ...],
     n_threads: int,
 ) -> tuple[dict[str, LikelihoodEstimate], bool]:
-    """Of every model; all are smoothed if documents are impossible under one, and whether they are.
+    """Return the estimates, and whether models were smoothed: all, if one gives probability 0.
 
-    Those that refuse to be smoothed are not: no word is impossible in them.
+    Families that refuse smoothing stay as they are: they give no word probability 0.
     """
 
     def estimate(settings: EvaluateSettings, named: LoadedModel) -> LikelihoodEstimate:
@@ -236,7 +233,7 @@ def _by_article(
 
 
 def _limits(pair: PairedDifference, n_articles: int) -> tuple[float | None, float | None]:
-    """A 95 % interval of a difference; None twice if it is not known."""
+    """Return the 95 % interval of a difference; two times None if it is not known."""
     half = half_width(pair.standard_error, n_articles)
     return (None, None) if half is None else (pair.nats_per_word - half, pair.nats_per_word + half)
 
@@ -253,16 +250,18 @@ def _rows(
         estimate = estimates[name]
         sampling = estimate.monte_carlo_standard_error / estimate.total_tokens
         pair = comparison.against_best.get(name)
-        difference = low = high = probability = None
+        difference = probability = restricted_difference = None
+        limits: tuple[float | None, float | None] = None, None
+        restricted_limits = limits
         if pair is not None:
-            difference = pair.nats_per_word
-            low, high = _limits(pair, n_articles)
+            difference, limits = pair.nats_per_word, _limits(pair, n_articles)
             probability = probability_positive(difference, pair.standard_error, n_articles)
-        restricted_difference = restricted_low = restricted_high = None
-        if pair is not None and conditional is not None:
-            restricted_pair = conditional.between(name, comparison.best)
-            restricted_difference = restricted_pair.nats_per_word
-            restricted_low, restricted_high = _limits(restricted_pair, n_articles)
+            if conditional is not None:
+                pair = conditional.between(name, comparison.best)
+                restricted_difference, restricted_limits = (
+                    pair.nats_per_word,
+                    _limits(pair, n_articles),
+                )
         rows.append(
             ComparisonRow(
                 model=name,
@@ -271,13 +270,13 @@ def _rows(
                 nats_per_word=estimate.nats_per_word,
                 monte_carlo_standard_error=or_none(sampling),
                 difference=difference,
-                low=low,
-                high=high,
+                low=limits[0],
+                high=limits[1],
                 probability_worse=probability,
                 scored_share=shares[name],
                 conditional_difference=restricted_difference,
-                conditional_low=restricted_low,
-                conditional_high=restricted_high,
+                conditional_low=restricted_limits[0],
+                conditional_high=restricted_limits[1],
             )
         )
     # The best first, also among equal ones.
@@ -285,13 +284,13 @@ def _rows(
 
 
 def _is_ahead(rows: Sequence[ComparisonRow]) -> bool:
-    """Whether the first is better than all others of models restricted to the scored words too."""
+    """Whether the first model is also the best of the restricted models."""
     lows = [row.conditional_low for row in rows[1:]]
     return all(low is not None and low > ROUNDING for low in lows)
 
 
 def _alignment(first: LoadedModel, second: LoadedModel, n_threads: int) -> Alignment | None:
-    """Topics matched one to one; None if the two have no word in common."""
+    """Match topics one to one; None if the two models have no word in common."""
     vocabularies = first.model.vocabulary, second.model.vocabulary
     if not set(vocabularies[0]) & set(vocabularies[1]):
         return None
@@ -305,6 +304,5 @@ def _alignment(first: LoadedModel, second: LoadedModel, n_threads: int) -> Align
         for pair in found.pairs
     ]
     pairs += [AlignedTopics(k, None, None, ()) for k in found.only_first]
-    # The other way round it is the first model that has none, which is None on the page as well.
     pairs += [AlignedTopics(None, k, None, ()) for k in found.only_second]
     return Alignment(first.name, second.name, tuple(pairs), found.mean_distance)

@@ -1,4 +1,4 @@
-"""What topics were learned from: documents, words, and what pruning left out."""
+"""Corpus of a run: its parts, its vocabulary, and the words that pruning removed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def corpus_section(run: LoadedRun) -> CorpusSection:
-    """Sizes of the parts of a run's corpus, and the words that pruning removed.
+    """Return the sizes of the parts of a run's corpus, and the words that pruning removed.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def _part(name: str, part: Corpus) -> PartRow:
 
 
 def _rules(removed: dict[str, Any], settings: TrainSettings) -> tuple[PruningRow, ...]:
-    """The three rules in the order in which they apply, whether they removed a word or not."""
+    """Return the three rules in the order in which they apply."""
     unit = settings.documents
     return (
         PruningRow(

@@ -1,15 +1,14 @@
-"""Held-out documents as people read them, each known word with the topic it is most probably from.
+"""Held-out documents as text, each known word with its most probable topic.
 
-Given the shares θ_d of the topics in a document, the probability that a token of word w is of topic
-k is
+Given the shares θ_d of the topics in document d, a token of word w is from topic k with probability
 
     p(k | w, d) ∝ θ_dk p(w | k),
 
 for LDA and, with θ_dk the share of topic k in the document's tokens, for Gamma-Poisson factor
-analysis. θ_d is a point estimate here, and made from the same words: all of its uncertainty is
-passed over, so that words look a little surer of their topics than they are. For Poisson MRFs the
-dependencies between words are passed over too, but for what they have done to θ_d; in a mixture of
-these a document is of one topic and all of its words are of that, as surely as the document is.
+analysis. θ_d is a point estimate from the same words. Its uncertainty is ignored, so that the
+probabilities are a little too far from 1/K. For Poisson MRFs, dependencies between words count only
+through θ_d. In a mixture of Poisson MRFs all words have the topic of the document, with its
+probability.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from corpora.row_blocks import tokens_of_documents
 from corpora.tokens.surface import surface, text_of
 from pipeline.report.article_names import names_of
 from pipeline.report.sections import DocumentsSection, ShownDocument
-from pipeline.report.text_cut import cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,17 +41,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ENOUGH = 20
-"""Known words that a document should have to be shown."""
-SMALLEST_SHARE = 0.01
-"""Of a topic in a document for it to be named."""
-MOST_REPEATED = 5
-"""Times that a word stands in a document whose text is not there."""
+MIN_WORDS = 20
+"""Known words of a document that is long enough to be shown."""
+MIN_SHARE = 0.01
+"""Smallest share of a topic that is listed for a document."""
+MAX_REPEATED = 5
+"""Times that a word is listed in a document without its text."""
+MAX_BYTES = 25_000
+"""Bytes of a document's escaped text with the topics of its words."""
+BYTES_OF_TOPIC = 8
+"""Bytes of a word's topic and certainty, about."""
+BYTES_ESCAPED = 6
+"""Bytes of a special character of HTML, at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """A document's words in their order, each with what stands before it."""
+    """A document's known words in their order, with the text between them."""
 
     pieces: list[str]
     """(2 n + 1,), see `ShownDocument.pieces`."""
@@ -67,25 +71,25 @@ def documents_section(
     names: ArticleNames | None = None,
     *,
     n_documents: int = 20,
-    most_words: int = 1500,
+    max_words: int = 1500,
     n_threads: int = 1,
 ) -> DocumentsSection | None:
-    """Some documents of a run's test part, or else of its validation part; None without either.
+    """Return some documents of a run's test part, or else its validation part; None without both.
 
-    They are evenly spaced among those of at least `ENOUGH` known words. A document whose words in
-    the store's article are not those of the corpus is shown without its text.
+    They are evenly spaced among those with at least `MIN_WORDS` known words. If the words of the
+    store's article differ from the corpus, the document is shown without its text.
 
     Parameters
     ----------
     names
-        Of articles; by default those that the run's store has.
-    most_words
-        Known words of a document that are shown.
+        Names of articles; by default from the run's store.
+    max_words
+        Largest number of known words of a document.
 
     Raises
     ------
     ValueError
-        If the model is of other words than the corpus.
+        If the model and the corpus have different vocabularies.
     CorpusFormatError
         If the run's bigrams are missing or were changed.
     """
@@ -108,7 +112,7 @@ def documents_section(
         found = there.get(doc_id) or _alphabetical(bag, chosen.vocabulary)
         topic, certainty = word_topics(model.topics, proportions[d], np.array(list(bag)))
         place = {w: i for i, w in enumerate(bag)}
-        pieces, n_words, is_cut = cut(found.pieces, most_words)
+        pieces, n_words, is_cut = cut(found.pieces, max_words)
         places = [place[w] for w in found.words[:n_words]]
         order = np.argsort(-proportions[d], kind="stable").tolist()
         shares = [(k, float(proportions[d, k])) for k in order]
@@ -118,7 +122,7 @@ def documents_section(
                 url=named[doc_id].url,
                 tokens=bag.total(),
                 unknown=int(chosen.n_unknown[d]),
-                topics=tuple((k, share) for k, share in shares if share >= SMALLEST_SHARE),
+                topics=tuple((k, share) for k, share in shares if share >= MIN_SHARE),
                 pieces=tuple(map(_encodable, pieces)),
                 word_topics=tuple(topic[places].tolist()),
                 certainty=tuple(certainty[places].tolist()),
@@ -130,11 +134,11 @@ def documents_section(
 
 
 def chosen_documents(lengths: NDArray[np.integer], number: int) -> NDArray[np.int64]:
-    """Indices, ascending, of documents (D,) of so many known words to show: `number`, if there are.
+    """Return the ascending indices of `number` documents, given their numbers of known words (D,).
 
-    Evenly spaced ones of those with enough words; the longest, where too few have.
+    Evenly spaced among those with enough words; the longest if too few have enough.
     """
-    enough = np.flatnonzero(lengths >= ENOUGH)
+    enough = np.flatnonzero(lengths >= MIN_WORDS)
     if len(enough) >= number:
         return enough[(2 * np.arange(number) + 1) * len(enough) // (2 * number)]
     longest = np.argsort(-lengths, kind="stable")[:number]
@@ -144,9 +148,9 @@ def chosen_documents(lengths: NDArray[np.integer], number: int) -> NDArray[np.in
 def word_topics(
     topics: Topics, proportions: NDArray[np.float64], words: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The most probable topic (n,) of each word of a document, and how probable it is (n,).
+    """Return the most probable topic (n,) of each word of a document, and its probability (n,).
 
-    See the head of this file for what is passed over.
+    The head of this file names the approximations.
 
     Parameters
     ----------
@@ -157,17 +161,17 @@ def word_topics(
     """
     posterior = np.tile(proportions, (len(words), 1))
     if not topics.has_one_topic_per_document:
-        # p(w | k): rows of Gamma-Poisson models need not sum to 1, and may be empty.
+        # p(w | k): rows of Gamma-Poisson models need not sum to 1, and may be 0.
         sums = topics.topic_word.sum(axis=1)
         posterior *= topics.topic_word[:, words].T / np.where(sums > 0, sums, 1.0)
-        # A word that no topic has, or only topics without a share, says nothing about its topic.
+        # A word of probability 0 carries no information about its topic.
         posterior[~(posterior.sum(axis=1) > 0)] = proportions
     posterior /= posterior.sum(axis=1, keepdims=True)
     return posterior.argmax(axis=1), posterior.max(axis=1)
 
 
 def _in_the_text(run: LoadedRun, chosen: Corpus) -> dict[str, _Found]:
-    """By id, those of the chosen documents whose words are found in the articles of the store."""
+    """Return, by id, the chosen documents whose words equal those of the store's article."""
     if not run.store.exists:
         return {}
     how, bigrams = run.text_settings, run.bigrams
@@ -196,7 +200,7 @@ def _in_the_text(run: LoadedRun, chosen: Corpus) -> dict[str, _Found]:
 
 
 def _articles(store: ArticleStore, doc_ids: set[str]) -> dict[str, Article]:
-    """Articles of the store by their ids; only the shards that hold some are read as a whole."""
+    """Return articles of the store by their ids; reads only the shards that hold some."""
     found: dict[str, Article] = {}
     for entry in store.entries:
         keys = {f"{language}:{page_id}" for language, page_id in stored_keys(store.path, entry)}
@@ -208,7 +212,7 @@ def _articles(store: ArticleStore, doc_ids: set[str]) -> dict[str, Article]:
 
 
 def _found(text: str, surface: Surface, number_of: dict[str, int]) -> _Found:
-    """A document's text, cut at the words that the vocabulary has."""
+    """Split a document's text at the words of the vocabulary."""
     pieces, words, at = [], [], 0
     spans = zip(surface.words, surface.start.tolist(), surface.end.tolist(), strict=True)
     for word, start, end in spans:
@@ -220,22 +224,62 @@ def _found(text: str, surface: Surface, number_of: dict[str, int]) -> _Found:
 
 
 def _alphabetical(bag: Counter[int], vocabulary: Sequence[str]) -> _Found:
-    """A document's words where its text is not there: up to `MOST_REPEATED` times each."""
+    """List the words of a document without its text, each up to `MAX_REPEATED` times."""
     words = [
-        w
-        for w in sorted(bag, key=vocabulary.__getitem__)
-        for _ in range(min(bag[w], MOST_REPEATED))
+        w for w in sorted(bag, key=vocabulary.__getitem__) for _ in range(min(bag[w], MAX_REPEATED))
     ]
     pieces = [piece for w in words for piece in (" ", vocabulary[w])]
     return _Found(["", *pieces[1:], ""], words, is_text=False)
 
 
 def _bag_of(corpus: Corpus, d: int) -> Counter[int]:
-    """Words of a document, by number, and how often each occurs."""
+    """Return the count of each word, by number, in a document."""
     row = corpus.counts[[d]]
     return Counter(dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)))
 
 
 def _encodable(text: str) -> str:
-    """`text` with a question mark for each half of a surrogate pair, as in `pieces_of`."""
+    """Replace each half of a surrogate pair by a question mark, as `pieces_of` does."""
     return text.encode(errors="replace").decode()
+
+
+# --- cut to a length ------------------------------------------------------------------------------
+
+
+def cut(
+    pieces: Sequence[str], max_words: int, max_bytes: int = MAX_BYTES
+) -> tuple[list[str], int, bool]:
+    """Return the pieces that fit, their number of known words, and whether some are missing.
+
+    A cut text ends with a known word or, without one, at the end of any word.
+    """
+    left, n_words = max_bytes, 0
+    for i in range(0, len(pieces) - 1, 2):
+        left -= cost(pieces[i]) + cost(pieces[i + 1]) + BYTES_OF_TOPIC
+        if n_words == max_words or left < 0:
+            break
+        n_words += 1
+    kept = list(pieces[: 2 * n_words])
+    is_last = n_words == len(pieces) // 2
+    if is_last or not n_words:
+        between = pieces[2 * n_words]
+        left = max_bytes - sum(map(cost, kept)) - BYTES_OF_TOPIC * n_words
+        end = _end_of(between, left)
+        return [*kept, between[:end]], n_words, not is_last or end < len(between)
+    return [*kept, ""], n_words, True
+
+
+def cost(text: str) -> int:
+    """Return the largest number of bytes that a text takes in a page."""
+    special = sum(map(text.count, "&<>\"'"))
+    return len(text.encode(errors="replace")) + (BYTES_ESCAPED - 1) * special
+
+
+def _end_of(text: str, max_bytes: int) -> int:
+    """Return the length of `text`, which has no known word, that fits: up to the end of a word."""
+    if cost(text) <= max_bytes:
+        return len(text)
+    end = max(max_bytes, 0)  # a character takes at least a byte
+    while end and cost(text[:end]) > max_bytes:
+        end = end * 9 // 10
+    return next((i for i in range(end, -1, -1) if text[i].isspace()), end)

@@ -1,14 +1,15 @@
-"""A report as one HTML page that needs nothing beside it: no network, no other file.
+"""A report as one HTML page that needs no network and no other file.
 
-Jinja lays it out with everything escaped; the figures are SVG markup of our own, inlined as it is;
-the script is ours, small, and the only one that the page's content security policy lets run.
-Without it the page still has every table and figure.
+Jinja escapes everything except our own SVG figures, which are inlined. Our script is the only one
+that the page's content security policy allows; without it the page still has every table and
+figure.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -31,29 +32,22 @@ SCRIPTS = (
     "page_runs.js",
 )
 STYLES = ("page.css", "page_sections.css", "page_print.css")
-_MOST_TRUSTED = ("exact", "unbiased", "lower bound", "biased", "plug-in", "upward biased")
-"""Directions in the order in which a figure is taken for the summary."""
-_MUCH_UNKNOWN = 0.2
-"""Share of words unknown to the model from which on the summary tells it."""
-_MOST_ALONE = 5
-"""Topics without a partner that are shown beneath those that have one; more are folded."""
-
-
-class _Figures(dict[str, Markup]):
-    """Figures by name; one that is missing is empty."""
-
-    def __missing__(self, name: str) -> Markup:
-        return Markup()
+_BY_TRUST = ("exact", "unbiased", "lower bound", "biased", "plug-in", "upward biased")
+"""Directions in order of preference for the summary."""
+_MAX_UNKNOWN = 0.2
+"""Share of unknown words beyond which the summary mentions them."""
+_MAX_ALONE = 5
+"""Topics without a partner that the alignment shows; more are folded."""
 
 
 def render(report: Report, figures: Mapping[tuple[int | None, str], str]) -> str:
-    """The report as one page.
+    """Return the report as one page.
 
     Parameters
     ----------
     figures
-        By index of the run, or None for the comparison, and name: inline SVG of `page_svg`, which
-        goes into the page unescaped. Figures that are missing are left out.
+        Output of `page_svg`, unescaped, by index of the run (None for the comparison) and name. Any
+        figure may be missing.
     """
     runs = [
         {"run": run, "id": f"run-{i + 1}", "figures": _figures_of(figures, i)}
@@ -72,17 +66,17 @@ def render(report: Report, figures: Mapping[tuple[int | None, str], str]) -> str
 
 
 def render_template(name: str, data: dict[str, Any] | None, **context: Any) -> str:
-    """A template of this package's, as a page.
+    """Return a page from a template of this package.
 
     Parameters
     ----------
     name
-        File in `templates`; it extends `base.html.j2` and fills its blocks.
+        File in `templates` that extends `base.html.j2` and fills its blocks.
     data
-        What the script works on; None where it has nothing to do but themes and tables.
+        Data of the script; None if it has only themes and tables to handle.
     context
-        What the template names; `title` is needed. Strings are escaped, and their control
-        characters made visible; what is markup already has to be `markupsafe.Markup`.
+        Variables of the template, `title` among them. Strings are escaped, with visible control
+        characters, unless they are `markupsafe.Markup`.
     """
     return (
         _environment()
@@ -111,7 +105,7 @@ def _environment() -> Environment:
     script = _script()
     environment.globals |= {
         "software_version": software_version(),
-        "most_alone": _MOST_ALONE,
+        "max_alone": _MAX_ALONE,
         "style": Markup("\n".join(_source(name) for name in STYLES)),  # noqa: S704 - ours
         "script": Markup(script),  # noqa: S704 - ours
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -120,26 +114,26 @@ def _environment() -> Environment:
 
 
 def _source(name: str) -> str:
-    """A file of the templates, its line ends as the browser will see them."""
+    """Return a file of the templates with the line ends that the browser sees."""
     loader = PackageLoader("pipeline.report", "templates")
     return loader.get_source(Environment(autoescape=True), name)[0]
 
 
 def _script() -> str:
-    """All scripts as one, whose names are its own."""
+    """Return all scripts as one, in a scope of their own."""
     inside = "\n".join(_source(name) for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{inside}}})();\n'
 
 
 def _shown(value: object) -> object:
-    """What a template writes: markup as it is, other strings with their controls visible."""
+    """Make control characters visible in every string that is not markup."""
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def share(value: float | None) -> str:
-    r"""A share in percent, with two significant digits below ten; what is not all is not 100 %.
+    r"""Format a share in percent, with two digits below ten; only 1 is 100 %.
 
-    The space before the sign is one where no line breaks.
+    The space before the sign is a no-break space.
 
     >>> [share(p).replace("\u00a0", " ") for p in (0.1234, 0.0123, 0.00001, 0.0, 0.9999)]
     ['12 %', '1.2 %', '<0.01 %', '0 %', '>99.9 %']
@@ -160,12 +154,12 @@ def share(value: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """With commas between thousands and a true minus sign; a dash for None."""
+    """Format a number with commas and a true minus sign; None is a dash."""
     return "–" if value is None else f"{value:,.{digits}f}".replace("-", "\u2212")
 
 
 def of_log_p(direction: str) -> str:
-    """A direction, and of what: a lower bound of log p is an upper bound of the perplexity.
+    """Add "of log p" to a lower bound, which is an upper bound of the perplexity.
 
     >>> of_log_p("lower bound"), of_log_p("unbiased")
     ('lower bound of log p', 'unbiased')
@@ -174,13 +168,13 @@ def of_log_p(direction: str) -> str:
 
 
 def _bar(value: float, largest: float) -> Markup:
-    """A bar as long as `value` is beside `largest`, in percent of its room."""
+    """Return a bar of length `value` / `largest`, in percent of its box."""
     width = 100 * value / largest if largest > 0 else 0
     return Markup('<span class="bar" style="inline-size:{}%"></span>').format(f"{width:.1f}")
 
 
 def run_summary(run: RunReport) -> str:
-    """What the run is, in a sentence for everyone."""
+    """Return one sentence on the run."""
     topics = len(run.topics.topics)
     corpus = run.corpus
     documents = sum(part.documents for part in corpus.parts)
@@ -196,16 +190,16 @@ def run_summary(run: RunReport) -> str:
     spread = "" if error is None else f"\u00a0±\u00a0{error:,.1f}"
     sentence += f"; held-out perplexity {row.perplexity:,.1f}{spread} by {row.method}"
     unknown = run.likelihood.unknown_share if run.likelihood is not None else 0.0
-    if unknown > _MUCH_UNKNOWN:
+    if unknown > _MAX_UNKNOWN:
         sentence += f"; {share(unknown)} of the held-out tokens are words unknown to the model"
     return f"{sentence}."
 
 
 def summary_row(run: RunReport) -> LikelihoodRow | None:
-    """The estimate that says most: the first of the most trusted direction there is."""
+    """Return the first estimate of the most trusted direction."""
     if run.likelihood is None or not run.likelihood.rows:
         return None
-    return min(run.likelihood.rows, key=lambda row: _MOST_TRUSTED.index(row.direction))
+    return min(run.likelihood.rows, key=lambda row: _BY_TRUST.index(row.direction))
 
 
 def _plural(noun: str, n: int) -> str:
@@ -217,7 +211,7 @@ def _labels(run: RunReport) -> dict[int, str]:
 
 
 def _sections(run: RunReport) -> list[tuple[str, str]]:
-    """(end of the id, heading) of what the page has of a run, in its order."""
+    """Return (end of the id, heading) of each section of a run, in their order."""
     there = [
         ("corpus", "Corpus", True),
         ("training", "Training", run.training is not None),
@@ -232,16 +226,22 @@ def _sections(run: RunReport) -> list[tuple[str, str]]:
     return [(name, heading) for name, heading, is_there in there if is_there]
 
 
-def _figures_of(figures: Mapping[tuple[int | None, str], str], of: int | None) -> _Figures:
-    return _Figures(
-        (name, Markup(svg))  # noqa: S704 - made by page_svg
-        for (whose, name), svg in figures.items()
-        if whose == of
+def _figures_of(
+    figures: Mapping[tuple[int | None, str], str], of: int | None
+) -> defaultdict[str, Markup]:
+    """Return the figures of a run by name; a missing one is empty."""
+    return defaultdict(
+        Markup,
+        {
+            name: Markup(svg)  # noqa: S704 - made by page_svg
+            for (whose, name), svg in figures.items()
+            if whose == of
+        },
     )
 
 
-def _alignments(report: Report, figures: _Figures) -> list[dict[str, Any]]:
-    """Each alignment with its figure and the labels of both runs' topics."""
+def _alignments(report: Report, figures: Mapping[str, Markup]) -> list[dict[str, Any]]:
+    """Return each alignment with its figure and the labels of both runs' topics."""
     if report.comparison is None:
         return []
     labels = {run.name: _labels(run) for run in report.runs}

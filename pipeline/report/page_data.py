@@ -1,11 +1,10 @@
-"""What the page's script works on, as JSON that stands inside an HTML page and is small."""
+"""Data of the page's script: small JSON that is safe inside HTML."""
 
 from __future__ import annotations
 
 import json
 import re
 import string
-import unicodedata
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -29,30 +28,34 @@ if TYPE_CHECKING:
     )
 
 DIGITS = 7
-"""Of p(word | topic) and p(word): relevance is then right to 10⁻⁶, far below a pixel."""
+"""Significant digits of p(word | topic) and p(word): relevance is exact to 10⁻⁶."""
 PER_MILLE = 1000
-"""Shares that are only shown are whole numbers of these."""
+"""Shares that are only displayed are whole multiples of 1 / 1000."""
 _DIGITS = string.digits + string.ascii_lowercase
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
+_NOT_IN_URLS = re.compile(
+    r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
+)
+"""Spaces, controls, surrogates and direction marks."""
 
 
 def clean(text: str) -> str:
-    r"""The text with its control characters made visible, but for tabs and line ends.
+    r"""Make the control characters of a text visible, except tabs and line ends.
 
-    C0 controls become their pictures (NUL is ␀), separators of lines and paragraphs ␤, and
-    what no text may contain the replacement character. Marks of direction stay: the page isolates
-    every text that is not its own.
+    C0 controls become their symbols (NUL is ␀), separators of lines and paragraphs ␤, and
+    characters that no text may contain the replacement character. Direction marks stay: the page
+    isolates every foreign text.
 
     >>> clean("a\0b")
     'a␀b'
     """
-    return _INVISIBLE.sub(_picture, text)
+    return _INVISIBLE.sub(_symbol, text)
 
 
-def _picture(found: re.Match[str]) -> str:
+def _symbol(found: re.Match[str]) -> str:
     code = ord(found.group())
     if code < 0x20:
         return chr(0x2400 + code)
@@ -62,20 +65,20 @@ def _picture(found: re.Match[str]) -> str:
 
 
 def safe_url(url: str) -> str:
-    """The address if it is one of the web that a link may have; else nothing."""
-    if any(unicodedata.category(each) in {"Cc", "Cs", "Zs", "Zl", "Zp"} for each in url):
+    """Return an address of the web that is safe in a link; else an empty text."""
+    if _NOT_IN_URLS.search(url):
         return ""
     try:
         parts = urlsplit(url)
-    except ValueError:
+    except ValueError:  # square brackets around no IP address
         return ""
     return url if parts.scheme in {"http", "https"} and parts.netloc else ""
 
 
 def embedded_json(data: object) -> Markup:
-    r"""JSON that no HTML parser can end early or read as anything else.
+    r"""Return JSON that no HTML parser can end early or read as markup.
 
-    `<`, `>`, `&` and the two line separators stand as escapes, which mean the same to JSON.
+    `<`, `>`, `&` and the two line separators become JSON escapes.
 
     >>> embedded_json({"title": "</script>"})
     Markup('{"title":"\\u003c/script\\u003e"}')
@@ -85,7 +88,7 @@ def embedded_json(data: object) -> Markup:
 
 
 def page_data(report: Report) -> dict[str, Any]:
-    """All that the script needs of a report: topics, words to search, documents."""
+    """Return the data of the script: topics, words to search, documents."""
     comparison = report.comparison
     return {
         "runs": [_run(run) for run in report.runs],
@@ -103,16 +106,13 @@ def _run(run: RunReport) -> dict[str, Any]:
 
 
 def licence_of(section: ProvenanceSection) -> str:
-    """The licence of all articles; empty if they have several, or one that is not known."""
+    """Return the licence of all articles; empty if they have several, or one is unknown."""
     licences = {licence for _, _, licence in section.sources}
     return clean(licences.pop()) if len(licences) == 1 and UNKNOWN not in licences else ""
 
 
 def _topics(section: TopicsSection) -> dict[str, Any]:
-    """Words are a table; topics and clouds have indices into it.
-
-    Words that only clouds have stand behind those that have a share.
-    """
+    """Return topics and clouds with indices into a table of words: first those with a share."""
     words = [clean(each) for each in section.words]
     at = {word: i for i, word in enumerate(words)}
     clouds = section.clouds or ((),) * len(section.topics)
@@ -175,7 +175,7 @@ def _document(document: ShownDocument) -> dict[str, Any]:
 
 
 def _alignments(section: ComparisonSection, runs: tuple[RunReport, ...]) -> list[list[int | None]]:
-    """For each alignment the two runs that it is of, as indices; None if a name is none's."""
+    """Return the indices of the two runs of each alignment; None for an unknown name."""
     names = [run.name for run in runs]
     return [
         [names.index(name) if name in names else None for name in (each.first, each.second)]
@@ -184,9 +184,9 @@ def _alignments(section: ComparisonSection, runs: tuple[RunReport, ...]) -> list
 
 
 def front_coded(words: Iterable[str]) -> list[str]:
-    """Each word less what it begins with as the one before it does, after the length of that.
+    """Front-code words: length of the prefix shared with the word before, then the rest.
 
-    The length is a digit to base 36. Words in alphabetical order take half the room like this.
+    The length is a digit to base 36. Words in alphabetical order take half the space.
 
     >>> front_coded(["topic", "topical", "tower"])
     ['0topic', '5al', '2wer']
@@ -194,7 +194,7 @@ def front_coded(words: Iterable[str]) -> list[str]:
     found, before = [], ""
     for word in words:
         same = 0
-        # Beyond U+FFFF scripts of pages count a character as two.
+        # JavaScript counts a character beyond U+FFFF as two.
         for ours, theirs in zip(word[: len(_DIGITS) - 1], before, strict=False):
             if ours != theirs or ours > "\uffff":
                 break
@@ -205,12 +205,12 @@ def front_coded(words: Iterable[str]) -> list[str]:
 
 
 def _shares(shares: Iterable[tuple[int, float]]) -> list[int]:
-    """Each as one number: the topic's, then three digits per mille of its share, 999 at most."""
+    """Return each topic and share as one number: 1000 × topic + share in per mille, at most 999."""
     return [PER_MILLE * int(k) + min(999, round(PER_MILLE * float(p))) for k, p in shares]
 
 
 def rounded(value: float, digits: int) -> float | int:
-    """The number nearest to it of so many significant digits; a whole number without its `.0`.
+    """Round to a number of significant digits; whole numbers become int.
 
     >>> rounded(0.0001234567, 4), rounded(120.0, 4)
     (0.0001235, 120)

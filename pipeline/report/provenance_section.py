@@ -1,4 +1,4 @@
-"""Where a run came from, how to make it again, and whose text it is."""
+"""Origin of a run: the command that repeats it, its settings, versions and text sources."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from pipeline.runs.run_directory import RunDirectory
 
 COMMAND = "command"
-"""Name of the entry that is the command which makes the run again; the page shows it apart."""
+"""Name of the entry with the command that repeats the run, which the page shows separately."""
 
 
 def provenance_section(run: LoadedRun) -> ProvenanceSection:
-    """What `provenance.json` and the store's ATTRIBUTION say, for people.
+    """Return provenance.json and the store's ATTRIBUTION as text.
 
-    If the store of the articles is gone, what the run noted of whose text it is stands in the place
-    of the sources.
+    If the store is gone, the attribution that the run recorded replaces the sources.
     """
     known, begun_with = run.provenance, _settings(run.directory)
     articles, corpus, annotation = (
@@ -66,25 +65,25 @@ def provenance_section(run: LoadedRun) -> ProvenanceSection:
 
 
 def _settings(run: RunDirectory) -> dict[str, Any]:
-    """As the run was begun with them, in the order of its file."""
+    """Return the settings that the run was started with, in the order of its file."""
     text = run.verified(run.settings_path).read_text("utf-8")
     return dict(tomllib.loads(text)["train"])
 
 
 def applying(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the settings that the run's model has."""
+    """Return the settings that apply to the run's model."""
     model = settings["model"]
     of = {each.name: each.metadata["of"] for each in fields(TrainSettings)}
     return {name: value for name, value in settings.items() if not of[name] or model in of[name]}
 
 
 def train_command(settings: Mapping[str, Any], seed: int | None) -> str:
-    """The command that trains such a run: what differs from the defaults, quoted for a shell.
+    """Return the command that repeats a run: settings other than the defaults, quoted for a shell.
 
     Parameters
     ----------
     seed
-        That the run had, given or drawn; it is said even if the settings do not name it.
+        Seed of the run, given or drawn.
 
     >>> train_command({"model": "gibbs", "topics": 25, "stop_words": "a b", "follow": False}, 7)
     "python -m pipeline train --model gibbs --stop-words 'a b' --seed 7"
@@ -100,7 +99,7 @@ def train_command(settings: Mapping[str, Any], seed: int | None) -> str:
         if value is True:
             words.append(option)
         elif str(value).startswith("-"):
-            words.append(f"{option}={value}")  # it would be taken for another option
+            words.append(f"{option}={value}")  # else argparse reads an option
         else:
             words += [option, str(value)]
     if seed is not None:
@@ -117,7 +116,7 @@ def _text(value: Any) -> str:
 
 
 def _attribution_in(store: Path) -> Attribution | None:
-    """What a store says of its sources; None if it does not, or cannot be asked at the moment."""
+    """Return the sources that a store names; None without any, or if a remote store fails."""
     try:
         return read_attribution(store / attribution.FILE)
     except OSError:

@@ -1,7 +1,7 @@
 """`report`: runs as one page that opens from disk, and as figures.
 
-RUN/report.html      the page, unless --output names another; of several runs report.html here
-RUN/figures/         every plot as SVG and PNG; of comparisons in figures/ beside the page
+RUN/report.html      the page, unless --output names another; ./report.html for several runs
+RUN/figures/         every figure as SVG and PNG; those of a comparison in figures/ beside the page
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        If a setting makes no sense, a run is named twice or has no model yet, or the directory of
-        an `allocate` is named together with others.
+        If a setting is invalid, a run is named twice or has no model yet, or an `allocate`
+        directory is named together with others.
     CorpusFormatError, ModelFormatError
         If a run is damaged.
     """
@@ -46,7 +46,8 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
     allocations = [name for name in names if is_allocation(name)]
     if allocations and len(names) > 1:
         raise UsageError(
-            f"{allocations[0]} is of `allocate`, whose report is a page of its own: give no other"
+            f"{allocations[0]} is an `allocate` directory, whose report is a page of its own: name "
+            "no other"
         )
     if allocations:
         directory = Path(allocations[0])
@@ -61,8 +62,8 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
         if not settings.page_only:
             _check_figures(directory / "figures")
     for run in found:
-        _ = run.model, run.corpus  # before anything slow begins
-    comparison = _compared(found, settings, n_threads) if len(found) > 1 else None
+        _ = run.model, run.corpus  # fail early
+    comparison = _compared(found, settings, n_threads)
     runs: list[RunReport] = []
     svgs: dict[tuple[int | None, str], str] = {}
     written: list[Path] = []
@@ -108,7 +109,7 @@ def _check(settings: ReportSettings) -> None:
 
 
 def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:
-    """The runs, each once."""
+    """Find the runs, each once."""
     found = [LoadedRun.find(runs, name, is_checked=False) for name in names]
     paths = [run.directory.path.resolve() for run in found]
     twice = next((name for i, name in enumerate(names) if paths[i] in paths[:i]), None)
@@ -118,29 +119,30 @@ def _found(names: Sequence[str], runs: str) -> list[LoadedRun]:
 
 
 def _page_path(settings: ReportSettings, directory: Path) -> Path:
-    """Where the page goes, if it can; anything there that is no file is left alone."""
+    """Return the path of the page after checking that it can be written."""
     page = Path(settings.output) if settings.output else directory / "report.html"
     if not page.parent.is_dir():
-        raise UsageError(f"--output: {page} is to be in a directory that does not exist")
+        raise UsageError(f"--output: the directory of {page} does not exist")
     if page.exists() and not page.is_file():
-        raise UsageError(f"--output: {page} is there and is no file: name another")
+        raise UsageError(f"--output: {page} exists and is not a file: name another")
     if not os.access(page.parent, os.W_OK):
-        raise UsageError(f"--output: {page.parent} cannot be written to: name another directory")
+        raise UsageError(f"--output: {page.parent} is not writable: name another directory")
     return page
 
 
 def _check_figures(directory: Path) -> None:
-    """Before anything slow begins."""
     if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} is there and is no directory: move it, or --page-only")
+        raise UsageError(f"{directory} exists and is not a directory: move it, or use --page-only")
 
 
 def _compared(
     runs: Sequence[LoadedRun], settings: ReportSettings, n_threads: int
-) -> ComparisonSection:
+) -> ComparisonSection | None:
+    if len(runs) < 2:
+        return None
     return comparison_section(
         runs,
-        most_documents=settings.scored,
+        max_documents=settings.scored,
         n_samples=settings.samples,
         seed=settings.seed,
         n_threads=n_threads,
@@ -148,12 +150,12 @@ def _compared(
 
 
 def _write(figures: Sequence[Figure], directory: Path) -> list[Path]:
-    """Figures as files."""
+    """Write figures as files."""
     directory.mkdir(exist_ok=True)
     return write_figures({figure.name: figure.draw for figure in figures}, directory)
 
 
 def _for_page(figures: Sequence[Figure], run: int | None) -> dict[tuple[int | None, str], str]:
-    """Figures as markup, each with ids of its own."""
+    """Return figures as markup with different ids."""
     prefix = "comparison" if run is None else f"run{run}"
     return {(run, figure.name): page_svg(figure, f"{prefix}-{figure.name}") for figure in figures}

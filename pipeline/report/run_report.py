@@ -1,4 +1,4 @@
-"""All that a report says of one run."""
+"""Report of one run: all its sections."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-N_SECTIONS = 4
-"""That take time."""
+N_STEPS = 4
 
 
 def run_report(run: LoadedRun, name: str, settings: ReportSettings, n_threads: int) -> RunReport:
-    """Every section that the run has something for; the page calls the run `name`.
+    """Return every section that the run has data for; the page calls the run `name`.
 
     Raises
     ------
     CorpusFormatError
-        If a file of the run is missing or damaged. A store that is not there any more is none of
-        its files: titles then come from the corpus, and a note says so.
+        If a file of the run is missing or damaged. The store may be missing: titles then come from
+        the corpus, and a note says so.
     """
     names, model = names_of(run), run.model
-    with Progress(f"report {name}", N_SECTIONS, "sections") as progress:
+    with Progress(f"report {name}", N_STEPS, "sections") as progress:
         topics = topics_section(
             run,
             names,
@@ -58,18 +57,14 @@ def run_report(run: LoadedRun, name: str, settings: ReportSettings, n_threads: i
         if settings.scored:
             likelihood = likelihood_section(
                 run,
-                most_documents=settings.scored,
+                max_documents=settings.scored,
                 n_samples=settings.samples,
                 seed=settings.seed,
                 n_threads=n_threads,
             )
         progress.update(1)
         notes = _notes(names.note, documents, likelihood, settings)
-        rows = topic_rows(model, 10) if model.topics.edges is not None else None
         shape = model.topics.score_shape
-        shapes = None
-        if shape is not None:
-            shapes = tuple(float(shape[row.number]) for row in topics.topics)
         report = RunReport(
             name=name,
             family=family_of(model.topics),
@@ -80,8 +75,8 @@ def run_report(run: LoadedRun, name: str, settings: ReportSettings, n_threads: i
             documents=documents,
             likelihood=likelihood,
             provenance=provenance_section(run),
-            dependencies=None if rows is None else tuple(rows),
-            shapes=shapes,
+            dependencies=None if model.topics.edges is None else tuple(topic_rows(model, 10)),
+            shapes=None if shape is None else tuple(float(shape[k.number]) for k in topics.topics),
             notes=notes,
         )
         progress.update(1)
@@ -94,13 +89,13 @@ def _notes(
     likelihood: LikelihoodSection | None,
     settings: ReportSettings,
 ) -> tuple[str, ...]:
-    """What was asked for and is not there."""
+    """Return a sentence for each requested section that is missing."""
     notes = [on_names] if on_names else []
     if settings.documents and documents is None:
-        notes.append("No document was held out, so none is shown.")
+        notes.append("No documents are shown: none was held out.")
     if settings.scored and likelihood is None:
         notes.append(
-            "There is no test part, so no likelihood of unseen documents: train with --test, such "
-            "as 0.1, for it."
+            "There is no likelihood of unseen documents: the run has no test part. Train with "
+            "--test, such as 0.1, for one."
         )
     return tuple(notes)

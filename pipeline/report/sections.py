@@ -1,4 +1,4 @@
-"""What a report says of a run, section by section, before it is drawn or laid out as a page."""
+"""Content of a report, section by section, before it is drawn and laid out as a page."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ class PartRow:
     documents: int
     tokens: int
     unknown: int
-    """Tokens that pruning left out of the vocabulary."""
+    """Tokens outside the vocabulary."""
 
 
 @dataclass(frozen=True)
 class PruningRow:
-    """A rule of pruning and the different words that it removed."""
+    """A rule of pruning and the number of different words that it removed."""
 
     rule: str
-    """For people: `in fewer than 5 documents`."""
+    """Text for readers: `in fewer than 5 documents`."""
     words: int
     examples: tuple[str, ...] = ()
-    """Some of the words, those in most documents first; none where it is not known which."""
+    """Some of the words, the most frequent first; empty if they are not known."""
 
 
 @dataclass(frozen=True)
 class CorpusSection:
-    """What topics were learned from."""
+    """Corpus that the topics were learned from."""
 
     store: str
     """Path of the article store, as it was given."""
     unit: str
-    """What a document is: `article` or `section`."""
+    """`article` or `section`: the kind of the documents."""
     parts: tuple[PartRow, ...]
     words: int
     """Different words of the vocabulary."""
     words_before: int | None
-    """Different words of the training part before pruning; None for runs that did not note it."""
+    """Different words of the training part before pruning; None for runs that did not record it."""
     pruning: tuple[PruningRow, ...]
     bigrams: int
-    """Words of the vocabulary that are pairs joined."""
+    """Words of the vocabulary that are joined pairs."""
 
 
 @dataclass(frozen=True)
-class Look:
-    """A look at validation documents during training, as `metrics.jsonl` has it."""
+class CheckRow:
+    """A validation check during training, from `metrics.jsonl`."""
 
     documents: int
-    """That training had seen, those of every pass."""
+    """Documents seen in training so far, over all passes."""
     passes: float | None
     seconds: float
     perplexity: float
@@ -66,27 +66,27 @@ class Look:
 
 @dataclass(frozen=True)
 class TrainingSection:
-    """How training went."""
+    """Validation checks of training and the reason why it ended."""
 
-    looks: tuple[Look, ...]
+    checks: tuple[CheckRow, ...]
     best: int | None
-    """Index of the look whose topics were kept; None if the last topics were."""
+    """Index of the check whose topics were kept; None if the last topics were."""
     measure: str
-    """What perplexity is of, for people: `completion of half of each document`."""
+    """Text for readers: `completion of half of each document`."""
     ending: str
-    """A sentence: why training ended where it did."""
+    """Sentences on why training ended."""
 
 
 @dataclass(frozen=True)
 class TypicalArticle:
-    """A document that is mostly of one topic."""
+    """A document that is mostly about one topic."""
 
     title: str
-    """Of the article, and of the section where documents are sections: `Title: Heading`."""
+    """Title of the article; `Title: Heading` if documents are sections."""
     url: str
-    """Of the exact revision if it is known; empty, or http(s)."""
+    """Link to the exact revision if it is known; http(s), or empty."""
     share: float
-    """Of the topic in the document's tokens."""
+    """Share of the topic in the document's tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +94,16 @@ class TopicRow:
     """One topic."""
 
     number: int
-    """As in `topics RUN` and in model.npz, from 0."""
+    """Number in `topics RUN` and in model.npz, from 0."""
     prevalence: float
     """Share of the training tokens."""
     label: str
     """Its most relevant words, as a name."""
     place: tuple[float, float]
-    """On the map."""
+    """Position on the map."""
     words: tuple[int, ...]
-    """Indices into `TopicsSection.words`: all that are among the most relevant at some λ, the most
-    probable first."""
+    """Indices into `TopicsSection.words` of all words that are among the most relevant at some λ,
+    the most probable first."""
     probabilities: tuple[float, ...]
     """p(word | topic) of each."""
     typical: tuple[TypicalArticle, ...]
@@ -115,21 +115,21 @@ class TopicsSection:
 
     topics: tuple[TopicRow, ...]
     words: tuple[str, ...]
-    """Those that some topic shows."""
+    """Words that some topic shows."""
     word_share: tuple[float, ...]
-    """p(word) of each in the training tokens under the model, what lift is against."""
+    """p(word) of each in the training tokens under the model, the denominator of lift."""
     searched: tuple[str, ...]
-    """Words that can be searched for, alphabetical."""
+    """Words that readers can search for, alphabetical."""
     topics_of_word: tuple[tuple[tuple[int, float], ...], ...]
-    """Of each searched word the topics (number, p(topic | word)), the most probable first."""
+    """Topics (number, p(topic | word)) of each searched word, the most probable first."""
     n_not_searched: int
-    """Words of the vocabulary that are left out, the rarest."""
+    """Number of the other words of the vocabulary, the rarest."""
     map_share: float
     """Share of the squared distances between topics that the map's plane shows."""
     clouds: tuple[tuple[CloudWord, ...], ...]
-    """Aligned with `topics`; empty where clouds were not laid out."""
+    """Word clouds, aligned with `topics`; may be empty."""
     n_words: int = 30
-    """How many of the most relevant words are known at every λ, and shown."""
+    """Number of the most relevant words that are shown at any λ."""
 
 
 @dataclass(frozen=True)
@@ -138,37 +138,38 @@ class CloudWord:
 
     word: str
     x: float
-    """Middle of the word."""
+    """Middle of the word, as `y`."""
     y: float
     size: float
-    """Height of the font."""
+    """Font size."""
     width: float
     """Length of the word, to which it is set."""
     is_upright: bool
-    """Whether it is turned by a quarter, read from below."""
+    """Whether the word is rotated by 90° and read from below."""
 
 
 @dataclass(frozen=True)
 class ShownDocument:
-    """A held-out document, its words with the topics that they are from."""
+    """A held-out document and the topics of its words."""
 
     title: str
     url: str
     tokens: int
-    """Words of the vocabulary in it."""
+    """Tokens in the vocabulary."""
     unknown: int
+    """Tokens outside the vocabulary."""
     topics: tuple[tuple[int, float], ...]
-    """(number, share), the largest first; those under one in a hundred are left out."""
+    """(number, share) of the topics with a share of at least 1 %, the largest first."""
     pieces: tuple[str, ...]
-    """Of odd length: text between words, word as it stands in the text, text, word, …, text."""
+    """Odd number of pieces: text, word as in the text, text, word, …, text."""
     word_topics: tuple[int, ...]
-    """(len(pieces) // 2,) the most probable topic's number of each word."""
+    """(len(pieces) // 2,) number of the most probable topic of each word."""
     certainty: tuple[float, ...]
     """p(topic | word, document) of each."""
     is_cut: bool
-    """Whether the text goes on."""
+    """Whether the document is longer than `pieces`."""
     is_text: bool
-    """False where the article's text is not there any more, and its words stand alphabetically."""
+    """False if the article's text is missing and its words are listed alphabetically."""
 
 
 @dataclass(frozen=True)
@@ -177,50 +178,51 @@ class DocumentsSection:
 
     documents: tuple[ShownDocument, ...]
     of: int
-    """Documents of the test part."""
+    """Number of all documents of the test part."""
 
 
 @dataclass(frozen=True)
 class LikelihoodRow:
-    """What one estimator says of the test documents."""
+    """Likelihood of the test documents by one estimator."""
 
     method: str
     direction: Direction
     scored: str
-    """For people: `whole documents`, `second half of each document, given the first`."""
+    """Text for readers: `whole documents`, `second half of each document, given the first`."""
     perplexity: float
     perplexity_standard_error: float | None
-    """Over articles."""
+    """Standard error over articles."""
     nats_per_word: float
     nats_per_word_standard_error: float | None
     monte_carlo_standard_error: float | None
-    """Of nats a word."""
+    """Monte Carlo standard error of nats a word."""
     unsure_documents: int
+    """Documents with a low effective sample size."""
     seconds: float
     meaning: str
-    """What the figure is and on which side of the truth it lies; a few sentences."""
+    """A few sentences: the quantity, and on which side of the true value it lies."""
     n_samples: float | None = None
-    """Of Monte Carlo, in the mean over documents; None where nothing is sampled."""
+    """Mean number of Monte Carlo samples per document; None without sampling."""
 
 
 @dataclass(frozen=True)
 class LikelihoodSection:
-    """How probable unseen documents are."""
+    """Likelihood of held-out documents."""
 
     rows: tuple[LikelihoodRow, ...]
     articles: int
     documents: int
     of_documents: int
-    """Test documents altogether; those scored are evenly spaced ones."""
+    """Number of all test documents; the scored ones are evenly spaced."""
     tokens: int
     unknown_share: float
     reading: str
-    """Two or three plain sentences: what the best of these figures means, and how sure it is."""
+    """Two or three sentences: the meaning and the precision of the best of these estimates."""
 
 
 @dataclass(frozen=True)
 class ProvenanceSection:
-    """Where the run came from, as (name, value) pairs, and whose text it is."""
+    """Origin of the run as (name, value) pairs, and sources of its text."""
 
     entries: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
@@ -230,13 +232,13 @@ class ProvenanceSection:
 
 @dataclass(frozen=True, eq=False)
 class RunReport:
-    """All of one run. Sections are None where the run has nothing for them."""
+    """Report of one run. A section is None if the run has no data for it."""
 
     name: str
     family: str
-    """As `models.families` has it."""
+    """Name in `models.families`."""
     family_name: str
-    """For people: `Latent Dirichlet allocation, collapsed Gibbs sampling`."""
+    """Text for readers: `Latent Dirichlet allocation, collapsed Gibbs sampling`."""
     corpus: CorpusSection
     training: TrainingSection | None
     topics: TopicsSection
@@ -244,16 +246,16 @@ class RunReport:
     likelihood: LikelihoodSection | None
     provenance: ProvenanceSection
     dependencies: tuple[dict[str, Any], ...] | None
-    """Of Poisson MRFs: rows as `pipeline.runs.topic_table.topic_rows` has them."""
+    """Rows of `pipeline.runs.topic_table.topic_rows` for Poisson MRFs."""
     shapes: tuple[float, ...] | None
-    """(K,) of Gamma-Poisson models: r_k, in the order of `topics`."""
+    """(K,) r_k of a Gamma-Poisson model, in the order of `topics`."""
     notes: tuple[str, ...] = ()
-    """What is missing in this report, and why; a sentence each."""
+    """Sentences on what is missing in this report, and why."""
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A model on the documents that all are compared on."""
+    """A model on the documents that all models are compared on."""
 
     model: str
     perplexity: float
@@ -261,17 +263,16 @@ class ComparisonRow:
     nats_per_word: float
     monte_carlo_standard_error: float | None
     difference: float | None
-    """Nats a word above the best; None for the best."""
+    """Nats a word above the best model; None for the best."""
     low: float | None
     """95 % interval of the difference, paired by article."""
     high: float | None
     probability_worse: float | None
     scored_share: float = 1.0
-    """Of the model's probability, that of the words which are scored: those all models know."""
+    """Model's probability of the scored words, those that all models know."""
     conditional_difference: float | None = None
-    """Nats a word above the first row where each model is restricted to the words that are scored,
-    negative for a better one; None for the first row, and where `scored_share` differs by little.
-    """
+    """Nats a word above the first row if each model is restricted to the scored words, negative
+    for a better one; None for the first row, and if the `scored_share`s differ by little."""
     conditional_low: float | None = None
     """95 % interval of it, paired by article."""
     conditional_high: float | None = None
@@ -279,15 +280,14 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class AlignedTopics:
-    """A topic of the first model and the topic of the second that is matched with it."""
+    """A topic of the first model and its partner in the second; None for a missing partner."""
 
     first: int | None
     second: int | None
-    """Numbers; None where a topic has no partner, as one model has more topics."""
     distance: float | None
     """Jensen-Shannon distance over common words, 0 to 1."""
     shared_words: tuple[str, ...]
-    """Among the 20 most probable words of both."""
+    """Words among the 20 most probable of both."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ class Alignment:
     first: str
     second: str
     pairs: tuple[AlignedTopics, ...]
-    """The closest first, then those of either model without a partner."""
+    """Pairs, the closest first, then topics without a partner."""
     mean_distance: float
 
 
@@ -314,14 +314,14 @@ class ComparisonSection:
     """The best first."""
     reading: str
     alignments: tuple[Alignment, ...]
-    """Of the first run with each of the others."""
+    """Alignments of the first run with each other run."""
     is_comparable: bool = True
-    """If not, vocabularies decide which comes first, and no row is to be called the best."""
+    """False if the order of the rows depends on the vocabularies: no row is called the best."""
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """All of a page."""
+    """Content of a page."""
 
     title: str
     runs: tuple[RunReport, ...]

@@ -1,4 +1,4 @@
-"""The topics of a run, as the report shows them: map, words, clouds, articles, search."""
+"""Topics of a run for its report: map, words, clouds, typical articles, search."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from evaluation import (
     topic_map,
     topics_of_words,
 )
+from evaluation.topics.typical_documents import SHORT
 from pipeline.report.article_names import names_of
-from pipeline.report.most_of_topics import MostOfTopics
 from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
-from pipeline.report.word_clouds import MOST_WORDS, word_cloud
+from pipeline.report.word_clouds import MAX_WORDS, word_cloud
 from pipeline.training.prevalence import PrevalenceSum, shares_in_blocks
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]
 
 LABEL_WEIGHT: Final = 0.6
-"""λ of the words that name a topic, at which people know topics best (Sievert & Shirley 2014)."""
+"""λ of the words of a label, at which readers recognise topics best (Sievert & Shirley 2014)."""
 LABEL_WORDS: Final = 3
-WITHOUT_WORDS: Final = "no words"
-"""Label of a topic without any weight, as Gamma-Poisson models may have."""
+NO_WORDS: Final = "no words"
+"""Label of a topic of weight 0, as Gamma-Poisson models can have."""
 
 TOPICS_OF_A_WORD: Final = 3
-LEAST_SHARE: Final = 0.01
-"""Topics that a word is less probably from are not listed, nor documents with less of a topic."""
+MIN_SHARE: Final = 0.01
+"""Smallest listed p(topic | word), and smallest share of a topic in its typical documents."""
 
 
 def topics_section(
@@ -50,47 +50,45 @@ def topics_section(
     *,
     n_words: int = 30,
     n_typical: int = 10,
-    most_searched: int = 25_000,
+    max_searched: int = 25_000,
     n_threads: int | None = None,
 ) -> TopicsSection:
-    """All about the topics of a model of any family.
+    """Describe the topics of a model of any family.
 
-    p(word) is Σ_k prevalence_k p(word | k), what the model says of the training tokens, for lift
-    and for the choice of searched words. `topics.word_share`, which is of documents drawn from the
-    prior, gives rare topics as much weight as frequent ones where the prior does.
-    Typical articles are documents of the training part: those of the test part are not looked at
-    before they are scored. Documents that have less than one in a hundred of a topic are not
-    typical of it.
+    Lift and the choice of searched words use p(word) = Σ_k prevalence_k p(word | k), the model's
+    share of a word in the training tokens. `topics.word_share` is not used: it averages over the
+    prior, which may give rare topics as much weight as frequent ones. Typical articles are
+    documents of the training part, as the test part is only for scoring.
 
     Parameters
     ----------
     run
-        If its model knows no prevalence, that is taken from the training part.
+        Run whose prevalence is computed from the training part if its model has none.
     names
-        Called once, with the ids of all typical documents, for what they are called. By default
-        they are looked up in the store that the run learned from, by `names_of`.
+        Called once with the ids of all typical documents; returns their names. By default
+        `names_of`, which reads the run's store.
     n_words
-        Shown at each weight of the relevance slider.
+        Words shown at each weight of the relevance slider.
     n_typical
-        Most typical articles of a topic.
-    most_searched
-        Most words that can be searched for: the most frequent under the model.
+        Largest number of typical articles per topic.
+    max_searched
+        Largest number of words that readers can search for: the most frequent under the model.
     n_threads
-        For the topics of documents and distances. They change no bit.
+        Threads for topics of documents and for distances. They change no bit.
 
     Raises
     ------
     CorpusFormatError
-        If model and corpus are over different words.
+        If model and corpus have different vocabularies.
     """
     model, corpus = run.model, run.corpus
     if tuple(model.vocabulary) != corpus.vocabulary:
         raise CorpusFormatError(
-            f"{run.directory.path}: the model has {len(model.vocabulary):,} words, the corpus "
-            f"{corpus.n_words:,} or others: they are not of one run"
+            f"{run.directory.path}: the vocabularies of the model ({len(model.vocabulary):,} words)"
+            f" and of the corpus ({corpus.n_words:,} words) differ: they are not of one run"
         )
     topics, train = model.topics, run.parts.train
-    most = MostOfTopics(tokens_of_documents(train.counts), topics.n_topics, n_typical)
+    most = _TypicalDocuments(tokens_of_documents(train.counts), topics.n_topics, n_typical)
     total = PrevalenceSum(topics.n_topics)
     blocks = shares_in_blocks(topics, train.counts, n_threads, "topics of documents")
     for first, n_tokens, shares in blocks:
@@ -101,8 +99,8 @@ def topics_section(
 
     sums = topics.topic_word.sum(axis=1, keepdims=True)
     probability = topics.topic_word / np.where(sums > 0, sums, 1.0)
-    # Summed in order, not by BLAS, whose sums depend on the number of cores. Shares that have
-    # underflown are taken for the smallest number, as they are compared with.
+    # Summed in order: BLAS sums depend on the number of cores. Lift divides by shares, so those
+    # that underflow become the smallest positive number.
     share = np.zeros(topics.n_words)
     for of_topic, each in zip(prevalence, probability, strict=True):
         share += of_topic * each
@@ -112,28 +110,31 @@ def topics_section(
     place = np.empty(topics.n_words, dtype=np.int64)
     place[shown] = np.arange(len(shown))
 
-    is_typical = [shares >= LEAST_SHARE for shares in most.shares]
-    typical = [d[kept] for d, kept in zip(most.documents, is_typical, strict=True)]
-    typical_shares = [s[kept].tolist() for s, kept in zip(most.shares, is_typical, strict=True)]
-    doc_ids = [[train.doc_ids[int(d)] for d in documents] for documents in typical]
+    typical = [
+        [
+            (train.doc_ids[int(d)], float(s))
+            for d, s in zip(documents, shares, strict=True)
+            if s >= MIN_SHARE
+        ]
+        for documents, shares in zip(most.documents, most.shares, strict=True)
+    ]
     if names is None:
         names = names_of(run)
-    name_of = names(doc_id for k in order for doc_id in doc_ids[k])
+    name_of = names(doc_id for k in order for doc_id, _ in typical[k])
 
     where = topic_map(topic_distances(probability, n_jobs=n_threads))
-    searched = _searched(model.vocabulary, share, most_searched)
+    searched = _searched(model.vocabulary, share, max_searched)
     return TopicsSection(
         topics=tuple(
             TopicRow(
                 number=k,
                 prevalence=float(prevalence[k]),
                 label=_label(model.vocabulary, probability[k], share, relevant[k]),
-                place=(float(where.position[k, 0]), float(where.position[k, 1])),
+                place=tuple(where.position[k].tolist()),
                 words=tuple(place[relevant[k]].tolist()),
                 probabilities=tuple(probability[k, relevant[k]].tolist()),
                 typical=tuple(
-                    TypicalArticle(name_of[i].title, name_of[i].url, share)
-                    for i, share in zip(doc_ids[k], typical_shares[k], strict=True)
+                    TypicalArticle(name_of[i].title, name_of[i].url, s) for i, s in typical[k]
                 ),
             )
             for k in order
@@ -149,20 +150,56 @@ def topics_section(
     )
 
 
+class _TypicalDocuments:
+    """`evaluation.typical_documents`, block by block, without keeping all shares.
+
+    Parameters
+    ----------
+    n_tokens : (D,)
+        Tokens of all documents.
+    n_documents
+        Number of documents to find for each topic, at least 1.
+    """
+
+    def __init__(self, n_tokens: NDArray[np.int64], n_topics: int, n_documents: int) -> None:
+        known = n_tokens[n_tokens > 0]
+        self._least = int(np.quantile(known, SHORT, method="lower")) if len(known) else 1
+        self._n_tokens, self._n = n_tokens, n_documents
+        self.documents = [np.zeros(0, dtype=np.int64) for _ in range(n_topics)]
+        """Typical documents of each topic, those with the largest share of it first."""
+        self.shares = [np.zeros(0) for _ in range(n_topics)]
+        """Share of the topic in each of them."""
+
+    def add(self, first: int, shares: NDArray[np.float64]) -> None:
+        """Add the shares (n, K) of the documents from number `first` on."""
+        n_tokens = self._n_tokens[first : first + len(shares)]
+        considered = np.flatnonzero(n_tokens >= max(self._least, 1))
+        for k, of_topic in enumerate(shares[considered].T):
+            known, best = self.documents[k], self.shares[k]
+            # A document with an equal share may be longer.
+            is_near = of_topic >= (best[-1] if len(known) == self._n else -np.inf)
+            if not is_near.any():
+                continue
+            found = np.concatenate((known, first + considered[is_near]))
+            share = np.concatenate((best, of_topic[is_near]))
+            order = np.lexsort((found, -self._n_tokens[found], -share))[: self._n]
+            self.documents[k], self.shares[k] = found[order], share[order]
+
+
 def _label(
     vocabulary: tuple[str, ...],
     probability: NDArray[np.float64],
     share: NDArray[np.float64],
     words: NDArray[np.intp],
 ) -> str:
-    """The most relevant of a topic's words, as its name."""
+    """Return a topic's most relevant words as its name."""
     found = relevance(probability[words], share[words] / share.sum(), LABEL_WEIGHT)
     named = words[np.argsort(-found, kind="stable")][:LABEL_WORDS]
-    return ", ".join(vocabulary[w] for w in named) or WITHOUT_WORDS
+    return ", ".join(vocabulary[w] for w in named) or NO_WORDS
 
 
 def _searched(vocabulary: tuple[str, ...], word_share: NDArray[np.float64], n: int) -> list[int]:
-    """The most frequent words, alphabetical."""
+    """Return the most frequent words, alphabetical."""
     most: list[int] = np.argsort(-word_share, kind="stable")[:n].tolist()
     return sorted(most, key=lambda w: vocabulary[w])
 
@@ -170,15 +207,15 @@ def _searched(vocabulary: tuple[str, ...], word_share: NDArray[np.float64], n: i
 def _topics_of(
     probability: NDArray[np.float64], prevalence: NDArray[np.float64]
 ) -> tuple[tuple[tuple[int, float], ...], ...]:
-    """Of each word of `probability` (K, …) the topics that it is most probably from."""
+    """Return the most probable topics, with probabilities, of each word of `probability` (K, …)."""
     if not probability.size:
         return ()
-    # p(k) p(w | k) = p(k, w is one of these) p(w | k, w is one of these), whose rows sum to 1.
+    # With S the set of these words: p(k) p(w | k) = p(k, w in S) p(w | k, w in S); rows sum to 1.
     found, share = topics_of_words(
         probability, prevalence * probability.sum(axis=1), TOPICS_OF_A_WORD
     )
     return tuple(
-        tuple((k, p) for k, p in zip(topics, of_word, strict=True) if p >= LEAST_SHARE)
+        tuple((k, p) for k, p in zip(topics, of_word, strict=True) if p >= MIN_SHARE)
         for topics, of_word in zip(found.tolist(), share.tolist(), strict=True)
     )
 
@@ -186,7 +223,7 @@ def _topics_of(
 def _clouds(
     model: SavedModel, probability: NDArray[np.float64], order: list[int]
 ) -> tuple[tuple[CloudWord, ...], ...]:
-    top = model.topics.top_words(MOST_WORDS)
+    top = model.topics.top_words(MAX_WORDS)
     return tuple(
         word_cloud([model.vocabulary[w] for w in top[k]], probability[k, top[k]].tolist(), seed=k)
         for k in order

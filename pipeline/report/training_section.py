@@ -1,4 +1,4 @@
-"""How training went: the looks at validation, which of them was the best, and why it ended."""
+"""Validation checks of training, the best one, and the reason why training ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import CorpusFormatError
 from evaluation.methods import scoring_of
 from models import EarlyStopping
-from pipeline.report.sections import Look, TrainingSection
+from pipeline.report.sections import CheckRow, TrainingSection
 from pipeline.training.trainers import estimator_of
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def training_section(run: LoadedRun) -> TrainingSection | None:
-    """The looks of a finished run; None if nothing is known of its training.
+    """Return the validation checks of a finished run; None if nothing is known of its training.
 
-    A run that did not look at validation has a section without looks, which says so.
+    A run without validation has a section without checks, which says so.
 
     Raises
     ------
@@ -29,25 +29,32 @@ def training_section(run: LoadedRun) -> TrainingSection | None:
         If metrics.jsonl is damaged.
     """
     settings, lines, provenance = run.settings, run.directory.metrics(), run.provenance
-    looks = tuple(_look(line, number, run.directory) for number, line in enumerate(lines, start=1))
-    if not looks and "documents_seen" not in provenance:
+    checks = tuple(_check(line, n, run.directory) for n, line in enumerate(lines, start=1))
+    if not checks and "documents_seen" not in provenance:
         return None
     best = provenance.get("best_look")
+    ending = _ending(settings, lines, provenance)
+    if len(lines) > 1 and best == 0:
+        ending += f" The first of the {len(lines):,} checks was the best, and its topics are kept."
+    tokens = [line["bound_tokens"] for line in lines if line.get("bound_tokens")]
+    if tokens:
+        ending += (
+            f" The bound on perplexity is for whole documents: {tokens[-1]:,} tokens in some of the"
+            " validation documents."
+        )
     return TrainingSection(
-        looks=looks,
-        best=best if isinstance(best, int) and 0 <= best < len(looks) else None,
+        checks=checks,
+        best=best if isinstance(best, int) and 0 <= best < len(checks) else None,
         measure=scoring_of(run.model.topics).validation.measure,
-        ending=_ending(settings, lines, provenance)
-        + _best_first(provenance, lines)
-        + _of_bound(lines),
+        ending=ending,
     )
 
 
-def _look(line: Any, number: int, run: RunDirectory) -> Look:
-    """A line of metrics.jsonl; those of streams have no passes, those of old versions no bound."""
+def _check(line: Any, number: int, run: RunDirectory) -> CheckRow:
+    """Read a line of metrics.jsonl; those of streams have no passes, those of old runs no bound."""
     try:
-        float(line["log_likelihood"])  # by which training was ended
-        return Look(
+        float(line["log_likelihood"])  # decides when training ends
+        return CheckRow(
             documents=int(line["documents"]),
             passes=_known(line.get("passes")),
             seconds=float(line["seconds"]),
@@ -57,49 +64,29 @@ def _look(line: Any, number: int, run: RunDirectory) -> Look:
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         path = run.path / "metrics.jsonl"
-        raise CorpusFormatError(f"{path}:{number}: not a look at validation: {error!r}") from error
+        raise CorpusFormatError(f"{path}:{number}: not a validation check: {error!r}") from error
 
 
 def _known(value: Any) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def _best_first(provenance: dict[str, Any], lines: list[dict[str, Any]]) -> str:
-    """A sentence if training made validation no better."""
-    if len(lines) < 2 or provenance.get("best_look") != 0:
-        return ""
-    return f" The first of the {len(lines):,} looks was the best, and its topics are kept."
-
-
-def _of_bound(lines: list[dict[str, Any]]) -> str:
-    """A sentence on what the bound is of, if there is one: other documents than perplexity."""
-    tokens = [line["bound_tokens"] for line in lines if line.get("bound_tokens")]
-    if not tokens:
-        return ""
-    return (
-        f" The bound on perplexity is of whole documents, {tokens[-1]:,} tokens in some of those "
-        "for validation."
-    )
-
-
 def _ending(
     settings: TrainSettings, lines: list[dict[str, Any]], provenance: dict[str, Any]
 ) -> str:
-    """Why training ended, as far as it can be told: by the rule that ended it, tried again."""
+    """Return why training ended, if known."""
     seconds = provenance.get("seconds", {}).get("training")
     spent = "" if seconds is None else f" in {_duration(seconds)}"
-    seen = provenance.get("documents_seen")
     if not lines:
         why = (
-            "as --early-stopping none asked for"
+            "because --early-stopping none switched them off"
             if settings.early_stopping == "none"
-            else "as there were none to look at"
+            else "because there were no validation documents"
         )
-        return f"Training was over{spent}, without looks at validation documents, {why}."
-    passes = lines[-1].get("passes")
-    if passes is None or seen != lines[-1]["documents"] or "best_look" not in provenance:
-        # The last is of a version that had other rules.
-        return f"Training was over{spent}; why it ended is not known."
+        return f"Training ended{spent}, without validation checks, {why}."
+    is_last_known = provenance.get("documents_seen") == lines[-1]["documents"]
+    if lines[-1].get("passes") is None or not is_last_known or "best_look" not in provenance:
+        return f"Training ended{spent}; the reason is not known."  # or an old version's rule
     is_best_last = provenance["best_look"] == len(lines) - 1
     return _reason(settings, lines, spent, is_best_last=is_best_last)
 
@@ -107,6 +94,7 @@ def _ending(
 def _reason(
     settings: TrainSettings, lines: list[dict[str, Any]], spent: str, *, is_best_last: bool
 ) -> str:
+    """Apply again the rule that ended training."""
     schedule, is_stopped = estimator_of(settings, 1).schedule, _is_stopped(settings, lines)
     most, before, passes = schedule.max_passes, schedule.n_before, lines[-1]["passes"]
     if before and passes > before:  # passes of two kinds
@@ -119,29 +107,23 @@ def _reason(
         if is_stopped:
             return f"{ending}; early stopping would have ended it there too."
         if is_best_last:
-            return (
-                f"{ending}; validation was still improving, so that more (--max-passes) may be "
-                "worth while."
-            )
+            return f"{ending}; validation was still improving, so more (--max-passes) may help."
         return f"{ending}."
     if is_stopped:
         patience = settings.stopping_patience
         latest = (
-            "the last look was not" if patience == 1 else f"none of the last {patience} looks was"
+            "the last check was not" if patience == 1 else f"none of the last {patience} checks was"
         )
-        clock = ", looked at by the clock," if settings.early_stopping == "time" else ""
+        clock = ", timed by the clock," if settings.early_stopping == "time" else ""
         return (
             f"Early stopping ended training after {made}: {latest}{clock} better than the best "
             f"before by more than {100 * settings.stopping_tolerance:.3g} % of the log-likelihood."
         )
-    return (
-        f"Training came to its end by itself after {made}, before the {most:,} that it was to make "
-        "at most."
-    )
+    return f"Training ended by itself after {made}, before its limit of {most:,}."
 
 
 def _limit(settings: TrainSettings, schedule: Schedule) -> str:
-    """The most that training makes, and the setting that says so."""
+    """Return the largest number of passes, and the setting for it."""
     of_stage = _passes(settings.max_passes, schedule.unit)
     if schedule.n_before:
         return f"{of_stage} {schedule.after} (--max-passes), after {schedule.before}"
@@ -157,9 +139,9 @@ def _passes(number: float, noun: str) -> str:
 
 
 def _is_stopped(settings: TrainSettings, lines: list[dict[str, Any]]) -> bool:
-    """Whether the rule of early stopping says to stop at the last look.
+    """Whether the rule of early stopping says to stop at the last check.
 
-    Looks of a stream do not count: they neither end training nor compare with later ones.
+    Checks of a stream do not count: they do not end training or compare with later ones.
     """
     rule = EarlyStopping(
         0.0, tolerance=settings.stopping_tolerance, patience=settings.stopping_patience
@@ -171,7 +153,6 @@ def _is_stopped(settings: TrainSettings, lines: list[dict[str, Any]]) -> bool:
 
 
 def _duration(seconds: float) -> str:
-    """For people."""
     if seconds < 120:
         return f"{seconds:,.1f} seconds"
     if seconds < 7200:

@@ -1,7 +1,7 @@
-"""Word clouds: where the words of a topic go, so that large ones are probable and none overlap.
+"""Layout of word clouds: larger words are more probable, and none overlap.
 
-The `wordcloud` library lays them out, without an image. It draws words one after the other, the
-most probable first, each at a random place where there is room, and smaller where there is none.
+The `wordcloud` library places the words one by one, the most probable first, at a random free
+place, or smaller if there is none. No image is drawn.
 """
 
 from __future__ import annotations
@@ -20,51 +20,50 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 400
 HEIGHT: Final = 240
-MOST_WORDS: Final = 40
-LONGEST: Final = 40
-"""Characters of a word; longer ones are left out, as no others would be placed after them."""
+MAX_WORDS: Final = 40
+MAX_LENGTH: Final = 40
+"""Characters of a word; after a longer one, the library would place no more words."""
 
 SCALE: Final = 2
-"""Of the cloud to the grid that it is laid out on: a quarter of the time for sizes that are even.
-One of 40 words takes some 25 ms."""
-LARGEST: Final = 24
-SMALLEST: Final = 5
-"""Font heights on the grid. Letters of the smallest are some 8 high in the cloud."""
+"""Units of the cloud per cell of the layout's grid: 2 takes a quarter of the time of 1, and makes
+sizes even. A cloud of 40 words takes some 25 ms."""
+MAX_FONT: Final = 24
+MIN_FONT: Final = 5
+"""Font sizes on the grid. Letters of the smallest are some 8 high in the cloud."""
 MARGIN: Final = 3
-"""On the grid, between words, and half of it at the edges: the page's font may have taller
-letters, and other gaps above and below them, than the font that is measured."""
+"""Cells between words, half as many at the edges: letters of the page's font may be taller than
+those of the measured font."""
 PROPORTIONAL: Final = 0.3
-"""How far sizes go with probabilities, from 0, by rank alone, to 1, in proportion."""
+"""Dependence of sizes on probabilities, from 0 (rank only) to 1 (proportional)."""
 
 
 def word_cloud(
     words: Sequence[str], probabilities: Sequence[float], seed: int = 0
 ) -> tuple[CloudWord, ...]:
-    """The cloud of a topic: the `MOST_WORDS` most probable words as far as there is room for them.
+    """Lay out the at most `MAX_WORDS` most probable words that fit.
 
-    Widths are those of the font that the library brings. `y` is where the middle of a line of text
-    is, between ascent and descent (`dominant-baseline: central` in SVG), and in an upright word `x`
-    is; along the word it is the middle of the word. Scripts that the font lacks are laid out by the
-    width of its box for missing characters.
+    Widths are those of the library's own font; a letter that it lacks has the width of its box for
+    missing letters. `x` and `y` are the middle of the word: along the line of text the middle of
+    its length, across it the middle between ascent and descent (`dominant-baseline: central`).
 
     Parameters
     ----------
     words : sequence of str
-        Different words. Those that show nothing, or are too long, are left out.
+        Different words. Words that are invisible or too long are left out.
     probabilities : sequence of float
         p(word | topic) of each; words of probability 0 are left out.
     seed : int
-        Of the layout: the same words, probabilities and seed are laid out the same.
+        Seed of the layout: equal arguments give equal layouts.
     """
     original: dict[str, str] = {}  # by what is drawn
     weight: dict[str, float] = {}
     by_weight = sorted(zip(words, probabilities, strict=True), key=lambda pair: -pair[1])
     for word, probability in by_weight:
         drawn = "".join(c for c in word if c.isprintable()).strip()
-        if probability > 0 and drawn and len(drawn) <= LONGEST and _ink(drawn, SMALLEST)[0]:
+        if probability > 0 and drawn and len(drawn) <= MAX_LENGTH and _ink(drawn, MIN_FONT)[0]:
             original.setdefault(drawn, word)
             weight.setdefault(drawn, probability)
-            if len(weight) == MOST_WORDS:
+            if len(weight) == MAX_WORDS:
                 break
     if not weight:
         return ()
@@ -72,12 +71,12 @@ def word_cloud(
         width=WIDTH // SCALE,
         height=HEIGHT // SCALE,
         margin=MARGIN,
-        max_words=MOST_WORDS,
-        max_font_size=LARGEST,
-        min_font_size=SMALLEST,
+        max_words=MAX_WORDS,
+        max_font_size=MAX_FONT,
+        min_font_size=MIN_FONT,
         relative_scaling=PROPORTIONAL,
         random_state=Random(seed),  # noqa: S311 - no secret
-        color_func=_no_colour,
+        color_func=lambda *_, **__: "black",  # the page has its own colours
     )
     cloud.generate_from_frequencies(weight)
     return tuple(
@@ -89,11 +88,11 @@ def word_cloud(
 def _placed(
     word: str, drawn: str, size: int, place: tuple[int, int], *, is_upright: bool
 ) -> CloudWord:
-    """The word in the cloud, of its ink's top left corner (row, column) on the grid."""
+    """Return the word in the cloud; `place` is its ink's top left corner (row, column)."""
     length, top = _ink(drawn, size)
     ascent, descent = _font(size).getmetrics()
     row, column = int(place[0]), int(place[1])
-    # From the edge of the ink that is up, or left if the word is upright, to the line's middle.
+    # Distance from the ink's top, or left edge if the word is upright, to the line's middle.
     across = (ascent + descent) / 2 - top
     if is_upright:
         x, y = column + across, row + length / 2
@@ -104,21 +103,16 @@ def _placed(
 
 
 def _ink(text: str, size: int) -> tuple[int, int]:
-    """Length of what is drawn, and how far below the top of the line it begins."""
+    """Return the length of the ink, and its distance from the top of the line."""
     left, top, right, _ = _font(size).getbbox(text)
     return int(right - left), int(top)
 
 
 def font_path() -> str:
-    """The font that clouds are laid out with, which the library brings."""
+    """Return the path of the library's font, which clouds are laid out with."""
     return str(WordCloud().font_path)
 
 
 @cache
 def _font(size: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(font_path(), size)
-
-
-def _no_colour(*_: object, **__: object) -> str:
-    """Colours are the page's."""
-    return "black"

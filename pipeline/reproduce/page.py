@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from pipeline.figures.file_svg import DamagedFigureError, file_svg
+from pipeline.figures.svg import DamagedFigureError, file_svg
 from pipeline.report.page import render_template
 from pipeline.reproduce.old_claims import (
     FAILED,

@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.report.sections import (
     AlignedTopics,
     Alignment,
+    CheckRow,
     CloudWord,
     ComparisonRow,
     ComparisonSection,
@@ -16,7 +17,6 @@ from pipeline.report.sections import (
     DocumentsSection,
     LikelihoodRow,
     LikelihoodSection,
-    Look,
     PartRow,
     ProvenanceSection,
     PruningRow,
@@ -292,8 +292,8 @@ def _corpus(n_words: int, spoil: Callable[[str], str]) -> CorpusSection:
 
 
 def _training(rng: np.random.Generator) -> TrainingSection:
-    looks = tuple(
-        Look(
+    checks = tuple(
+        CheckRow(
             documents=5000 * (i + 1),
             passes=0.25 * (i + 1),
             seconds=1.7 * (i + 1) + 0.2 * float(rng.random()),
@@ -304,10 +304,10 @@ def _training(rng: np.random.Generator) -> TrainingSection:
         for i in range(25)
     )
     return TrainingSection(
-        looks=looks,
+        checks=checks,
         best=22,
         measure="completion of half of each document",
-        ending="Training ended early: three looks in a row brought no improvement of a hundredth.",
+        ending="Training ended early: three checks in a row brought no improvement of a hundredth.",
     )
 
 

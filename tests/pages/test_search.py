@@ -83,7 +83,7 @@ def test_an_unknown_word_is_called_unknown(
     box.fill("xyzzy")
     box.press("Enter")
     said = page.locator("[data-part=found]").inner_text()
-    assert "‘xyzzy’ is not among the words of the model: pruned, or written otherwise" in said
+    assert "‘xyzzy’ is not among the words of the model: pruned, or spelled differently" in said
     assert "one of the 1,234 rarest words" in said
     assert "Perhaps" not in said
     assert page.locator(".map .found").count() == 0

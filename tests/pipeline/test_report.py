@@ -119,9 +119,9 @@ def test_from_another_directory_the_store_is_found(copied: Path, tmp_path: Path)
         (["tiny", "--scored", "1"], "--scored must be at least 2, or 0"),
         (["tiny", "--seed", "-1"], "--seed must be from 0"),
         (["tiny", "./runs/tiny"], "./runs/tiny is named twice"),
-        (["tiny", "-o", "."], "--output: . is there and is no file"),
-        (["tiny", "-o", "no/page.html"], "--output: no/page.html is to be in a directory that"),
-        (["tiny", "-o", "/dev/null"], "--output: /dev/null is there and is no file"),
+        (["tiny", "-o", "."], "--output: . exists and is not a file"),
+        (["tiny", "-o", "no/page.html"], "--output: the directory of no/page.html does not exist"),
+        (["tiny", "-o", "/dev/null"], "--output: /dev/null exists and is not a file"),
     ],
 )
 def test_what_makes_no_sense_is_refused(reported: Path, argv: list[str], message: str) -> None:

@@ -1,5 +1,60 @@
-"""The figures of a report, a function each, from its sections."""
+"""Figures of a report, one function each, drawn from its sections."""
 
-from pipeline.report.figures.gathered import all_figures, comparison_figures
+from __future__ import annotations
 
-__all__ = ["all_figures", "comparison_figures"]
+from typing import TYPE_CHECKING
+
+from pipeline.report.figures.alignment import alignment
+from pipeline.report.figures.comparison import comparison
+from pipeline.report.figures.dependencies import dependencies
+from pipeline.report.figures.likelihoods import likelihoods
+from pipeline.report.figures.prevalence import prevalence
+from pipeline.report.figures.shapes import shapes
+from pipeline.report.figures.top_words import top_words
+from pipeline.report.figures.topic_map import topic_map
+from pipeline.report.figures.training_curve import training_curve
+from pipeline.report.figures.word_clouds import word_clouds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from models import SavedModel
+    from pipeline.figures.write import Figure
+    from pipeline.report.sections import ComparisonSection, RunReport
+
+
+def all_figures(run: RunReport, model: SavedModel | None = None) -> list[Figure]:
+    """Return every figure that a run has data for, in the order of its page.
+
+    Parameters
+    ----------
+    model
+        Model of the run; without it there is no figure of dependencies.
+    """
+    drawn = [
+        None if run.training is None else training_curve(run.training),
+        topic_map(run.topics),
+        prevalence(run.topics),
+        top_words(run.topics),
+        word_clouds(run.topics),
+        None if run.likelihood is None else likelihoods(run.likelihood),
+        None if run.shapes is None else shapes(run.topics, run.shapes),
+        None if not run.dependencies or model is None else dependencies(model, run.dependencies),
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def comparison_figures(section: ComparisonSection, runs: Sequence[RunReport] = ()) -> list[Figure]:
+    """Return the paired differences, then `alignment-0` and so on, one for each of `alignments`.
+
+    Parameters
+    ----------
+    runs
+        Compared runs. Topics of a run that is missing here have numbers, but no labels.
+    """
+    labels = {run.name: {row.number: row.label for row in run.topics.topics} for run in runs}
+    drawn = [comparison(section)] + [
+        alignment(each, n, labels.get(each.first, {}), labels.get(each.second, {}))
+        for n, each in enumerate(section.alignments)
+    ]
+    return [figure for figure in drawn if figure is not None]

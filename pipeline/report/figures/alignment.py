@@ -1,4 +1,4 @@
-"""Topics of two models that are most alike, side by side."""
+"""Matched topics of two models, side by side."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
     from pipeline.report.sections import AlignedTopics, Alignment
 
-MOST_PAIRS = 25
-LETTERS = 34
+MAX_PAIRS = 25
+MAX_LETTERS = 34
 LEFT, RIGHT = 0.40, 0.60
-"""Where the lines between the topics begin and end, in widths of the figure."""
+"""Ends of the lines between topics, in widths of the figure."""
 ROW = 0.27
-"""Inches."""
+"""Inches per pair."""
 NEAR, FAR = 0.2, 0.9
-"""Distances that have the strongest and the faintest lines."""
+"""Distances with the strongest and the faintest lines."""
 FONT_SIZE = 9.0
 BESIDE, GAP = 8.0, 7.0
-"""Points from a line to what stands beside it, and from a topic's number to its label."""
+"""Points between a line and its text, and between a topic's number and its label."""
 
 
 def alignment(
@@ -32,12 +32,12 @@ def alignment(
     first_labels: Mapping[int, str] | None = None,
     second_labels: Mapping[int, str] | None = None,
 ) -> Figure | None:
-    """A line a pair, the closest first, as strong as its topics are close.
+    """Draw a line per pair, the closest first; closer topics have stronger lines.
 
     Parameters
     ----------
     number
-        Of this alignment among those of a page; its name is `alignment-NUMBER`.
+        Number of this alignment on the page; the figure's name is `alignment-NUMBER`.
     first_labels, second_labels
         Labels of topics by their numbers.
     """
@@ -55,8 +55,8 @@ def alignment(
             f" The closest are topic {closest.first} and topic {closest.second}, at "
             f"{closest.distance:.2f}; both have {_words(closest) or 'no top word'}."
         )
-    if len(section.pairs) > MOST_PAIRS:
-        description += f" Of {len(section.pairs):,} pairs the first {MOST_PAIRS} are drawn."
+    if len(section.pairs) > MAX_PAIRS:
+        description += f" Of {len(section.pairs):,} pairs the first {MAX_PAIRS} are drawn."
     labels = first_labels or {}, second_labels or {}
     return Figure(
         f"alignment-{number}",
@@ -73,7 +73,7 @@ def _words(pair: AlignedTopics) -> str:
 def _draw(
     figure: Any, section: Alignment, labels: tuple[Mapping[int, str], Mapping[int, str]]
 ) -> None:
-    pairs = section.pairs[:MOST_PAIRS]
+    pairs = section.pairs[:MAX_PAIRS]
     height = 0.75 + ROW * len(pairs)
     left_out = len(section.pairs) - len(pairs)
     figure.set_layout_engine("none")
@@ -114,17 +114,14 @@ def _draw_topic(
     *,
     at_left: bool,
 ) -> None:
-    """Number and label beside the line; labels begin, or end, below each other.
-
-    `widest` is the width of the longest number.
-    """
+    """Write number and label beside the line, aligned by `widest`, the longest number's width."""
     x, outwards, side = (LEFT, -1, "right") if at_left else (RIGHT, 1, "left")
     said = [("no partner" if topic is None else f"topic {topic}", BESIDE, side)]
     if topic is not None and topic in names:
         to_number = BESIDE if at_left else BESIDE + widest
         said = [
             (f"{topic}", to_number, "right"),
-            (label(names[topic], LETTERS), BESIDE + widest + GAP, side),
+            (label(names[topic], MAX_LETTERS), BESIDE + widest + GAP, side),
         ]
     for text, away, aligned in said:
         axes.annotate(

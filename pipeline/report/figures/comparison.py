@@ -1,21 +1,19 @@
-"""Several runs on the same documents, as paired differences."""
+"""Paired differences between runs on the same documents."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.ticker import MaxNLocator
-
 from pipeline.figures.style import BLUE, INK, MUTED, label
 from pipeline.figures.write import Figure
-from pipeline.report.figures.perplexities import write_perplexities
+from pipeline.report.figures.rows import finish_rows
 
 if TYPE_CHECKING:
     from pipeline.report.sections import ComparisonRow, ComparisonSection
 
 
 def comparison(section: ComparisonSection) -> Figure | None:
-    """Nats a word above the best run, with 95 % intervals, a line a run."""
+    """Draw nats a word above the best run, with 95 % intervals, a row per run."""
     rows = section.rows
     if not rows:
         return None
@@ -25,8 +23,8 @@ def comparison(section: ComparisonSection) -> Figure | None:
         if row.difference is not None
     )
     description = (
-        f"Nats a word of {len(rows)} runs above {_first(section)} on the same "
-        f"{section.documents:,} documents of {section.articles:,} articles, by {section.method}. "
+        f"Nats a word of {len(rows)} runs above {_reference(section)} on the same "
+        f"{section.documents:,} documents from {section.articles:,} articles, by {section.method}. "
         f"{label(rows[0].model, 60)} has the fewest, {rows[0].nats_per_word:.3f}"
         + (f"; {others}." if others else ".")
     )
@@ -38,8 +36,8 @@ def comparison(section: ComparisonSection) -> Figure | None:
     )
 
 
-def _first(section: ComparisonSection) -> str:
-    """What the run is called that all are measured from."""
+def _reference(section: ComparisonSection) -> str:
+    """Return the words for the run from which differences are measured."""
     return "the best" if section.is_comparable else "the first"
 
 
@@ -71,16 +69,10 @@ def _draw(figure: Any, section: ComparisonSection) -> None:
             capsize=4,
             capthick=2,
         )
-    write_perplexities(axes, rows, 2)
     best = " (best)" if section.is_comparable else ""
     names = [label(row.model, 36) + (best if row.difference is None else "") for row in rows]
-    axes.set_yticks(range(len(rows)), names, parse_math=False)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.margins(x=0.08)
-    axes.xaxis.set_major_locator(MaxNLocator(7))
-    axes.tick_params(axis="y", length=0)
-    axes.spines.left.set_visible(False)
+    finish_rows(axes, rows, names, 2)
     axes.set_xlabel(
-        f"nats a word above {_first(section)}, with 95 % intervals paired by article"
+        f"nats a word above {_reference(section)}, with 95 % intervals paired by article"
         + ("" if section.is_comparable else "; vocabularies differ")
     )

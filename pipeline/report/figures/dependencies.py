@@ -1,11 +1,11 @@
-"""The strongest dependencies of words, topic by topic, of Poisson Markov random fields."""
+"""Strongest dependencies between words of each topic, of Poisson Markov random fields."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from pipeline.figures.style import MUTED, label
-from pipeline.figures.word_graph import MOST_PANELS, dependency_figure
+from pipeline.figures.word_graph import MAX_PANELS, dependency_figure
 from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 LEGEND = (
     "Φ, of lines: how strongly two words depend on each other   "
-    "exp θ, of circles: how often a word is expected by itself, without the others"
+    "exp θ, of circles: expected count of a word without dependencies"
 )
 
 
 def dependencies(model: SavedModel, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
-    """A graph of words for each of the most prevalent topics; None if no words depend."""
+    """Draw a graph of words for each of the most prevalent topics; None without dependencies."""
     pairs = [
         (each, row["topic"])
         for row in rows
@@ -31,7 +31,7 @@ def dependencies(model: SavedModel, rows: Sequence[Mapping[str, Any]]) -> Figure
     strongest, topic = max(pairs, key=lambda found: abs(found[0]["weight"]))
     together = "together" if strongest["weight"] > 0 else "apart"
     first, second = (label(strongest[which], 40) for which in ("first", "second"))
-    panels = min(len(rows), MOST_PANELS)
+    panels = min(len(rows), MAX_PANELS)
     description = (
         f"Graphs of the words that depend on each other in {panels} of {len(rows):,} "
         f"{'topic' if len(rows) == 1 else 'topics'}. The strongest of {len(pairs):,} dependencies "

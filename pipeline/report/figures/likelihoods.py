@@ -1,51 +1,40 @@
-"""What each estimator says of the test documents."""
+"""Likelihood of the test documents by estimator."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
-from pipeline.figures.style import (
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    PAPER,
-    PURPLE,
-    SKY,
-    VERMILION,
-    label,
-)
+from pipeline.figures.style import BLUE, GREEN, INK, ORANGE, PAPER, PURPLE, SKY, VERMILION, label
 from pipeline.figures.write import Figure
-from pipeline.report.figures.perplexities import write_perplexities
+from pipeline.report.figures.rows import finish_rows
 
 if TYPE_CHECKING:
     from evaluation.estimate import Direction
     from pipeline.report.sections import LikelihoodRow, LikelihoodSection
 
-LOOKS: dict[Direction, tuple[str, str, str]] = {
+STYLES: dict[Direction, tuple[str, str, str]] = {
     "exact": (INK, "D", "exact: nothing is estimated"),
-    "unbiased": (BLUE, "o", "unbiased: the truth is here, as nearly as samples tell"),
-    "lower bound": (VERMILION, "<", "lower bound of log p: the truth is further left"),
-    "upward biased": (PURPLE, ">", "too high a log p: the truth is further right"),
+    "unbiased": (BLUE, "o", "unbiased: the true value, up to sampling error"),
+    "lower bound": (VERMILION, "<", "lower bound of log p: the true value is further left"),
+    "upward biased": (PURPLE, ">", "log p too high: the true value is further right"),
     "biased": (ORANGE, "X", "biased: off by an unknown amount with few samples"),
     "plug-in": (GREEN, "s", "plug-in: neither a bound nor unbiased"),
 }
-"""Colour, mark and meaning of each direction. A triangle points to where the truth is."""
+"""Colour, mark and meaning of each direction. A triangle points towards the true value."""
 OTHER = (SKY, "*", "")
-UNSURE = 0.5
-"""Share of documents: estimates with more that are hardly sampled are hollow."""
-HOLLOW = "hollow: hardly sampled, most likely too far right"
-UNTRUE = {"unbiased": "unbiased, but of too few samples"}
-"""What is said instead of directions all estimates of which are hollow."""
+MAX_LOW_ESS = 0.5
+"""Largest share of documents with few effective samples of an estimate that is drawn filled."""
+HOLLOW = "hollow: too few effective samples, probably too far right"
+ALL_HOLLOW = {"unbiased": "unbiased, but with too few samples"}
+"""Meaning of a direction whose estimates are all hollow."""
 ROW = 0.42
-"""Inches of an estimator."""
+"""Inches per estimator."""
 
 
 def likelihoods(section: LikelihoodSection) -> Figure | None:
-    """A line an estimator: nats a word, with errors over articles and of Monte Carlo."""
+    """Draw nats a word, a row per estimator, with errors over articles and of Monte Carlo."""
     if not section.rows:
         return None
     said = "; ".join(
@@ -56,13 +45,13 @@ def likelihoods(section: LikelihoodSection) -> Figure | None:
             else f" ± {row.nats_per_word_standard_error:.3f}"
         )
         + f" ({row.direction}; perplexity {row.perplexity:,.0f}"
-        + ("; hardly sampled)" if _is_unsure(row, section) else ")")
+        + ("; few effective samples)" if _has_low_ess(row, section) else ")")
         for row in section.rows
     )
     description = (
-        f"Nats a word of {section.documents:,} held-out documents of {section.articles:,} articles "
-        f"by {len(section.rows)} {'estimator' if len(section.rows) == 1 else 'estimators'}, fewer "
-        f"are better: {said}."
+        f"Nats a word of {section.documents:,} held-out documents from {section.articles:,} "
+        f"articles by {len(section.rows)} "
+        f"{'estimator' if len(section.rows) == 1 else 'estimators'}; fewer are better: {said}."
     )
     return Figure(
         "likelihoods",
@@ -72,17 +61,18 @@ def likelihoods(section: LikelihoodSection) -> Figure | None:
     )
 
 
-def _is_unsure(row: LikelihoodRow, section: LikelihoodSection) -> bool:
-    """Whether too many documents are hardly sampled for an estimate to be taken for the truth.
+def _has_low_ess(row: LikelihoodRow, section: LikelihoodSection) -> bool:
+    """Whether too many documents have too few effective samples to trust an estimate.
 
-    What is biased upwards is off to the other side whatever its samples, which its mark says.
+    Estimates that are biased upwards are too far left with any number of samples: their mark says
+    so.
     """
-    is_rare = row.unsure_documents > UNSURE * section.documents
-    return is_rare and row.direction != "upward biased"
+    is_low = row.unsure_documents > MAX_LOW_ESS * section.documents
+    return is_low and row.direction != "upward biased"
 
 
 def _groups(section: LikelihoodSection) -> dict[str, list[LikelihoodRow]]:
-    """Rows by what they score; what most of them score comes first."""
+    """Group rows by the text that they score, the largest group first."""
     groups: dict[str, list[LikelihoodRow]] = {}
     for row in section.rows:
         groups.setdefault(row.scored, []).append(row)
@@ -95,7 +85,7 @@ def _draw(figure: Any, section: LikelihoodSection) -> None:
     keys = _keys(section, directions)
     heights = [0.8 + ROW * len(rows) for rows in groups.values()]
     figure.set_size_inches(10, sum(heights) + 0.35 + 0.21 * -(-len(keys) // 2))
-    # On one axis, so that what lies further left is less likely nowhere, whatever is scored.
+    # All panels share one axis, so that positions compare between panels.
     panels = figure.subplots(
         len(groups), 1, sharex=True, squeeze=False, height_ratios=heights, gridspec_kw={"hspace": 0}
     )[:, 0]
@@ -111,7 +101,7 @@ def _draw(figure: Any, section: LikelihoodSection) -> None:
 
 def _draw_rows(axes: Any, rows: list[LikelihoodRow], section: LikelihoodSection) -> None:
     for y, row in enumerate(rows):
-        colour, marker, _ = LOOKS.get(row.direction, OTHER)
+        colour, marker, _ = STYLES.get(row.direction, OTHER)
         over_articles, monte_carlo = (
             row.nats_per_word_standard_error,
             row.monte_carlo_standard_error,
@@ -129,46 +119,32 @@ def _draw_rows(axes: Any, rows: list[LikelihoodRow], section: LikelihoodSection)
             marker=marker,
             markersize=7,
             markeredgecolor=colour,
-            markerfacecolor=PAPER if _is_unsure(row, section) else colour,
+            markerfacecolor=PAPER if _has_low_ess(row, section) else colour,
             markeredgewidth=1.4,
             elinewidth=1.2,
             ecolor=INK,
             capsize=3,
         )
-    write_perplexities(axes, rows, 6)
-    axes.set_yticks(range(len(rows)), [label(row.method, 32) for row in rows], parse_math=False)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.margins(x=0.08)
-    axes.xaxis.set_major_locator(MaxNLocator(7))
-    axes.tick_params(axis="y", length=0)
-    axes.spines.left.set_visible(False)
+    finish_rows(axes, rows, [label(row.method, 32) for row in rows], 6)
 
 
 def _keys(section: LikelihoodSection, directions: list[Direction]) -> list[Line2D]:
+    mark: dict[str, Any] = {"linestyle": "", "markersize": 7, "markeredgewidth": 1.4}
+    style: dict[str, Any]
     keys = []
     for direction in directions:
-        colour, marker, meaning = LOOKS.get(direction, OTHER)
-        hollow = {_is_unsure(row, section) for row in section.rows if row.direction == direction}
+        colour, marker, meaning = STYLES.get(direction, OTHER)
+        hollow = {_has_low_ess(row, section) for row in section.rows if row.direction == direction}
         if hollow == {True}:
-            meaning = UNTRUE.get(direction, meaning)
+            meaning = ALL_HOLLOW.get(direction, meaning)
         elif True in hollow:
             meaning = meaning.replace(":", ", filled:", 1)
-        keys.append(
-            Line2D(
-                [],
-                [],
-                color=colour,
-                marker=marker,
-                markersize=7,
-                markeredgewidth=1.4,
-                markerfacecolor=PAPER if hollow == {True} else colour,
-                linestyle="",
-                label=meaning or direction,
-            )
-        )
-    if any(_is_unsure(row, section) for row in section.rows):
-        of_any: dict[str, Any] = {"markerfacecolor": PAPER, "markeredgewidth": 1.4, "marker": "o"}
-        keys.append(Line2D([], [], color=INK, linestyle="", markersize=7, label=HOLLOW, **of_any))
+        face = PAPER if hollow == {True} else colour
+        style = {"color": colour, "marker": marker, "markerfacecolor": face}
+        keys.append(Line2D([], [], label=meaning or direction, **mark, **style))
+    if any(_has_low_ess(row, section) for row in section.rows):
+        style = {"color": INK, "marker": "o", "markerfacecolor": PAPER}
+        keys.append(Line2D([], [], label=HOLLOW, **mark, **style))
     wide: dict[str, Any] = {"color": INK, "alpha": 0.4, "linewidth": 5, "solid_capstyle": "butt"}
     keys.append(Line2D([], [], label="± 2 standard errors over articles", **wide))
     if any(row.monte_carlo_standard_error for row in section.rows):

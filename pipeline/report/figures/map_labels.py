@@ -1,4 +1,4 @@
-"""Where numbers and names of circles have room on a map."""
+"""Placement of the numbers and names of circles on a map."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ if TYPE_CHECKING:
 Box = tuple[float, float, float, float]
 """Left, right, bottom, top."""
 DIRECTIONS = tuple(range(0, 360, 15))
-"""Degrees that names are tried in, to the right first."""
+"""Directions in which a name is tried, in degrees."""
 DISTANCES = (2.0, 8.0, 16.0, 28.0, 44.0, 64.0, 90.0)
-"""Points from the circle, the nearest first."""
-LED = 6.0
-"""Points: names that are further away have a line to their circle."""
-HIGH = 1.2
-"""Of a line of text, in heights of the font."""
+"""Distances from the circle at which a name is tried, in points."""
+MIN_LEADER = 6.0
+"""Points from which on a name has a line to its circle."""
+LINE_HEIGHT = 1.2
+"""Height of a line of text in heights of the font."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A text, and the line that leads to it."""
+    """A text, its middle, and the line that leads to it."""
 
     text: str
     x: float
-    """Middle."""
     y: float
     size: float
-    """Of the font."""
+    """Font size."""
     line: tuple[tuple[float, float], tuple[float, float]] | None = None
-    """From the edge of the circle to the text; None if that is beside it."""
+    """Line from the edge of the circle to the text; None if they are close."""
 
 
 class MapLabels:
-    """Which circles have a number or a name, where and how large: no text lies on another.
+    """Places numbers and names of circles inside the box `room` so that no two texts overlap.
 
-    Lengths are in points. `room` is what texts stay in: left, right, bottom, top.
+    Lengths are in points; `sizes` are the smallest and the largest font size of numbers.
     """
 
     def __init__(
@@ -59,13 +58,13 @@ class MapLabels:
         self._lines: list[NDArray[np.float64]] = []
 
     def inside(self, k: int, text: str) -> Placed | None:
-        """In the middle of the circle, if it fits."""
+        """Place `text` in the middle of circle `k` if it fits."""
         fitting = 1.7 * float(self._radius[k]) / float(np.hypot(text_width(text, 1.0), 0.8))
         if fitting < self._smallest:
             return None
         size = min(fitting, self._largest)
         half = np.array([text_width(text, size), 0.85 * size]) / 2
-        x, y = (float(each) for each in self._where[k])
+        x, y = _pair(self._where[k])
         box = _box(x, y, half)
         if any(_overlap(box, other) for other in self._taken):
             return None
@@ -73,28 +72,28 @@ class MapLabels:
         return Placed(text, x, y, size)
 
     def beside(self, k: int, text: str) -> Placed | None:
-        """Right, left, above or below the circle, if there is room and no circle."""
+        """Place `text` right, left, above or below circle `k` if that place is free."""
         size = self._smallest + 1.5
         half = np.array([text_width(text, size), 0.85 * size]) / 2
         away = float(self._radius[k]) + 2 + half
         for step in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-            x, y = (float(each) for each in self._where[k] + np.array(step) * away)
+            x, y = _pair(self._where[k] + np.array(step) * away)
             if self._is_free(k, _box(x, y, half)):
                 self._taken.append(_box(x, y, half))
                 return Placed(text, x, y, size)
         return None
 
     def named(self, k: int, text: str, size: float) -> Placed | None:
-        """As near to the circle as there is room, with a line to it if that is not beside it."""
-        half = np.array([text_width(text, size) + 2, HIGH * size]) / 2
+        """Place `text` as near to circle `k` as possible, with a line if it is not close."""
+        half = np.array([text_width(text, size) + 2, LINE_HEIGHT * size]) / 2
         radius = float(self._radius[k])
         for distance, step in _steps():
             edge = self._where[k] + step * radius
             end = self._where[k] + step * (radius + distance)
-            # The text begins where the line ends, or ends or stands there, as the line goes.
-            x, y = (float(each) for each in end + np.clip(1.6 * step, -1, 1) * half)
+            # The line ends at the nearest edge of the text.
+            x, y = _pair(end + np.clip(1.6 * step, -1, 1) * half)
             box = _box(x, y, half)
-            line = np.linspace(edge, end, 16) if distance > LED else None
+            line = np.linspace(edge, end, 16) if distance > MIN_LEADER else None
             if not self._is_free(k, box) or _is_on(self._lines, [box]):
                 continue
             if line is not None:
@@ -107,7 +106,7 @@ class MapLabels:
         return None
 
     def _is_free(self, k: int, box: Box) -> bool:
-        """Whether a box is on the map, on no text and on no other circle."""
+        """Whether a box is on the map, and on no text and no other circle."""
         left, right, bottom, top = self._room
         if box[0] < left or box[1] > right or box[2] < bottom or box[3] > top:
             return False
@@ -132,7 +131,8 @@ def _box(x: float, y: float, half: NDArray[np.float64]) -> Box:
 
 
 def _pair(point: NDArray[np.float64]) -> tuple[float, float]:
-    return float(point[0]), float(point[1])
+    x, y = point.tolist()
+    return x, y
 
 
 def _overlap(one: Box, other: Box) -> bool:
@@ -140,7 +140,7 @@ def _overlap(one: Box, other: Box) -> bool:
 
 
 def _is_on(lines: Iterable[NDArray[np.float64]], boxes: Iterable[Box]) -> bool:
-    """Whether any line goes through any box."""
+    """Whether any line crosses any box."""
     boxes = list(boxes)
     return any(
         bool(((x > left) & (x < right) & (y > bottom) & (y < top)).any())

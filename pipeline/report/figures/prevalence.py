@@ -1,4 +1,4 @@
-"""How much of the text each topic is."""
+"""Prevalence of the topics: their shares of the training tokens."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from pipeline.figures.write import Figure
 if TYPE_CHECKING:
     from pipeline.report.sections import TopicsSection
 
-MOST_NAMED = 30
-"""Topics that have a line each, with their labels."""
-MOST_BARS = 150
-"""Of more topics a line is drawn."""
-MOST_NUMBERED = 60
-"""Bars that have their topic's number below them."""
+MAX_NAMED = 30
+"""Largest number of topics with a row and a label each."""
+MAX_BARS = 150
+"""Largest number of topics drawn as bars; more are drawn as a line."""
+MAX_NUMBERED = 60
+"""Largest number of bars with their topic's number below them."""
 
 
 def prevalence(section: TopicsSection) -> Figure | None:
-    """Shares of the training tokens, the largest first."""
+    """Draw the shares, the largest first."""
     topics = section.topics
     if not topics:
         return None
     shares = np.array([row.prevalence for row in topics])
+    draw = _draw_named if len(topics) <= MAX_NAMED else _draw_many
     half = int(np.searchsorted(np.cumsum(shares), 0.5 * float(shares.sum()))) + 1
     first, last = topics[0], topics[-1]
     description = (
@@ -35,15 +36,8 @@ def prevalence(section: TopicsSection) -> Figure | None:
         f"{last.prevalence:.2%} of topic {last.number}; half of the tokens are in {half:,}."
     )
     return Figure(
-        "prevalence", "Prevalence of the topics", description, lambda figure: _draw(figure, section)
+        "prevalence", "Prevalence of the topics", description, lambda figure: draw(figure, section)
     )
-
-
-def _draw(figure: Any, section: TopicsSection) -> None:
-    if len(section.topics) <= MOST_NAMED:
-        _draw_named(figure, section)
-    else:
-        _draw_many(figure, section)
 
 
 def _draw_named(figure: Any, section: TopicsSection) -> None:
@@ -73,7 +67,7 @@ def _draw_many(figure: Any, section: TopicsSection) -> None:
     axes = figure.subplots()
     shares = [row.prevalence for row in section.topics]
     ranks = range(1, len(shares) + 1)
-    if len(shares) <= MOST_BARS:
+    if len(shares) <= MAX_BARS:
         axes.bar(ranks, shares, width=0.72, color=BLUE)
     else:
         axes.plot(ranks, shares, color=BLUE, marker="", drawstyle="steps-mid")
@@ -81,7 +75,7 @@ def _draw_many(figure: Any, section: TopicsSection) -> None:
     even = 1 / len(shares)
     axes.axhline(even, color=MUTED, linestyle="--", linewidth=1, marker="")
     axes.annotate(
-        "if all were alike",
+        "if all shares were equal",
         (len(shares) + 0.5, even),
         (0, 4),
         textcoords="offset points",
@@ -89,7 +83,7 @@ def _draw_many(figure: Any, section: TopicsSection) -> None:
         fontsize=9,
         color=MUTED,
     )
-    if len(shares) <= MOST_NUMBERED:
+    if len(shares) <= MAX_NUMBERED:
         numbers = [str(row.number) for row in section.topics]
         axes.set_xticks(list(ranks), numbers, fontsize=7, rotation=90 if len(shares) > 40 else 0)
         axes.set_xlabel("number of the topic")

@@ -1,4 +1,4 @@
-"""Which topics of a Gamma-Poisson model are active."""
+"""Shapes r of the topics of a Gamma-Poisson model: the active topics."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ if TYPE_CHECKING:
     from pipeline.report.sections import TopicsSection
 
 ACTIVE = 0.99
-"""Of Σ r: the topics that make it up together are called active."""
-MOST_NUMBERED = 60
-LEAST_TICKS, MOST_TICKS = 3, 8
+"""Share of Σ r: the fewest topics that have it together are called active."""
+MAX_NUMBERED = 60
+MIN_TICKS, MAX_TICKS = 3, 8
 STEPS = (1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)
-"""Multiples of powers of ten that are labelled: the first of these that are enough."""
+"""Multiples of powers of ten with a label: the first tuple that gives `MIN_TICKS`."""
 
 
 def shapes(section: TopicsSection, values: Sequence[float]) -> Figure | None:
-    """The shapes r_k in descending order, on a logarithmic axis.
+    """Draw the shapes r_k in descending order on a logarithmic axis.
 
-    A topic's weight in a document is Gamma(shape r_k, scale p_k / (1 − p_k)), so that r_k alone
-    does not say how much of the topic to expect, which is r_k p_k / (1 − p_k). The smaller r_k, the
-    fewer documents have the topic at all, and topics that the model does without have an r_k near
-    0 (Zhou & Carin 2015; Capdevila et al. 2018, eqs. 1 and 3).
+    A topic's weight in a document is Gamma(shape r_k, scale p_k / (1 − p_k)), with the mean
+    r_k p_k / (1 − p_k). The smaller r_k, the fewer documents have the topic; an unused topic has an
+    r_k near 0 (Zhou & Carin 2015; Capdevila et al. 2018, eqs. 1 and 3).
 
     Parameters
     ----------
@@ -46,13 +45,13 @@ def shapes(section: TopicsSection, values: Sequence[float]) -> Figure | None:
     n_active = min(n_active, len(sizes)) if total > 0 else 0
     numbers = [section.topics[k].number for k in order]
     description = (
-        "r is the shape of the gamma distribution of a topic's weight in a document: where it is "
-        "small, the topic is absent from most documents. The expected weight is r p/(1−p), with a "
-        "p of each topic. "
+        "r is the shape of the gamma distribution of a topic's weight in a document: if it is "
+        "small, the topic is absent from most documents. The expected weight is r p/(1−p); each "
+        "topic has its own p. "
         f"The shapes r of {len(sizes):,} topics in descending order, from {sizes[0]:.3g} of topic "
-        f"{numbers[0]} to {sizes[-1]:.3g} of topic {numbers[-1]}. {n_active:,} "
-        f"{'topic makes' if n_active == 1 else 'topics make'} up {ACTIVE:.0%} of their sum, "
-        f"{total:.3g}: they are the active ones."
+        f"{numbers[0]} to {sizes[-1]:.3g} of topic {numbers[-1]}. The "
+        f"active {'topic makes' if n_active == 1 else 'topics make'} up {ACTIVE:.0%} of the sum of "
+        f"r, {total:.3g}: {n_active:,}."
     )
     return Figure(
         "shapes",
@@ -71,10 +70,10 @@ def _draw(figure: Any, sizes: Any, numbers: list[int], n_active: int) -> None:
     axes.set_yscale("log")
     ceiling = 2 * float(seen.max())
     axes.set_ylim(floor, ceiling)
-    mark = 6 if len(sizes) <= MOST_NUMBERED else 3
+    mark = 6 if len(sizes) <= MAX_NUMBERED else 3
     for part, colour, marker, face, name in (
         (slice(0, n_active), BLUE, "o", BLUE, f"active: {ACTIVE:.0%} of the sum of r"),
-        (slice(n_active, None), MUTED, "o", "none", "all others"),
+        (slice(n_active, None), MUTED, "o", "none", "inactive"),
     ):
         if not len(ranks[part]):
             continue
@@ -91,7 +90,7 @@ def _draw(figure: Any, sizes: Any, numbers: list[int], n_active: int) -> None:
     axes.minorticks_off()
     axes.yaxis.set_major_locator(FixedLocator(_ticks(floor, ceiling)))
     axes.yaxis.set_major_formatter(FuncFormatter(_power))
-    if len(sizes) <= MOST_NUMBERED:
+    if len(sizes) <= MAX_NUMBERED:
         turned = 90 if len(sizes) > 40 else 0
         axes.set_xticks(ranks, [str(number) for number in numbers], fontsize=8, rotation=turned)
         axes.set_xlabel("number of the topic")
@@ -107,18 +106,18 @@ def _draw(figure: Any, sizes: Any, numbers: list[int], n_active: int) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers from `low` to `high`, at least a factor of 4 apart: three to eight of them."""
+    """Return three to eight round numbers from `low` to `high`, at least a factor of 4 apart."""
     exponents = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for steps in STEPS:
         ticks = [step * 10.0**e for e in exponents for step in steps]
         ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) >= LEAST_TICKS:
+        if len(ticks) >= MIN_TICKS:
             break
-    return ticks[:: -(-len(ticks) // MOST_TICKS)]
+    return ticks[:: -(-len(ticks) // MAX_TICKS)]
 
 
 def _power(value: float, _: int = 0) -> str:
-    """A number of a logarithmic axis, as 10⁻⁶ if it is small."""
+    """Format a number of a logarithmic axis, as 10⁻⁶ if it is small."""
     if 1e-3 <= value < 1e4:
         return f"{value:g}"
     exponent = round(float(np.log10(value)))

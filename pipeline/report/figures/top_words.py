@@ -1,4 +1,4 @@
-"""The most relevant words of the most prevalent topics."""
+"""Most relevant words of the most prevalent topics."""
 
 from __future__ import annotations
 
@@ -6,34 +6,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evaluation import relevance
 from pipeline.figures.style import BLUE, MUTED, label
 from pipeline.figures.write import Figure
 
 if TYPE_CHECKING:
     from pipeline.report.sections import TopicRow, TopicsSection
 
-MOST_PANELS = 12
+MAX_PANELS = 12
 COLUMNS = 4
 N_WORDS = 10
-RELEVANCE = 0.6
-"""λ of Sievert & Shirley (2014), who found it to serve readers best."""
-LETTERS = 26
+WEIGHT = 0.6
+"""λ of Sievert & Shirley (2014), at which readers recognised topics best."""
+MAX_LETTERS = 26
 PANEL = 2.5, 2.4
-LEAST = 6.0
-"""Width of the figure; what is written below the panels takes most of it."""
+"""Width and height in inches, as all lengths here."""
+MIN_WIDTH = 6.0
+"""Smallest width of the figure, for the note below the panels."""
 MARGIN, TITLE, NOTE = 0.1, 0.25, 0.25
-"""Inches."""
 
 
 def top_words(section: TopicsSection) -> Figure | None:
-    """A panel for each of the most prevalent topics: its words, and how probable they are in it."""
-    topics = [row for row in section.topics[:MOST_PANELS] if row.words]
+    """Draw a panel for each of the most prevalent topics: words and their probabilities."""
+    topics = [row for row in section.topics[:MAX_PANELS] if row.words]
     if not topics:
         return None
     first = topics[0]
     words = ", ".join(label(word, 40) for word, _ in most_relevant(section, first)[:5])
     description = (
-        f"The {N_WORDS} most relevant words (λ = {RELEVANCE}) of the {len(topics)} most prevalent "
+        f"The {N_WORDS} most relevant words (λ = {WEIGHT}) of the {len(topics)} most prevalent "
         f"of {len(section.topics):,} topics, with their probability in the topic. Topic "
         f"{first.number}, the most prevalent: {words}."
     )
@@ -46,23 +47,17 @@ def top_words(section: TopicsSection) -> Figure | None:
 
 
 def most_relevant(section: TopicsSection, row: TopicRow) -> list[tuple[str, float]]:
-    """Words and p(word | topic) of a topic by relevance, λ log p(w | k) + (1 − λ) log lift.
-
-    Sievert & Shirley (2014), eq. 1; lift is p(w | k) / p(w).
-    """
+    """Return words and p(word | topic) of a topic, the most relevant first."""
     probability = np.array(row.probabilities)
     overall = np.array([section.word_share[w] for w in row.words])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log = np.log(probability)
-        relevance = RELEVANCE * log + (1 - RELEVANCE) * (log - np.log(overall))
-    order = np.argsort(-relevance, kind="stable")[:N_WORDS]
+    order = np.argsort(-relevance(probability, overall, WEIGHT), kind="stable")[:N_WORDS]
     return [(section.words[row.words[i]], float(probability[i])) for i in order]
 
 
 def _draw(figure: Any, section: TopicsSection, topics: list[TopicRow]) -> None:
     n_columns = min(COLUMNS, len(topics))
     n_rows = -(-len(topics) // n_columns)
-    width, height = max(n_columns * PANEL[0], LEAST), n_rows * PANEL[1] + NOTE
+    width, height = max(n_columns * PANEL[0], MIN_WIDTH), n_rows * PANEL[1] + NOTE
     panel = width / n_columns
     figure.set_layout_engine("none")
     figure.set_size_inches(width, height)
@@ -80,7 +75,7 @@ def _draw(figure: Any, section: TopicsSection, topics: list[TopicRow]) -> None:
     figure.text(
         MARGIN / width,
         0.4 * NOTE / height,
-        f"Words by relevance, λ = {RELEVANCE}; bars: probability of the word in the topic",
+        f"Words by relevance, λ = {WEIGHT}; bars: probability of the word in the topic",
         fontsize=9,
         color=MUTED,
         va="center",
@@ -90,28 +85,14 @@ def _draw(figure: Any, section: TopicsSection, topics: list[TopicRow]) -> None:
 def _draw_panel(axes: Any, row: TopicRow, words: list[tuple[str, float]]) -> None:
     largest = max([p for _, p in words] + [1e-12])
     axes.barh(range(len(words)), [p for _, p in words], height=0.82, color=BLUE, alpha=0.3)
+    centred: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
+    at_right: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "ha": "right"}
     for y, (word, probability) in enumerate(words):
         axes.annotate(
-            label(word, LETTERS),
-            (0, y),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-            parse_math=False,
+            label(word, MAX_LETTERS), (0, y), (4, 0), fontsize=9, parse_math=False, **centred
         )
-        # Where the word would be written over it, the number stands at the panel's right.
-        axes.annotate(
-            f"{probability:.1%}" if largest >= 0.01 else f"{probability:.2%}",
-            (1, y),
-            (-2, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            ha="right",
-            fontsize=7.5,
-            color=MUTED,
-        )
+        number = f"{probability:.1%}" if largest >= 0.01 else f"{probability:.2%}"
+        axes.annotate(number, (1, y), (-2, 0), fontsize=7.5, color=MUTED, **centred, **at_right)
     axes.set_title(f"Topic {row.number} ({row.prevalence:.1%})", fontsize=10, loc="left")
     axes.set(xlim=(0, 1.3 * largest), ylim=(N_WORDS - 0.5, -0.5), xticks=[], yticks=[])
     axes.grid(visible=False)

@@ -1,4 +1,4 @@
-"""The map of topics: how far from each other they are, and how much of the text they are."""
+"""Map of the topics: their distances from each other and their prevalences."""
 
 from __future__ import annotations
 
@@ -20,51 +20,52 @@ if TYPE_CHECKING:
 
 MARGIN = 14.0
 """Points."""
-LARGEST = 0.064
-"""Radius of the largest circle if there are few, in widths of the figure."""
-COVERED = 0.22
-"""Share of the map that all circles together may cover, overlaps counted twice."""
-SMALLEST = 2.5
+MAX_RADIUS = 0.064
+"""Largest radius of a circle, in widths of the figure."""
+MAX_COVERED = 0.22
+"""Largest share of the map that the circles cover, overlaps counted twice."""
+MIN_RADIUS = 2.5
+"""Points."""
 ROUND = (1, 2, 5)
 """Shares of the legend are these times powers of ten."""
-MOST_NAMES = 25
-LETTERS = 26
-"""Of a name: as many words of the label as fit."""
+MAX_NAMES = 25
+MAX_LETTERS = 26
+"""Letters of a name, which has as many words of the label as fit."""
 
 
 @dataclass(frozen=True)
 class _Paper:
-    """What is drawn on; lengths are in points."""
+    """Sizes of a drawing in points."""
 
     width: float
     height: float
     legend: float
     """Width of the legend, at the right."""
     text: float
-    """Font of the legend and of the note below."""
+    """Font size of the legend and of the note below."""
     numbers: tuple[float, float]
-    """The smallest and the largest font of numbers."""
+    """Smallest and largest font size of numbers."""
     names: float
-    """Font of the names of topics; 0 for none."""
+    """Font size of the names of topics; 0 for no names."""
 
 
 FILE = _Paper(720, 450, 116, 9, (6, 11), 7.5)
 PAGE = _Paper(500, 350, 84, 10.5, (7.5, 11), 0)
-"""The page shows it some 550 pixels wide, and says names to whoever points at a circle."""
+"""The page shows the map some 550 pixels wide, and the name of the circle under the pointer."""
 
 
 def topic_map(section: TopicsSection) -> Figure | None:
-    """Circles at the topics' places, areas as prevalences, numbers where there is room."""
+    """Draw a circle per topic, its area proportional to its prevalence, numbered if it fits."""
     topics = section.topics
     if not topics:
         return None
     first = topics[0]
     together = sum(row.prevalence for row in topics[:3])
     description = (
-        f"A circle for each of {_counted(len(topics), 'topic')}: the nearer two are, the more "
-        f"alike their words; areas are shares of the training tokens. The plane shows "
-        f"{section.map_share:.0%} of the squared distances. The most prevalent is topic "
-        f"{first.number} ({label(first.label, 60)}) with {first.prevalence:.1%} of the tokens"
+        f"A circle for each of {len(topics):,} {'topic' if len(topics) == 1 else 'topics'}: the "
+        "nearer two are, the more alike their words; areas are shares of the training tokens. The "
+        f"plane shows {section.map_share:.0%} of the squared distances. The most prevalent is topic"
+        f" {first.number} ({label(first.label, 60)}) with {first.prevalence:.1%} of the tokens"
         + (f"; the first three have {together:.1%}." if len(topics) > 3 else ".")
     )
     names = {
@@ -81,10 +82,6 @@ def topic_map(section: TopicsSection) -> Figure | None:
     )
 
 
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 def _draw(figure: Any, section: TopicsSection, paper: _Paper) -> None:
     figure.set_layout_engine("none")
     figure.set_size_inches(paper.width / 72, paper.height / 72)
@@ -95,7 +92,7 @@ def _draw(figure: Any, section: TopicsSection, paper: _Paper) -> None:
     left, right = MARGIN, paper.width - paper.legend - MARGIN
     room = left, right, MARGIN + 16, paper.height - MARGIN
     shares = np.array([row.prevalence for row in section.topics])
-    radius = _radii(shares, (right - left) * (room[3] - room[2]), LARGEST * paper.width)
+    radius = _radii(shares, (right - left) * (room[3] - room[2]), MAX_RADIUS * paper.width)
     places = np.array([row.place for row in section.topics], dtype=np.float64)
     where = _placed(places, radius, room)
     _draw_cross(axes, where, room)
@@ -120,10 +117,10 @@ def _draw_topics(
     radius: NDArray[np.float64],
     paper: _Paper,
 ) -> None:
-    """Circles, numbers and names, the largest circles first, so that small ones lie on them."""
+    """Draw circles, numbers and names, the largest circles first, so that small ones are on top."""
     topics = section.topics
     order = [int(k) for k in np.argsort(-radius, kind="stable")]
-    named = order[:MOST_NAMES] if paper.names else []
+    named = order[:MAX_NAMES] if paper.names else []
     numbers = {k: labels.inside(k, str(topics[k].number)) for k in order}
     names = {k: labels.named(k, _name(topics[k]), paper.names) for k in named}
     for k in order:
@@ -151,18 +148,18 @@ def _draw_topics(
 
 
 def _name(row: TopicRow) -> str:
-    """Number and label: by the number it is known which circle is meant."""
+    """Return the number and as many words of the label as fit."""
     words = row.label.split(", ")
     fitting = [", ".join(words[:n]) for n in range(len(words), 0, -1)]
-    text = next((each for each in fitting if len(each) <= LETTERS), fitting[-1])
-    return f"{row.number} {label(text, LETTERS)}"
+    text = next((each for each in fitting if len(each) <= MAX_LETTERS), fitting[-1])
+    return f"{row.number} {label(text, MAX_LETTERS)}"
 
 
 def _radii(shares: NDArray[np.float64], area: float, largest: float) -> NDArray[np.float64]:
-    """Circles with areas as `shares`, none too large, and not all of the map covered."""
+    """Return radii with areas proportional to `shares`, within all limits."""
     roots = np.sqrt(np.maximum(shares, 0) / max(float(shares.max()), 1e-12))
-    most = float(np.sqrt(COVERED * area / (np.pi * max(float((roots**2).sum()), 1e-12))))
-    return np.maximum(min(largest, most) * roots, SMALLEST)
+    most = float(np.sqrt(MAX_COVERED * area / (np.pi * max(float((roots**2).sum()), 1e-12))))
+    return np.maximum(min(largest, most) * roots, MIN_RADIUS)
 
 
 def _placed(
@@ -170,7 +167,7 @@ def _placed(
     radius: NDArray[np.float64],
     room: tuple[float, float, float, float],
 ) -> NDArray[np.float64]:
-    """Middles in points, alike far apart in both directions, so that all circles are in `room`."""
+    """Scale places to points, equally in both directions, so that all circles are in `room`."""
     low, high = places.min(axis=0), places.max(axis=0)
     left, right, bottom, top = room
     size = np.array([right - left, top - bottom]) - 2 * float(radius.max())
@@ -185,7 +182,7 @@ def _placed(
 def _draw_cross(
     axes: Any, where: NDArray[np.float64], room: tuple[float, float, float, float]
 ) -> None:
-    """The two main directions, through the middle of the topics."""
+    """Draw the two main directions through the middle of the topics."""
     left, right, bottom, top = room
     x, y = where.mean(axis=0)
     axes.plot([left, right], [y, y], color=GRID, linewidth=0.8, marker="", zorder=0.5)
@@ -193,7 +190,7 @@ def _draw_cross(
 
 
 class _Mark(Circle):
-    """A circle and its number as one thing, that has one name in SVG."""
+    """A circle and its number as one group of the SVG."""
 
     def __init__(
         self, axes: Any, where: NDArray[np.float64], radius: float, gid: str, number: Text | None
@@ -220,12 +217,12 @@ def _faded(colour: str) -> tuple[str, float]:
 
 
 def _draw_legend(axes: Any, most: float, radius: float, left: float, paper: _Paper) -> None:
-    """Circles of round shares, one below the other; `radius` is that of the share `most`."""
+    """Draw circles of round shares; the share `most` has the radius `radius`."""
     y = paper.height - MARGIN
     axes.text(left, y, "share of\nthe tokens", fontsize=paper.text, color=MUTED, va="top")
     y -= 3.3 * paper.text
     sizes = {share: radius * float(np.sqrt(share / most)) for share in _round_shares(most)}
-    sizes = {share: size for share, size in sizes.items() if size >= SMALLEST}
+    sizes = {share: size for share, size in sizes.items() if size >= MIN_RADIUS}
     widest = max(sizes.values(), default=0.0)
     for share, size in sizes.items():
         y -= max(size, 0.6 * paper.text) + 6
@@ -239,7 +236,7 @@ def _draw_legend(axes: Any, most: float, radius: float, left: float, paper: _Pap
 
 
 def _round_shares(most: float) -> list[float]:
-    """1, 2 or 5 times a power of ten: the largest up to `most`, then each second smaller one."""
+    """Return the largest of 1, 2 or 5 times 10ⁿ up to `most`, and every second smaller one."""
     if most <= 0:
         return []
     exponent = int(np.floor(np.log10(most)))

@@ -7,37 +7,34 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.ft2font import FT2Font
-from matplotlib.textpath import TextToPath
 
 from pipeline.figures.style import GRID, INK, MUTED, label
-from pipeline.figures.text_width import SIZE, text_width
+from pipeline.figures.text_width import text_width
 from pipeline.figures.write import Figure
-from pipeline.report.word_clouds import font_path
+from pipeline.report.word_clouds import HEIGHT, WIDTH, font_path
 
 if TYPE_CHECKING:
     from pipeline.report.sections import CloudWord, TopicRow, TopicsSection
 
-WIDTH, HEIGHT = 400.0, 240.0
-"""Of a cloud, as `CloudWord` has it."""
-MOST_PANELS = 12
+MAX_PANELS = 12
 COLUMNS = 3
 PANEL = 224.0
 """Width of a cloud in the figure, points."""
 GAP, TITLE = 12.0, 20.0
-LETTERS = 40
-SNUG = 0.94
-"""Of the height that a word has room for, so that its neighbours are seen to be apart."""
+MAX_LETTERS = 40
+SHRINK = 0.94
+"""Factor of the font size that keeps neighbours visibly apart."""
 MIDDLE = 0.3465
-"""From the baseline to the middle between ascent and descent, in heights of either font."""
+"""Height of the middle between ascent and descent above the baseline, in font sizes."""
 STRONG = 0.5
-"""Of the largest font: smaller words are paler."""
+"""Share of the largest font size below which words are paler."""
 
 
 def word_clouds(section: TopicsSection) -> Figure | None:
-    """Words of the most prevalent topics, as large as they are probable."""
+    """Draw the words of the most prevalent topics; more probable words are larger."""
     shown = [
         (row, cloud) for row, cloud in zip(section.topics, section.clouds, strict=False) if cloud
-    ][:MOST_PANELS]
+    ][:MAX_PANELS]
     if not shown:
         return None
     row, cloud = shown[0]
@@ -87,16 +84,16 @@ def _draw(figure: Any, shown: list[tuple[TopicRow, tuple[CloudWord, ...]]]) -> N
 
 
 def _draw_word(axes: Any, each: CloudWord, scale: float, largest: float) -> None:
-    word = label(each.word, LETTERS)
-    size = SNUG * scale * each.size
+    word = label(each.word, MAX_LETTERS)
+    size = SHRINK * scale * each.size
     font: dict[str, Any] = {}
-    if _is_written_by_measured(word):
-        font = {"fontproperties": _measured_font()}
-        width = _measured_width(word) * size
-    else:
-        width = text_width(word, size)
-    if width > SNUG * scale * each.width > 0:
-        size *= SNUG * scale * each.width / width
+    path = None
+    if _letters().issuperset(map(ord, word)):  # else the fonts of plots write the word
+        path = font_path()
+        font = {"fontproperties": FontProperties(fname=path)}
+    width, room = text_width(word, size, path), SHRINK * scale * each.width
+    if width > room > 0:
+        size *= room / width
     below = MIDDLE * size / scale
     colour = INK if each.size >= STRONG * largest else MUTED
     axes.text(
@@ -114,22 +111,7 @@ def _draw_word(axes: Any, each: CloudWord, scale: float, largest: float) -> None
     )
 
 
-def _measured_font() -> FontProperties:
-    """The font of the layout, so that what lies apart there lies apart on paper."""
-    return FontProperties(fname=font_path(), size=SIZE)
-
-
 @cache
 def _letters() -> frozenset[int]:
+    """Return the code points that the font of the layout has."""
     return frozenset(FT2Font(font_path()).get_charmap())
-
-
-def _is_written_by_measured(word: str) -> bool:
-    """Whether the font has all letters of it; others are written by those of plots."""
-    return _letters().issuperset(map(ord, word))
-
-
-def _measured_width(word: str) -> float:
-    """In heights of the font."""
-    width, _, _ = TextToPath().get_text_width_height_descent(word, _measured_font(), ismath=False)
-    return float(width) / SIZE

@@ -1,5 +1,5 @@
-// What every page has: elements from data, announcements, colours, tables that sort.
-// Text from data only ever becomes a text node or the value of a harmless attribute.
+// Parts of every page: elements from data, announcements, colours, sortable tables.
+// Text from data becomes only a text node or the value of a harmless attribute.
 
 const SVG = "http://www.w3.org/2000/svg";
 const find = (selector, root = document) => root.querySelector(selector);
@@ -17,7 +17,7 @@ const make = (tag, attributes = {}, ...children) =>
 const draw = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 
-// Text whose direction is its own: as an element, and where only plain text can stand.
+// Text with its own direction: as an element, and as plain text.
 const isolated = (text) => make("bdi", {}, text);
 const plain = (text) => `\u2068${text}\u2069`;
 
@@ -45,7 +45,7 @@ function outside(url, text) {
   );
 }
 
-// How to cite the revision that an address names: folded away, with its number in sight.
+// Citation of the revision in an address, folded under its number.
 function citation(title, url, licence) {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return [];
   const { hostname, searchParams } = new URL(url);
@@ -65,7 +65,7 @@ function citation(title, url, licence) {
   return [make("details", { class: "cite" }, summary, text)];
 }
 
-// A topic and its share as one number: the last three digits are the share, per mille.
+// A topic and its share as one number; the last three digits are the share in per mille.
 const pairsOf = (shares) =>
   shares.map((each) => [Math.floor(each / 1000), (each % 1000) / 1000]);
 
@@ -83,8 +83,8 @@ function goTo(element) {
   element.focus({ preventScroll: true });
 }
 
-// One stop of the tab key for many marks; arrows walk among them, Enter and Space choose.
-function walkable(items, choose) {
+// Many marks with one tab stop: arrow keys move between them, Enter and Space choose.
+function navigable(items, choose) {
   const stops = items.map((item) => item.element);
   const stop = (index) => {
     stops.forEach((each, i) => each.setAttribute("tabindex", i === index ? "0" : "-1"));
@@ -124,7 +124,7 @@ function chooser(root, name, labels, choose) {
   });
   return (index) => {
     select.value = index;
-    // Not `disabled`: that would take the focus from the button just pressed.
+    // Not `disabled`, which would take the focus from the pressed button.
     buttons[0].setAttribute("aria-disabled", index === 0);
     buttons[1].setAttribute("aria-disabled", index === labels.length - 1);
   };
@@ -142,7 +142,7 @@ function startTheme() {
     const kept = localStorage.getItem("theme");
     if (kept === "dark" || kept === "light") root.dataset.theme = kept;
   } catch {
-    // Storage may be barred for files; the page then follows the system.
+    // Browsers may forbid storage for files; the page then follows the system.
   }
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
@@ -185,7 +185,7 @@ function startTables() {
   }
 }
 
-// What is wider than its room scrolls, and then has to be reached by keyboard.
+// A box that scrolls needs a tab stop.
 function startScrolling() {
   const check = (box) => {
     if (box.scrollWidth > box.clientWidth + 1) box.setAttribute("tabindex", "0");

@@ -1,9 +1,9 @@
-// A held-out document, its words marked by topic: by colour, and by kind of underline.
+// A held-out document with its words marked by topic: colour and kind of underline.
 
 const N_COLOURS = 6;
 const HEADING = /^(={2,6})[ \t]*(\S.*?)[ \t]*\1[ \t]*$/gm;
 
-// Text between words, its heading lines without their signs. No word of a heading is counted.
+// Text between words, with headings without their `=` signs. Words of headings are not counted.
 function withHeadings(text) {
   const nodes = [];
   let end = 0;
@@ -43,14 +43,14 @@ function startDocuments(run, panel, explorer, moved) {
     part(panel, "document-facts").textContent =
       `${words(shown.tokens)} of the vocabulary` +
       (shown.unknown ? `; ${words(shown.unknown)} that the model does not know` : "") +
-      ". Every marked word has the colour of its most probable topic, fainter where that is less" +
-      " certain; a word clicked chooses its topic.";
+      ". Every marked word has the colour of its most probable topic, fainter if that topic is less" +
+      " certain; click a word to choose its topic.";
     showLegend(topics, colourOf);
     showText(shown, colourOf);
     showWords(shown);
     part(panel, "document-end").textContent = [
-      shown.isCut ? "The text goes on." : "",
-      shown.isText ? "" : "The article's text is not at hand; its words stand alphabetically.",
+      shown.isCut ? "The document continues." : "",
+      shown.isText ? "" : "The article's text is not available; its words are listed alphabetically.",
     ]
       .join(" ")
       .trim();
@@ -94,7 +94,7 @@ function startDocuments(run, panel, explorer, moved) {
     box.replaceChildren(nodes);
   }
 
-  // What colours say, for those who do not see them or have no pointer.
+  // The same as text, for readers who do not see colours or have no pointer.
   function showWords(shown) {
     const ofTopic = new Map();
     shown.wordTopics.forEach((topic, at) => {

@@ -1,7 +1,7 @@
-// The topics of a run: the map, the chosen topic's words by relevance, its cloud, its articles.
+// Topics of a run: map, words by relevance, cloud and typical articles of the chosen topic.
 
-// Relevance of Sievert & Shirley (2014): λ log p(w|k) + (1 − λ) log(p(w|k) / p(w)). All words that
-// are among the most relevant at some λ are here, so that these are what a full sort would show.
+// Relevance of Sievert & Shirley (2014): λ log p(w|k) + (1 − λ) log(p(w|k) / p(w)). The data has all
+// words that are among the most relevant at some λ, so the result equals a full sort.
 function relevant(run, topic, lambda) {
   const relevance = topic.words.map((w, i) => {
     const probability = Math.log(topic.probabilities[i]);
@@ -129,7 +129,7 @@ function startMap(run, panel, choose) {
     for (const title of findAll("title", element)) title.remove();
     element.prepend(draw("title", {}, name));
   }
-  const stop = items.length ? walkable(items, (item) => choose(item.number)) : () => {};
+  const stop = items.length ? navigable(items, (item) => choose(item.number)) : () => {};
   return {
     select(number) {
       items.forEach((item, i) => {
@@ -146,8 +146,8 @@ function startMap(run, panel, choose) {
   };
 }
 
-// Figures are drawn for a whole page; where the map has less room, its texts are larger in it, as
-// far as they fit into their circles.
+// Figures are drawn for a whole page. In a narrower map, enlarge the texts as far as they fit into
+// their circles.
 function keepLegible(svg) {
   const texts = findAll("text", svg).map((text) => {
     const size = parseFloat(getComputedStyle(text).fontSize);
@@ -169,8 +169,8 @@ function keepLegible(svg) {
   new ResizeObserver(fit).observe(svg);
 }
 
-// Words of the cloud are for the pointer; the list beside it has them for the keyboard.
-// The page's font is not the one that they were laid out with: they keep to their width by size.
+// Words of the cloud are for the pointer; the list beside it is for the keyboard.
+// The page's font differs from that of the layout: shrink words to their width.
 const pen = make("canvas").getContext("2d");
 function showCloud(run, topic, panel, search) {
   const family = getComputedStyle(document.body).fontFamily;
@@ -179,7 +179,7 @@ function showCloud(run, topic, panel, search) {
   const words = topic.cloud.map(([w, x, y, size, width, upright]) => {
     pen.font = `100px ${family}`;
     const natural = (pen.measureText(run.words[w]).width * size) / 100;
-    // Other fonts have taller letters: a little smaller, and lines do not touch.
+    // Other fonts have taller letters: a smaller size keeps lines apart.
     const fitting = 0.92 * (natural > width ? (size * width) / natural : size);
     const text = draw(
       "text",

@@ -1,10 +1,10 @@
-// The whole page: runs as tabs, the address that names a place, and the start.
+// The whole page: runs as tabs, the state in the address, and the start.
 
 const panels = [];
 let shownRun = 0;
 let isStarting = true;
 
-// #run=2&topic=14&lambda=0.35&document=3, counted from 1 but for topics, which have numbers.
+// #run=2&topic=14&lambda=0.35&document=3, counted from 1, but topics by their numbers.
 function writeAddress() {
   if (isStarting) return;
   const { explorer, documents } = panels[shownRun];
@@ -33,7 +33,7 @@ function readAddress() {
   return true;
 }
 
-// A link into a run that is not shown has to show it first.
+// A link into a hidden run must show the run first.
 function openSection() {
   const target = document.getElementById(location.hash.slice(1));
   const panel = target?.closest("[data-run]");
@@ -115,7 +115,7 @@ function asButton(name, choose) {
   name.replaceWith(button);
 }
 
-// A row chooses its topics in both runs; the name that was clicked says which run to show.
+// A row chooses its topics in both runs; the clicked name decides which run is shown.
 function startAlignments(alignments) {
   for (const table of findAll("table[data-alignment]")) {
     const runs = alignments[Number(table.dataset.alignment)];

@@ -1,10 +1,10 @@
-// Looking for a word: suggestions while typing, then the topics that it is of.
+// Search for a word: suggestions while typing, then its topics.
 
 const N_SUGGESTIONS = 10;
 const N_NEAR = 5;
-const LEAST_COMMON = 3;
+const MIN_COMMON = 3;
 
-// Each begins with how much of the one before it goes on, to base 36.
+// Undo front coding: the first digit, to base 36, is the length of the prefix shared with the word before.
 function decoded(words) {
   let before = "";
   return words.map((word) => {
@@ -22,7 +22,7 @@ function startSearch(run, panel, explorer) {
   let folded = null;
   let active = -1;
 
-  // Pairs that were joined have an underline between their words.
+  // Joined pairs have an underscore between their words.
   const fold = (text) => text.trim().toLowerCase().replaceAll(/\s+/g, "_");
   const allFolded = () => (folded ??= searched.map(fold));
 
@@ -56,7 +56,7 @@ function startSearch(run, panel, explorer) {
         const id = `${list.id}-${at}`;
         const option = make("li", { role: "option", id, "aria-selected": "false" });
         option.append(isolated(searched[i]));
-        // The pointer must not take the focus, which would close the list first.
+        // Keep the focus: losing it would close the list.
         option.addEventListener("pointerdown", (event) => event.preventDefault());
         option.addEventListener("click", () => search(searched[i]));
         return option;
@@ -83,7 +83,7 @@ function startSearch(run, panel, explorer) {
     return exact >= 0 ? exact : allFolded().indexOf(fold(word));
   }
 
-  // Those that begin as it does for longest, and of them those of nearest length.
+  // Words with the longest common prefix, those of the nearest length first.
   function nearest(word) {
     const wanted = fold(word);
     const common = (other) => {
@@ -94,7 +94,7 @@ function startSearch(run, panel, explorer) {
     const rest = (i) => Math.abs(allFolded()[i].length - wanted.length);
     const shared = allFolded().map(common);
     const longest = shared.reduce((most, each) => Math.max(most, each), 0);
-    if (longest < Math.min(LEAST_COMMON, wanted.length)) return [];
+    if (longest < Math.min(MIN_COMMON, wanted.length)) return [];
     return shared
       .flatMap((each, i) => (each === longest ? [i] : []))
       .sort((a, b) => rest(a) - rest(b) || a - b)
@@ -102,7 +102,7 @@ function startSearch(run, panel, explorer) {
       .map((i) => searched[i]);
   }
 
-  // `follow`: the word's first topic is chosen at once.
+  // `follow`: choose the word's first topic.
   function search(word, { follow = true } = {}) {
     close();
     input.value = word;
@@ -121,7 +121,7 @@ function startSearch(run, panel, explorer) {
     const rare = run.notSearched
       ? `, or one of the ${run.notSearched.toLocaleString("en")} rarest words, which the page leaves out`
       : "";
-    const reason = ` is not among the words of the model: pruned, or written otherwise${rare}. Words are looked for by lemma, as “city” for “cities”.`;
+    const reason = ` is not among the words of the model: pruned, or spelled differently${rare}. Words are found by lemma, as “city” for “cities”.`;
     const near = nearest(word);
     const buttons = near.map((each) => {
       const button = make("button", { type: "button", class: "topic-name" }, isolated(each));

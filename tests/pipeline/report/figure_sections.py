@@ -10,12 +10,12 @@ import numpy as np
 from pipeline.report.sections import (
     AlignedTopics,
     Alignment,
+    CheckRow,
     CloudWord,
     ComparisonRow,
     ComparisonSection,
     LikelihoodRow,
     LikelihoodSection,
-    Look,
     TopicRow,
     TopicsSection,
     TrainingSection,
@@ -109,17 +109,17 @@ def cloud_of(
 
 
 def training_section(
-    n_looks: int, *, bound: bool = False, factor: float = 1.3, seed: int = 0
+    n_checks: int, *, bound: bool = False, factor: float = 1.3, seed: int = 0
 ) -> TrainingSection:
     """Perplexities that fall from 1,500 times `factor` to 1,500, and rise a little in the end."""
     rng = np.random.default_rng(seed)
-    looks = []
-    for n in range(n_looks):
-        fallen = math.exp(-5 * n / max(n_looks - 1, 1))
+    checks = []
+    for n in range(n_checks):
+        fallen = math.exp(-5 * n / max(n_checks - 1, 1))
         perplexity = 1500 * factor**fallen * (1 + 0.002 * rng.normal()) + 0.5 * max(n - 8, 0)
         documents = 2252 * (n + 1)
-        looks.append(
-            Look(
+        checks.append(
+            CheckRow(
                 documents,
                 4.0 * (n + 1),
                 0.51 + 0.03 * n,
@@ -128,8 +128,8 @@ def training_section(
                 1.12 * perplexity if bound else None,
             )
         )
-    best = min(range(n_looks), key=lambda n: looks[n].perplexity)
-    return TrainingSection(tuple(looks), best, "completion of half of each document", "It ended.")
+    best = min(range(n_checks), key=lambda n: checks[n].perplexity)
+    return TrainingSection(tuple(checks), best, "completion of half of each document", "It ended.")
 
 
 def likelihood_section() -> LikelihoodSection:

@@ -79,7 +79,7 @@ def test_the_page_says_in_sentences_what_was_done(allocated: Path, tmp_path: Pat
         assert f"{high - low:.2f} {lede}" in text
         assert "By variational Bayes." in text
         assert "wikitopics 9.8.7" in text
-        assert ("after each token 30 of those taken in are drawn anew" in text) == (method == "smc")
+        assert ("after each token, 30 earlier tokens are resampled" in text) == (method == "smc")
 
 
 def test_other_runs_do_not_go_with_it(allocated: Path) -> None:

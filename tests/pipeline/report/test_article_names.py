@@ -131,10 +131,10 @@ def test_articles_that_the_store_lacks(store: ArticleStore) -> None:
     names = ArticleNames(store.path, corpus)
     found = names(["en:2", "de:2", "odd"])
     assert [name.title for name in found.values()] == ["Article 2", "Zwei", "Odd one"]
-    assert names.note.startswith("2 articles shown here are not in")
+    assert names.note.startswith("2 articles shown here have no link")
     one = ArticleNames(store.path, corpus)
     one(["de:2"])
-    assert one.note.startswith("1 article shown here is not in")
+    assert one.note.startswith("1 article shown here has no link")
 
 
 def test_only_shards_that_the_corpus_was_made_of(store: ArticleStore) -> None:
@@ -142,7 +142,7 @@ def test_only_shards_that_the_corpus_was_made_of(store: ArticleStore) -> None:
     names = ArticleNames(store.path, corpus_of(TITLES), [first, third])
     found = names(["en:2", "en:15", "en:25"])
     assert [bool(name.url) for name in found.values()] == [True, False, True]
-    assert names.note.startswith("1 article shown here is not in")
+    assert names.note.startswith("1 article shown here has no link")
 
 
 @pytest.mark.parametrize(

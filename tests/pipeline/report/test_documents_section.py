@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import shutil
 from dataclasses import replace
 from functools import cache
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpora import Article, ArticleStore, Corpus, article_of, load_annotator, part_of
 from models import (
@@ -21,13 +24,16 @@ from models import (
 )
 from pipeline.report import documents_section as module
 from pipeline.report.documents_section import (
-    ENOUGH,
-    MOST_REPEATED,
+    BYTES_OF_TOPIC,
+    MAX_BYTES,
+    MAX_REPEATED,
+    MIN_WORDS,
     chosen_documents,
+    cost,
+    cut,
     documents_section,
     word_topics,
 )
-from pipeline.report.text_cut import MOST_BYTES
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory
 from tests.pipeline.report.made_up_runs import loaded as loaded_run
@@ -210,7 +216,7 @@ def test_without_the_store_words_stand_alphabetically(made: Made) -> None:
             assert words == [
                 word
                 for w, word in enumerate(made.corpus.vocabulary)
-                for _ in range(min(counted[w], MOST_REPEATED))
+                for _ in range(min(counted[w], MAX_REPEATED))
             ]
             of_word = dict(zip(words, each.word_topics, strict=True))
             surfaces = [word.lower().replace(" ", "_") for word in there.pieces[1::2]]
@@ -261,13 +267,11 @@ def test_a_model_that_is_not_installed(made: Made, caplog: pytest.LogCaptureFixt
 
 def test_long_documents_are_cut(made: Made) -> None:
     few = {"n_documents": 4}
-    for whole, shown in zip(
-        made.documents(**few), made.documents(most_words=5, **few), strict=True
-    ):
+    for whole, shown in zip(made.documents(**few), made.documents(max_words=5, **few), strict=True):
         assert (shown.is_cut, len(shown.word_topics), len(shown.certainty)) == (True, 5, 5)
         assert shown.pieces == (*whole.pieces[:10], "")
         assert shown.tokens == whole.tokens > 5
-        assert sum(len(piece.encode()) for piece in whole.pieces) < MOST_BYTES
+        assert sum(len(piece.encode()) for piece in whole.pieces) < MAX_BYTES
 
 
 def test_without_a_test_part_it_is_the_validation_part(made: Made) -> None:
@@ -313,18 +317,18 @@ def store_of(directory: Path) -> ArticleStore:
 
 
 def test_documents_are_evenly_spaced_among_those_of_enough_words() -> None:
-    lengths = np.full(100, ENOUGH)
+    lengths = np.full(100, MIN_WORDS)
     assert chosen_documents(lengths, 5).tolist() == [10, 30, 50, 70, 90]
-    lengths[1::2] = ENOUGH - 1
+    lengths[1::2] = MIN_WORDS - 1
     assert chosen_documents(lengths, 5).tolist() == [10, 30, 50, 70, 90]
-    lengths[::2] = ENOUGH - 2
-    lengths[1::2] = ENOUGH
+    lengths[::2] = MIN_WORDS - 2
+    lengths[1::2] = MIN_WORDS
     assert chosen_documents(lengths, 5).tolist() == [11, 31, 51, 71, 91]
     assert chosen_documents(lengths, 50).tolist() == list(range(1, 100, 2))
 
 
 def test_where_too_few_have_enough_words_it_is_the_longest() -> None:
-    lengths = np.array([3, 0, ENOUGH, 5, 4, 5, 0, 1])
+    lengths = np.array([3, 0, MIN_WORDS, 5, 4, 5, 0, 1])
     assert chosen_documents(lengths, 3).tolist() == [2, 3, 5]
     assert chosen_documents(lengths, 20).tolist() == [0, 2, 3, 4, 5, 7]
     assert chosen_documents(np.zeros(3, dtype=np.int64), 2).tolist() == []
@@ -375,3 +379,52 @@ def test_a_word_that_no_topic_has_is_as_the_document() -> None:
     topic, certainty = word_topics(topics, np.array([0.25, 0.75]), np.array([0, 1, 2]))
     assert topic.tolist() == [1, 0, 1]
     assert certainty == pytest.approx([0.75 / 0.875, 1.0, 0.75])
+
+
+# --- cut to a length ------------------------------------------------------------------------------
+
+TEXTS = st.text(st.sampled_from("ab <&'\"é語😀\n"), max_size=30)
+WORDS = st.text(st.sampled_from("ab<é"), min_size=1, max_size=8)
+
+
+@st.composite
+def pieces_of_odd_number(draw: st.DrawFn) -> list[str]:
+    pieces = [draw(TEXTS)]
+    for _ in range(draw(st.integers(0, 6))):
+        pieces += [draw(WORDS), draw(TEXTS)]
+    return pieces
+
+
+@given(text=TEXTS)
+def test_no_page_takes_more_than_is_thought(text: str) -> None:
+    assert len(html.escape(text).encode()) <= cost(text)
+
+
+@given(pieces=pieces_of_odd_number(), max_words=st.integers(1, 6), max_bytes=st.integers(1, 200))
+def test_what_is_left(pieces: list[str], max_words: int, max_bytes: int) -> None:
+    left, n_words, is_cut = cut(pieces, max_words, max_bytes)
+    assert len(left) == 2 * n_words + 1
+    assert left[:-1] == pieces[: 2 * n_words]
+    assert n_words <= max_words
+    assert "".join(pieces).startswith("".join(left))
+    assert is_cut == ("".join(left) != "".join(pieces))
+    assert sum(map(cost, left)) + BYTES_OF_TOPIC * n_words <= max_bytes
+    if is_cut and 0 < n_words < len(pieces) // 2:
+        # It ends with a word, and the next one would have been too much.
+        assert left[-1] == ""
+        more = sum(map(cost, pieces[: 2 * n_words + 2])) + BYTES_OF_TOPIC * (n_words + 1)
+        assert n_words == max_words or more > max_bytes
+
+
+def test_a_text_that_fits_is_whole() -> None:
+    pieces = ["The ", "river", " and the ", "lake", "."]
+    assert cut(pieces, 2) == (pieces, 2, False)
+    assert cut(pieces, 1) == (["The ", "river", ""], 1, True)
+
+
+def test_a_long_text_without_a_known_word_ends_between_two_words() -> None:
+    assert cut(["one two three"], 5, 11) == (["one two"], 0, True)
+    assert cut(["one two three", "four", ""], 5, 11) == (["one two"], 0, True)
+    assert cut(["", "one", " two three"], 5, 11 + 3) == (["", "one", ""], 1, True)
+    assert cut(["", "one", " two three"], 5, 11 + 5) == (["", "one", " two"], 1, True)
+    assert cut(["onetwothree"], 5, 6) == (["onetwo"], 0, True)

@@ -22,14 +22,14 @@ from pipeline.figures.style import PAPER, style
 from pipeline.figures.text_width import text_width
 from pipeline.figures.write import page_svg
 from pipeline.report.figures import all_figures, comparison_figures
-from pipeline.report.figures.alignment import MOST_PAIRS, alignment
+from pipeline.report.figures.alignment import MAX_PAIRS, alignment
 from pipeline.report.figures.comparison import comparison
 from pipeline.report.figures.dependencies import dependencies
-from pipeline.report.figures.likelihoods import HOLLOW, LOOKS, UNSURE, likelihoods
+from pipeline.report.figures.likelihoods import HOLLOW, MAX_LOW_ESS, STYLES, likelihoods
 from pipeline.report.figures.prevalence import prevalence
 from pipeline.report.figures.shapes import shapes
 from pipeline.report.figures.top_words import most_relevant, top_words
-from pipeline.report.figures.topic_map import FILE, MOST_NAMES, _round_shares, topic_map
+from pipeline.report.figures.topic_map import FILE, MAX_NAMES, _round_shares, topic_map
 from pipeline.report.figures.training_curve import training_curve
 from pipeline.report.figures.word_clouds import PANEL, WIDTH, word_clouds
 from pipeline.report.sections import (
@@ -224,7 +224,7 @@ def test_names_of_the_map_of_files_lie_on_nothing(n_topics: int) -> None:
     canvas = drawn(topic_map(section))
     (axes,) = canvas.axes
     names = [text for text in axes.texts if text.get_fontsize() == FILE.names]
-    assert min(n_topics, 12) // 2 <= len(names) <= MOST_NAMES
+    assert min(n_topics, 12) // 2 <= len(names) <= MAX_NAMES
     labels = {row.number: row.label for row in section.topics}
     circles = {artist._group: artist for artist in axes.patches if hasattr(artist, "_group")}
     renderer = canvas.canvas.get_renderer()
@@ -363,11 +363,11 @@ def test_active_topics() -> None:
     figure = shapes(section, (0.001, 2.0, 0.0, 1.0))
     assert figure is not None
     numbers = [row.number for row in section.topics]
-    assert "2 topics make up 99% of their sum, 3" in figure.description
+    assert "The active topics make up 99% of the sum of r, 3: 2." in figure.description
     assert f"from 2 of topic {numbers[1]} to 0 of topic {numbers[2]}" in figure.description
     (axes,) = drawn(figure).axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["active: 99% of the sum of r (2)", "all others (2)"]
+    assert labels == ["active: 99% of the sum of r (2)", "inactive (2)"]
     assert [text.get_text() for text in axes.get_xticklabels()] == [
         str(numbers[k]) for k in (1, 3, 0, 2)
     ]
@@ -395,28 +395,28 @@ def test_shapes_have_labelled_ticks(values: tuple[float, ...]) -> None:
 def test_the_training_curve() -> None:
     section = training_section(6, bound=True)
     left, right = drawn(training_curve(section)).axes
-    perplexity = [look.perplexity for look in section.looks]
+    perplexity = [check.perplexity for check in section.checks]
     for axes, x in (
-        (left, [look.documents for look in section.looks]),
-        (right, [look.seconds for look in section.looks]),
+        (left, [check.documents for check in section.checks]),
+        (right, [check.seconds for check in section.checks]),
     ):
         values, bound, kept = axes.lines
         assert list(values.get_xdata()) == x
         assert list(values.get_ydata()) == perplexity
-        assert list(bound.get_ydata()) == [look.bound_perplexity for look in section.looks]
+        assert list(bound.get_ydata()) == [check.bound_perplexity for check in section.checks]
         assert list(kept.get_ydata()) == [min(perplexity)]
         assert len(axes.collections) == 1  # the band
     assert left.get_yscale() == "linear"
 
 
-def test_the_training_curve_begins_at_the_first_look() -> None:
+def test_the_training_curve_begins_at_the_first_check() -> None:
     section = training_section(6, bound=True)
-    looks = tuple(
-        replace(look, seconds=29.6 + 0.12 * n, documents=9000 + 100 * n)
-        for n, look in enumerate(section.looks)
+    checks = tuple(
+        replace(check, seconds=29.6 + 0.12 * n, documents=9000 + 100 * n)
+        for n, check in enumerate(section.checks)
     )
     long = "completion of half of each document, given the other half of it, at length (a) (b)"
-    canvas = drawn(training_curve(replace(section, looks=looks, measure=long)), laid_out=True)
+    canvas = drawn(training_curve(replace(section, checks=checks, measure=long)), laid_out=True)
     left, right = canvas.axes
     assert left.get_xlim() == pytest.approx((9000 - 25, 9500 + 25))
     assert right.get_xlim() == pytest.approx((29.6 - 0.03, 30.2 + 0.03))
@@ -435,7 +435,7 @@ def test_one_look_is_a_point() -> None:
     section = training_section(1)
     figure = training_curve(section)
     assert figure is not None
-    assert figure.description.startswith("One look at the validation documents: perplexity 1,95")
+    assert figure.description.startswith("One check on the validation documents: perplexity 1,95")
     left, _ = drawn(figure).axes
     assert left.get_xlim()[0] == 0
 
@@ -446,8 +446,8 @@ def test_of_many_looks_some_are_drawn_and_the_kept_one_is() -> None:
     assert figure is not None
     values, _, kept = drawn(figure).axes[0].lines
     assert len(values.get_xdata()) <= 101
-    assert list(kept.get_xdata()) == [section.looks[777].documents]
-    assert values.get_xdata()[-1] == section.looks[-1].documents
+    assert list(kept.get_xdata()) == [section.checks[777].documents]
+    assert values.get_xdata()[-1] == section.checks[-1].documents
 
 
 @pytest.mark.slow
@@ -482,12 +482,12 @@ def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err
         names = [text.get_text() for text in axes.get_yticklabels()]
         lines = [c.lines[0] for c in axes.containers]
         marks |= {name: line.get_marker() for name, line in zip(names, lines, strict=True)}
-    assert marks == {row.method: LOOKS[row.direction][1] for row in section.rows}
-    assert len({look[0] for look in LOOKS.values()}) == len(LOOKS)
-    assert len({look[1] for look in LOOKS.values()}) == len(LOOKS)
+    assert marks == {row.method: STYLES[row.direction][1] for row in section.rows}
+    assert len({style[0] for style in STYLES.values()}) == len(STYLES)
+    assert len({style[1] for style in STYLES.values()}) == len(STYLES)
     (legend,) = canvas.legends
     texts = [text.get_text() for text in legend.get_texts()]
-    assert "lower bound of log p: the truth is further left" in texts
+    assert "lower bound of log p: the true value is further left" in texts
     assert not any(text.startswith("exact") for text in texts)  # nothing is
     assert HOLLOW not in texts
     assert len({axes.get_xlim() for axes in canvas.axes}) == 1
@@ -496,7 +496,7 @@ def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err
 @pytest.mark.parametrize("n_hollow", [1, 2])
 def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow: int) -> None:
     section = likelihood_section()
-    most = int(UNSURE * section.documents)
+    most = int(MAX_LOW_ESS * section.documents)
     rows = tuple(
         replace(row, unsure_documents=most + (n < n_hollow)) for n, row in enumerate(section.rows)
     )
@@ -513,9 +513,9 @@ def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow: int
     assert HOLLOW in texts
     (unbiased,) = (text for text in texts if text.startswith("unbiased"))
     if n_hollow == 2:  # all that are unbiased
-        assert "truth" not in unbiased
+        assert "true value" not in unbiased
     else:
-        assert unbiased.startswith("unbiased, filled: the truth")
+        assert unbiased.startswith("unbiased, filled: the true value")
 
 
 def test_harmonic_means_are_too_far_left_however_few_the_samples() -> None:
@@ -541,7 +541,7 @@ def test_many_pairs_are_not_all_drawn() -> None:
     assert figure.name == "alignment-7"
     assert "Of 31 pairs the first 25 are drawn." in figure.description
     (axes,) = drawn(figure).axes
-    assert len(axes.lines) == MOST_PAIRS
+    assert len(axes.lines) == MAX_PAIRS
     widths = [line.get_linewidth() for line in axes.lines]
     assert widths == sorted(widths, reverse=True)
     labels = {n: f"word {n}" for n in range(30)}

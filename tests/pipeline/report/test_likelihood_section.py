@@ -20,8 +20,7 @@ from models import LDATopics
 from pipeline.cache import keys
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
-from pipeline.report.estimator_words import meaning_of
-from pipeline.report.intervals import half_width, probability_positive
+from pipeline.report.likelihood_reading import half_width, meaning_of, probability_positive
 from pipeline.report.likelihood_section import likelihood_section
 from tests.pipeline.report.made_up_runs import (
     WORDS,
@@ -104,7 +103,7 @@ def test_errors_are_over_articles(tmp_path: Path) -> None:
 def test_at_most_so_many_documents_evenly_spaced(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", true_topics())
     test = held_out_of(opened)
-    section = section_of(opened, ["variational-bound"], most_documents=7)
+    section = section_of(opened, ["variational-bound"], max_documents=7)
     assert (section.documents, section.of_documents) == (7, test.n_docs)
     rows = np.arange(7) * test.n_docs // 7
     expected = log_likelihood(true_topics(), test.counts[rows], "variational-bound")
@@ -125,7 +124,7 @@ def test_documents_without_tokens_are_passed_over(tmp_path: Path) -> None:
 def test_every_family_has_its_estimators(tmp_path: Path) -> None:
     for number, topics in enumerate((true_topics(), as_gamma_poisson(true_topics()))):
         opened = made_up_run(tmp_path, f"run{number}", topics)
-        section = section_of(opened, None, most_documents=5, n_samples=20)
+        section = section_of(opened, None, max_documents=5, n_samples=20)
         assert tuple(row.method for row in section.rows) == scoring_of(topics).shown
         bound, sampled = (
             next(row for row in section.rows if row.method == method)
@@ -138,7 +137,7 @@ def test_every_family_has_its_estimators(tmp_path: Path) -> None:
 
 def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", as_poisson_mrf(true_topics()))
-    section = section_of(opened, None, most_documents=5, n_samples=5)
+    section = section_of(opened, None, max_documents=5, n_samples=5)
     annealed, split_up = section.rows
     assert annealed.direction == "unbiased"
     assert "partition functions" in annealed.meaning
@@ -153,25 +152,25 @@ def test_how_many_samples_a_document_has(tmp_path: Path) -> None:
         (None, ("100 samples", "4 divisions")),
         (7, ("7 samples", "7 div")),
     ):
-        section = section_of(opened, most_documents=5, n_samples=n_samples)
+        section = section_of(opened, max_documents=5, n_samples=n_samples)
         sequential, bound, completion = section.rows
         number = float(expected[0].split()[0])
         assert sequential.n_samples == number
-        assert f" {expected[0]} a document." in sequential.meaning
+        assert f" {expected[0]} per document." in sequential.meaning
         assert bound.n_samples is None
-        assert "a document." not in bound.meaning.replace("of a document.", "")
+        assert "per document." not in bound.meaning.replace("of a document.", "")
         assert completion.n_samples == float(expected[1].split()[0])
         assert f" {expected[1]}" in completion.meaning
     of_lda = scoring_of(true_topics())
-    assert meaning_of(of_lda.method("exact"), n_samples=1.0).endswith(" 1 sample a document.")
-    assert " 12.5 samples a" in meaning_of(of_lda.method("harmonic-mean"), n_samples=12.5)
+    assert meaning_of(of_lda.method("exact"), n_samples=1.0).endswith(" 1 sample per document.")
+    assert " 12.5 samples per" in meaning_of(of_lda.method("harmonic-mean"), n_samples=12.5)
 
 
 def test_a_seed_fixes_it_whatever_the_threads(tmp_path: Path) -> None:
     found = []
     for run, n_threads, seed in (("a", 1, 0), ("b", 2, 0), ("c", 1, 1)):
         opened = made_up_run(tmp_path, run, true_topics())
-        section = section_of(opened, QUICK[:1], most_documents=6, n_threads=n_threads, seed=seed)
+        section = section_of(opened, QUICK[:1], max_documents=6, n_threads=n_threads, seed=seed)
         found.append(section.rows[0].nats_per_word)
         ResultCache().clear()
     assert found[0] == found[1] != found[2]
@@ -207,7 +206,7 @@ def test_nothing_to_score(tmp_path: Path, nothing: str, caplog: pytest.LogCaptur
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"most_documents": 0}, "most_documents must be at least 1, found 0"),
+        ({"max_documents": 0}, "max_documents must be at least 1, found 0"),
         ({"methods": ["best-split"]}, "methods must be some of .* for LDATopics, found best-split"),
         ({"methods": []}, "found none"),
     ],
@@ -258,17 +257,17 @@ def test_the_reading_is_of_the_best_estimator(tmp_path: Path) -> None:
 def test_readings_say_what_is_biased(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", true_topics())
     half = section_of(opened, ["completion"]).reading
-    assert half.startswith("Once it has seen half of an article that is new to it, the model gives")
+    assert half.startswith("Given half of an article that is new to it, the model gives")
     assert "That is not the perplexity of whole articles" in half
     bound = section_of(opened, ["variational-bound"]).reading
     assert "at least the probability" in bound
     assert "no more than" in bound
     assert "Nothing is sampled." in bound
     assert section_of(opened, ["harmonic-mean"]).reading == (
-        "None of these figures is a perplexity to quote: harmonic-mean is shown alone."
+        "None of these numbers is a perplexity to quote: harmonic-mean is shown alone."
     )
-    biased = section_of(opened, ["left-to-right-particle"], most_documents=4, n_samples=5).reading
-    assert "by an estimate that is biased" in biased
+    biased = section_of(opened, ["left-to-right-particle"], max_documents=4, n_samples=5).reading
+    assert "by a biased estimate" in biased
 
 
 def test_a_large_monte_carlo_error_is_not_called_negligible(tmp_path: Path) -> None:
@@ -282,7 +281,7 @@ def test_a_large_monte_carlo_error_is_not_called_negligible(tmp_path: Path) -> N
 
 def test_one_article_has_no_interval(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", true_topics())
-    section = section_of(opened, ["left-to-right-sequential"], most_documents=1)
+    section = section_of(opened, ["left-to-right-sequential"], max_documents=1)
     assert section.rows[0].nats_per_word_standard_error is None
     assert "one article gives no interval" in section.reading
     assert "nan" not in section.reading
@@ -338,7 +337,7 @@ def test_what_a_score_depends_on(tmp_path: Path) -> None:
     section_of(opened, method)
     assert is_cached(opened, method)
     assert not is_cached(opened, QUICK[1:2])
-    for other in ({"seed": 1}, {"n_samples": 7}, {"most_documents": 5}):
+    for other in ({"seed": 1}, {"n_samples": 7}, {"max_documents": 5}):
         assert not is_cached(opened, method, **other)
     changed = replace(opened.model, topics=blurred(true_topics(), 1e-9))
     assert not is_cached(loaded(opened.directory, model=changed), method)

@@ -259,7 +259,7 @@ def test_one_topic_and_no_validation_make_a_page() -> None:
     report = small(n_topics=1)
     run = report.runs[0]
     assert run.training is not None
-    run = replace(run, training=replace(run.training, looks=(), best=None))
+    run = replace(run, training=replace(run.training, checks=(), best=None))
     html = render(replace(report, runs=(run,)), {})
     assert "1 topic, " in html
 

@@ -147,7 +147,7 @@ def test_words_to_search_for() -> None:
     found = section_of(model, corpus, Asked())
     assert found.searched == tuple(sorted(WORDS))
     assert found.n_not_searched == 0
-    few = section_of(model, corpus, Asked(), most_searched=6)
+    few = section_of(model, corpus, Asked(), max_searched=6)
     most = np.argsort(-(prevalence @ themes()), kind="stable")[:6]
     assert few.searched == tuple(sorted(WORDS[w] for w in most))
     assert few.n_not_searched == 18
@@ -222,7 +222,7 @@ def test_hostile_words_are_handed_on_as_they_are() -> None:
 
 def test_a_model_of_another_corpus_is_refused() -> None:
     model = SavedModel(model_of("lda"), tuple(reversed(WORDS)))
-    with pytest.raises(CorpusFormatError, match=r"made-up: the model has 24 words"):
+    with pytest.raises(CorpusFormatError, match=r"made-up: the vocabularies of the model"):
         section_of(model, corpus_of_themes(), Asked())
 
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from wordcloud import WordCloud  # type: ignore[import-untyped]
 
-from pipeline.report.word_clouds import HEIGHT, MOST_WORDS, SMALLEST, WIDTH, word_cloud
+from pipeline.report.word_clouds import HEIGHT, MAX_WORDS, MIN_FONT, WIDTH, word_cloud
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def ink_of(cloud: tuple[CloudWord, ...], *, narrow: bool = False) -> NDArray[np.
 @pytest.mark.parametrize("seed", range(3))
 def test_words_are_inside_and_apart(seed: int) -> None:
     cloud = word_cloud(WORDS, falling(len(WORDS)), seed)
-    assert 25 <= len(cloud) <= MOST_WORDS  # words that would be too small to read are left out
+    assert 25 <= len(cloud) <= MAX_WORDS  # words that would be too small to read are left out
     assert min(word.size for word in cloud) >= 10  # letters of 8 and more
     covered = ink_of(cloud)
     # Letters are rounded to the grid, which is two wide.
@@ -83,7 +83,7 @@ def test_probable_words_are_large() -> None:
     assert [word.word for word in cloud] == WORDS[: len(cloud)]
     sizes = [word.size for word in cloud]
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] >= 2 * sizes[-1] >= 4 * SMALLEST
+    assert sizes[0] >= 2 * sizes[-1] >= 4 * MIN_FONT
     assert {word.is_upright for word in cloud} == {False, True}
     steep = word_cloud(WORDS, falling(len(WORDS), 2.0))
     assert steep[1].size < sizes[1]

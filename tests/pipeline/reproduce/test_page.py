@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipeline.figures.file_svg import DamagedFigureError, file_svg
+from pipeline.figures.svg import DamagedFigureError, file_svg
 from pipeline.reproduce import old_claims as claims_module
 from pipeline.reproduce.old_claims import Claim, claims_of, verdict_of
 from pipeline.reproduce.old_tables import Table, plus_minus, text

@@ -15,7 +15,7 @@ from scipy import sparse
 from models import LDATopics, SavedModel, save_model
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
-from pipeline.figures import word_graph as picture_module
+from pipeline.figures import word_graph
 from pipeline.figures.word_graph import dependency_figure
 from pipeline.figures.word_graph_layout import GAP, Box, laid_out
 from pipeline.runs.run_directory import RunDirectory
@@ -203,14 +203,14 @@ def test_what_is_drawn() -> None:
     bold = {text.get_text() for text in full.texts if text.get_fontweight() == "bold"}
     assert bold == {"boundary", "layer"}
     widths = {line.get_linewidth(): line.get_color() for line in full.lines}
-    assert widths[4.0] == picture_module.BRINGS
-    assert widths[2.0] == picture_module.BARS  # -0.75 of 1.5
+    assert widths[4.0] == word_graph.POSITIVE
+    assert widths[2.0] == word_graph.NEGATIVE  # -0.75 of 1.5
     assert len(full.lines) == 5
     place = {text.get_text(): text.get_position() for text in full.texts}
     for line, (s, t) in zip(full.lines, [(0, 4), (2, 3), (4, 5), (0, 1), (0, 2)], strict=True):
         assert [*zip(*line.get_data(), strict=True)] == [place[WORDS[s]], place[WORDS[t]]]
     sizes = [points.get_sizes()[0] for points in full.collections]
-    largest = picture_module.LARGEST**2
+    largest = word_graph.LARGEST**2
     by_word = dict(zip(place, sizes, strict=True))
     assert by_word["boundary"] == pytest.approx(largest)
     assert by_word["book"] == pytest.approx(largest / 3)

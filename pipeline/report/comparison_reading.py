@@ -1,4 +1,4 @@
-"""What a page says of several runs that were compared, in sentences."""
+"""Sentences of a page on the comparison of several runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.methods import caveats_of, scoring_of
-from pipeline.report.likelihood_section import SMOOTHING
+from pipeline.report.likelihood_reading import SMOOTHING, smoothed
 from pipeline.scoring.score import vocabulary_cost
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pipeline.scoring.score import LoadedModel
 
 COSTLY = 0.01
-"""Share of a model's probability that goes to words which others do not know, to be told of; and
-of two models the difference in it from which on they do not compare as they stand."""
+"""Smallest probability of unscored words that is reported, and smallest difference in it between
+two models that makes them incomparable as they are."""
 ROUNDING = 1e-6
-"""Nats a word that two equal models may seem to differ by."""
+"""Difference in nats a word that rounding can cause between equal models."""
 
 
 def reading_of(
@@ -33,21 +33,22 @@ def reading_of(
     *,
     is_comparable: bool,
 ) -> list[str]:
-    """Sentences: which is best, by how much, and how sure that is."""
+    """Return sentences: which run is best, by how much, and how certain that is."""
     if not method.is_quotable:
-        return [f"Figures by {estimate.method} do not say which of these models is better."]
+        return [f"Values of {estimate.method} do not tell which of these models is better."]
     sentences = _order(rows, n_articles) if is_comparable else _no_order(rows, n_articles)
     if method.is_conditional:
         sentences.append(
-            "What is compared is how well half of each document is predicted from the other half."
+            "The comparison is of predicting half of each document from the other half."
         )
     elif estimate.direction == "lower bound":
         sentences.append(
-            "What is compared are bounds, of which one may be nearer to the truth than another."
+            "The comparison is of bounds, and one bound may be closer to its true value than "
+            "another."
         )
     elif estimate.direction not in ("exact", "unbiased"):
         sentences.append(
-            "The estimates are biased by unknown amounts, which need not be the same for all runs."
+            "The estimates are biased by unknown amounts, which can differ between the runs."
         )
     return sentences
 
@@ -61,7 +62,7 @@ def _most_probable(rows: Sequence[ComparisonRow]) -> str:
 
 
 def _order(rows: Sequence[ComparisonRow], n_articles: int) -> list[str]:
-    """Sentences on models that compare as they stand."""
+    """Return sentences on models that are comparable as they are."""
     best, others = rows[0], rows[1:]
     number = "two" if len(rows) == 2 else f"{len(rows):,}"
     order = f"the {_most_probable(rows)} probability"
@@ -83,40 +84,37 @@ def _order(rows: Sequence[ComparisonRow], n_articles: int) -> list[str]:
             why = "one article cannot tell"
         elif is_one:
             why = f"the difference is {_interval(unclear[0])}, which includes 0"
-        sentences.append(f"That it is better than {_listed(unclear)} may be chance: {why}.")
+        sentences.append(f"Its advantage over {_listed(unclear)} may be chance: {why}.")
     return sentences
 
 
 def _no_order(rows: Sequence[ComparisonRow], n_articles: int) -> list[str]:
-    """Sentences on models of which vocabularies decide which comes first."""
+    """Return sentences on models whose order depends on their vocabularies."""
     best = rows[0]
     by = f", by {_interval(rows[1])}" if len(rows) == 2 else ""
-    why = "none is clearly the best both as it is and by the scored words alone"
+    why = "none is clearly the best both as it is and restricted to the scored words"
     order = f"the {_most_probable(rows)} probability"
     return [
-        f"These runs are not comparable as they stand: their vocabularies differ, and {why}.",
-        f"As it is, {best.model} gives {_articles(n_articles)} {order}{by}.",
+        f"These runs are not comparable as they are: their vocabularies differ, and {why}.",
+        f"As they are, {best.model} gives {_articles(n_articles)} {order}{by}.",
     ]
 
 
 def reading_of_restricted(
     rows: Sequence[ComparisonRow], models: Sequence[LoadedModel], method: Method, *, is_alike: bool
 ) -> list[str]:
-    """Sentences if words that not all runs know cost some of them much: how much, and what is left
-    of the differences without that cost.
-    """
+    """Return sentences on the cost of unscored words, if large, and on differences without it."""
     costly = [
-        f"{100 * (1 - row.scored_share):.0f} % of that of {row.model}, worth "
+        f"{100 * (1 - row.scored_share):.0f} % of {row.model}, a cost of "
         f"{vocabulary_cost(row.scored_share):.2f} nats a word"
         for row in rows
         if 1 - row.scored_share >= COSTLY
     ]
     if not costly:
         return []
-    cost = "Other words get some of the models' probability, which counts against them"
     sentences = [
         "Only words that every run knows are scored.",
-        f"{cost}: {'; '.join(costly)}.",
+        f"Other words have a part of a model's probability: {'; '.join(costly)}.",
     ]
     if is_alike or not method.is_quotable:
         return sentences
@@ -125,15 +123,15 @@ def reading_of_restricted(
             scoring_of(each.model.topics).refuses.get("restriction", "") for each in models
         )
         why = " ".join(reason for reason in reasons if reason)
-        sentences.append(f"How they compare without that cost is not known {why}".rstrip() + ".")
+        sentences.append(f"The differences without that cost are not known {why}".rstrip() + ".")
         return sentences
-    found = "; ".join(_side(row, rows[0].model) for row in rows[1:])
-    sentences.append(f"Each restricted to the scored words, {found}.")
+    found = "; ".join(_restricted(row, rows[0].model) for row in rows[1:])
+    sentences.append(f"With each model restricted to the scored words, {found}.")
     return sentences
 
 
-def _side(row: ComparisonRow, best: str) -> str:
-    """How a model stands to the first where both are restricted."""
+def _restricted(row: ComparisonRow, best: str) -> str:
+    """Return the difference between a model and the first one, both restricted."""
     difference, low, high = row.conditional_difference, row.conditional_low, row.conditional_high
     assert difference is not None
     sign = -1.0 if difference < 0 else 1.0
@@ -148,20 +146,16 @@ def _side(row: ComparisonRow, best: str) -> str:
 
 
 def reservations(models: Sequence[LoadedModel], *, is_smoothed: bool) -> list[str]:
-    """Sentences on what was done to the models, and on what is not known of them."""
-    sentences = []
-    if is_smoothed:
-        sentences.append(
-            f"A share of {SMOOTHING:g} of each topic was spread over all words, as some words of "
-            "these documents have no topic in one of the runs."
-        )
+    """Return sentences on smoothing and on caveats of the families."""
+    sentences = [smoothed(SMOOTHING, " of one of the runs")] if is_smoothed else []
     return sentences + caveats_of(each.model.topics for each in models)
 
 
 def _interval(row: ComparisonRow) -> str:
+    text = f"{row.difference:.4f} nats a word"
     if row.low is None or row.high is None:
-        return f"{row.difference:.4f} nats a word"
-    return f"{row.difference:.4f} nats a word, 95 % interval {row.low:.4f} to {row.high:.4f}"
+        return text
+    return f"{text}, 95 % interval {row.low:.4f} to {row.high:.4f}"
 
 
 def _ratio(difference: float) -> str:

@@ -1,4 +1,7 @@
-"""An SVG file of matplotlib as an element of a page: small, in the page's colours, with names."""
+"""SVG of matplotlib as an element of a page: a figure just drawn, or a file written before.
+
+Both are in the page's colours, and their ids begin with a prefix, so that many fit in one page.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,16 @@ from pipeline.figures.style import GRID, INK, MUTED, NAMES, PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper"} | {
     colour: f"--{name}" for name, colour in NAMES.items()
 }
-"""Colours that the page says, and its properties that hold them. Those of series are lighter on a
-dark page if it says so; else they stay."""
+"""Name of the page's property (CSS variable) for each colour."""
 MARK = re.compile(r"[a-z]+-\d+")
-"""Names of marks that can be chosen, as `topic-3`; matplotlib's own have no hyphen."""
+"""Ids of marks that a reader can choose, as `topic-3`; matplotlib's own ids have no hyphen."""
 HALO = re.compile(r"halo_\d+")
-"""Names of texts that have an edge in the colour of the paper."""
+"""Ids of texts that have an edge in the colour of the paper."""
 PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
@@ -28,28 +31,27 @@ DROPPED = {"metadata", "style"}
 GEOMETRY = {"x", "y", "width", "height", "cx", "cy", "r"}
 LENGTHS = {"font-size", "stroke-dasharray", "stroke-dashoffset", "stroke-width"}
 INHERITED = "stroke-linejoin:round;stroke-linecap:butt"
-"""What the style element of the file says of all elements; both are inherited."""
+"""Declarations of matplotlib's style element, which all elements inherit."""
 
 
 def inline_svg(
     svg: bytes, prefix: str, title: str, description: str, marks: Mapping[str, str]
 ) -> str:
-    """The drawing as an `<svg>` element that is as wide as there is room.
+    """Return the drawing as an `<svg>` element that fills the width of its box.
 
     Parameters
     ----------
     svg
-        As matplotlib writes it, text as text.
+        Output of matplotlib with text as text.
     prefix
-        Of all ids, so that many drawings live in one page.
+        Beginning of all ids.
     marks
-        What each mark that can be chosen is, by its name in the drawing. Marks are groups with
-        `data-gid`.
+        Name of each mark that a reader can choose, by its gid. Marks are groups with `data-gid`.
 
     Raises
     ------
     ValueError
-        If `prefix` is no name: a letter, then letters, digits, `_` and `-`.
+        If `prefix` is not a letter, then letters, digits, `_` and `-`.
     """
     if not PREFIX.fullmatch(prefix):
         raise ValueError(
@@ -85,7 +87,7 @@ def _all(elements: list[ET.Element]) -> Iterator[ET.Element]:
 
 
 def _references(root: ET.Element) -> Iterator[str]:
-    """Ids that something points to."""
+    """Yield the ids that an attribute refers to."""
     for element in root.iter():
         href = element.get("href", "")
         if href.startswith("#"):
@@ -97,7 +99,7 @@ def _references(root: ET.Element) -> Iterator[str]:
 def _compact(
     element: ET.Element, ids: Mapping[str, str], marks: Mapping[str, str]
 ) -> list[ET.Element]:
-    """What remains of an element: itself, smaller; of a group without meaning what is in it."""
+    """Return the element with fewer bytes; for a group without attributes, its children."""
     tag, name = element.tag, element.get("id", "")
     if tag in DROPPED:
         return []
@@ -112,7 +114,7 @@ def _compact(
         title = ET.Element("title")
         title.text = marks.get(name, name.replace("-", " "))
         children.insert(0, title)
-    if _is_nothing(tag, attributes, children):
+    if _is_unseen(tag, attributes, children):
         return []
     if tag == "g" and not attributes:
         return children
@@ -126,16 +128,15 @@ def _compact(
     return [made]
 
 
-def _is_nothing(tag: str, attributes: Mapping[str, str], children: list[ET.Element]) -> bool:
-    """Whether an element shows nothing, and nothing that is shown points to it."""
+def _is_unseen(tag: str, attributes: Mapping[str, str], children: list[ET.Element]) -> bool:
+    """Whether an element draws nothing and no other element refers to it."""
     if tag in {"g", "defs"}:
         return not children
-    is_unseen = attributes.get("style", "") == "fill:none"
-    return tag == "path" and is_unseen and "id" not in attributes
+    return tag == "path" and attributes.get("style") == "fill:none" and "id" not in attributes
 
 
 def _attributes(element: ET.Element, ids: Mapping[str, str]) -> dict[str, str]:
-    """Those of the drawing, numbers with few digits, colours those of the page, ids with prefix."""
+    """Return the attributes with short numbers, the page's colours and prefixed ids."""
     name = element.get("id", "")
     digits = 2 if name in ids else 1  # marks are small
     made = {"id": ids[name]} if name in ids else {}
@@ -159,7 +160,7 @@ def _attributes(element: ET.Element, ids: Mapping[str, str]) -> dict[str, str]:
 
 
 def _style(text: str) -> str:
-    """Declarations without those of fonts, which are the page's."""
+    """Return the declarations without `font-family`: the page has its own."""
     kept = []
     for declaration in text.split(";"):
         name, _, value = (part.strip() for part in declaration.partition(":"))
@@ -171,7 +172,7 @@ def _style(text: str) -> str:
 
 
 def _coloured(value: str) -> str:
-    """The page's property for one of its colours, which is what is seen where it has none."""
+    """Return the page's property for the colour, with the colour as its fallback."""
     return f"var({VARIABLES[value]},{value})" if value in VARIABLES else value
 
 
@@ -186,7 +187,7 @@ def _rounded(text: str, digits: int) -> str:
 
 
 def _path(text: str, digits: int) -> str:
-    """A path's data without spaces that mean nothing."""
+    """Return path data without redundant spaces and letters."""
     parts = []
     last = ""
     for letter, numbers in re.findall(r"([A-Za-z])([^A-Za-z]*)", text):
@@ -198,19 +199,18 @@ def _path(text: str, digits: int) -> str:
 
 
 def _share_style(group: ET.Element) -> None:
-    """Say once what all marks of a group say."""
+    """Move the style that all `<use>` elements of a group share to the group, in place."""
     uses = list(group)
-    styles = {use.get("style") for use in uses}
-    if len(uses) > 1 and {use.tag for use in uses} == {"use"} and len(styles) == 1:
-        (style,) = styles
-        if style and "style" not in group.attrib:
-            group.set("style", style)
-            for use in uses:
-                del use.attrib["style"]
+    style = uses[0].get("style")
+    are_alike = all(use.tag == "use" and use.get("style") == style for use in uses)
+    if len(uses) > 1 and are_alike and style and "style" not in group.attrib:
+        group.set("style", style)
+        for use in uses:
+            del use.attrib["style"]
 
 
 def _as_circle(path: ET.Element) -> None:
-    """A path of curves, all ends of which are as far from their middle, is a circle."""
+    """Turn a path of eight curves into a circle if their ends lie on one, in place."""
     data = path.get("d", "")
     if not re.fullmatch(r"M[^A-Za-z]*C[^A-Za-z]*z", data):
         return
@@ -226,3 +226,76 @@ def _as_circle(path: ET.Element) -> None:
     del path.attrib["d"]
     for name, value in (("cx", x), ("cy", y), ("r", sum(radii) / len(radii))):
         path.set(name, _short(str(value), 1))
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+LEFT_OUT = DROPPED | {"script", "foreignObject", "title", "desc"}
+"""Elements that a drawing does not need. matplotlib's `style` would apply to the whole page."""
+_LOCAL = re.compile(r"url\(\s*#([^)]+?)\s*\)")
+_COLOUR = re.compile("|".join(VARIABLES))
+_LONG = re.compile(r"(\.\d\d)\d+(?![\de])")
+
+
+class DamagedFigureError(ValueError):
+    """The file holds no SVG figure."""
+
+
+def file_svg(path: Path, prefix: str, label: str) -> str:
+    """Return the `<svg>` element of a file, in which text is outlines.
+
+    The element has no size of its own and nothing that could run or fetch. A screen reader reads
+    out `label`.
+
+    Raises
+    ------
+    DamagedFigureError
+        If the file is no SVG figure.
+    """
+    try:
+        root = ET.fromstring(path.read_bytes())  # noqa: S314 - written by this software
+    except (ET.ParseError, OSError) as error:
+        raise DamagedFigureError(f"{path}: no SVG figure: {error}") from error
+    if root.tag != f"{SVG}svg" or "viewBox" not in root.attrib:
+        raise DamagedFigureError(f"{path}: no SVG figure with a viewBox")
+    view_box = root.attrib["viewBox"]
+    _clean(root, prefix)
+    root.attrib = {
+        "viewBox": view_box,
+        "role": "img",
+        "aria-label": label,
+        "style": f"width:100%;height:auto;{INHERITED}",
+    }
+    return ET.tostring(root, encoding="unicode").replace(" />", "/>")
+
+
+def _clean(element: ET.Element, prefix: str) -> None:
+    """Prefix ids and references to them, and remove elements that are not drawn, in place."""
+    element.tag = element.tag.rpartition("}")[2]
+    attributes, element.attrib = element.attrib, {}
+    for name, value in attributes.items():
+        local = name.rpartition("}")[2]
+        made = _attribute(local, value, prefix)
+        if made and not local.lower().startswith("on"):
+            element.set(local, made)
+    for child in list(element):
+        if child.tag.rpartition("}")[2] in LEFT_OUT:
+            element.remove(child)
+        else:
+            _clean(child, prefix)
+    if element.tag not in ("text", "tspan"):
+        element.text = element.tail = None
+
+
+def _attribute(name: str, value: str, prefix: str) -> str:
+    """Return an attribute's value in the page; empty if it would fetch something."""
+    if name == "id":
+        return f"{prefix}-{value}"
+    if name == "href":
+        is_image = value.startswith("data:image/png;base64,")
+        return f"#{prefix}-{value[1:]}" if value.startswith("#") else value * is_image
+    if name == "d":
+        return " ".join(_LONG.sub(r"\1", value).split())
+    value = _LOCAL.sub(lambda found: f"url(#{prefix}-{found[1]})", value)
+    return _COLOUR.sub(lambda found: f"var({VARIABLES[found[0]]},{found[0]})", value)
