@@ -88,7 +88,7 @@ def topics_section(
             f" and of the corpus ({corpus.n_words:,} words) differ: they are not of one run"
         )
     topics, train = model.topics, run.parts.train
-    most = _TypicalDocuments(tokens_of_documents(train.counts), topics.n_topics, n_typical)
+    most = TypicalDocuments(tokens_of_documents(train.counts), topics.n_topics, n_typical)
     total = PrevalenceSum(topics.n_topics)
     blocks = shares_in_blocks(topics, train.counts, n_threads, "topics of documents")
     for first, n_tokens, shares in blocks:
@@ -150,7 +150,7 @@ def topics_section(
     )
 
 
-class _TypicalDocuments:
+class TypicalDocuments:
     """`evaluation.typical_documents`, block by block, without keeping all shares.
 
     Parameters
@@ -158,7 +158,7 @@ class _TypicalDocuments:
     n_tokens : (D,)
         Tokens of all documents.
     n_documents
-        Number of documents to find for each topic, at least 1.
+        Number of documents to find for each topic.
     """
 
     def __init__(self, n_tokens: NDArray[np.int64], n_topics: int, n_documents: int) -> None:
@@ -177,7 +177,7 @@ class _TypicalDocuments:
         for k, of_topic in enumerate(shares[considered].T):
             known, best = self.documents[k], self.shares[k]
             # A document with an equal share may be longer.
-            is_near = of_topic >= (best[-1] if len(known) == self._n else -np.inf)
+            is_near = of_topic >= (best[-1] if 0 < len(known) == self._n else -np.inf)
             if not is_near.any():
                 continue
             found = np.concatenate((known, first + considered[is_near]))

@@ -132,7 +132,7 @@ def test_models_of_other_words_are_compared_by_those_of_both(trained: Path) -> N
     outcome = call("report", "mixture", "few", "--page-only", "-o", "page.html", cwd=trained)
     assert outcome.code == 0, outcome.err
     page = (trained / "page.html").read_text()
-    assert "Each restricted to the scored words" in page
+    assert "With each model restricted to the scored words" in page
 
 
 def test_its_likelihood_is_a_probability(trained: Path) -> None:

@@ -79,8 +79,8 @@ def test_as_many_samples_as_are_asked_for(copied: Path) -> None:
     outcome = call(*argv, "tiny", "gibbs", cwd=copied)
     assert outcome.code == 0, outcome.err
     text = (copied / "report.html").read_text("utf-8")
-    assert " 7 samples a document." in text
-    assert "100 samples a document." not in text
+    assert " 7 samples per document." in text
+    assert "100 samples per document." not in text
     found = [np.load(path)["n_samples"] for path in ResultCache().directory.glob("scores/*.npz")]
     assert set(np.concatenate(found).tolist()) == {0, 7}
     outcome = call("report", "tiny", "--samples", 0, cwd=copied)

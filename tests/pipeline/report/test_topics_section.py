@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from corpora import Article, ArticleStore, Corpus, CorpusFormatError, split
+from evaluation import typical_documents
 from models import (
     FixedLengthPoissonMRF,
     GammaPoissonTopics,
@@ -22,7 +23,7 @@ from models import (
     load_model,
 )
 from pipeline.report.article_names import ArticleName
-from pipeline.report.topics_section import topics_section
+from pipeline.report.topics_section import TypicalDocuments, topics_section
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory, about_articles
 from pipeline.settings import TrainSettings
@@ -254,6 +255,29 @@ def test_names_are_looked_up_in_the_store_that_the_run_learned_from(tmp_path: Pa
     unlinked = {each.title for each in typical if not each.url}
     assert unlinked <= {f"en:{d}" for d in range(N_DOCS // 2, N_DOCS)}
     assert min(len(linked), len(unlinked)) > 5
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("n", "at_once"), [(0, 9), (1, 1), (4, 10), (30, 7), (300, 64)])
+def test_typical_documents_are_those_of_all_at_once(seed: int, n: int, at_once: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_topics, n_docs = 3, 200
+    # With many ties, in shares and in lengths.
+    shares = rng.integers(0, 5, (n_docs, n_topics)) / 4
+    n_tokens = rng.integers(0, 4, n_docs)
+    found = TypicalDocuments(n_tokens, n_topics, n)
+    for first in range(0, n_docs, at_once):
+        found.add(first, shares[first : first + at_once])
+    for k, of_all in enumerate(typical_documents(shares, n_tokens, max(n, 1))):
+        expected = of_all[:n]
+        assert found.documents[k].tolist() == expected.tolist()
+        assert found.shares[k].tolist() == shares[expected, k].tolist()
+
+
+def test_no_typical_documents_without_tokens() -> None:
+    found = TypicalDocuments(np.zeros(4, dtype=np.int64), 2, 3)
+    found.add(0, np.full((4, 2), 0.5))
+    assert [len(each) for each in found.documents] == [0, 0]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Prevalence and typical documents in blocks, against all documents at once."""
+"""Prevalence in blocks, against all documents at once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from evaluation import typical_documents
 from models import LDATopics
-from pipeline.report.most_of_topics import MostOfTopics
 from pipeline.training import prevalence as topic_shares
 from pipeline.training.prevalence import PrevalenceSum, prevalence_in, shares_in_blocks
 
@@ -58,25 +56,3 @@ def test_prevalence_does_not_depend_on_the_blocks(
     assert [first for first, _, _ in blocks] == list(range(0, 53, at_once))
     assert np.concatenate([n for _, n, _ in blocks]).tolist() == n_tokens.tolist()
     assert np.array_equal(np.concatenate([each for _, _, each in blocks]), shares)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("n", "at_once"), [(1, 1), (4, 10), (30, 7), (300, 64)])
-def test_typical_documents_are_those_of_all_at_once(seed: int, n: int, at_once: int) -> None:
-    rng = np.random.default_rng(seed)
-    n_topics, n_docs = 3, 200
-    # With many ties, in shares and in lengths.
-    shares = rng.integers(0, 5, (n_docs, n_topics)) / 4
-    n_tokens = rng.integers(0, 4, n_docs)
-    most = MostOfTopics(n_tokens, n_topics, n)
-    for first in range(0, n_docs, at_once):
-        most.add(first, shares[first : first + at_once])
-    for k, expected in enumerate(typical_documents(shares, n_tokens, n)):
-        assert most.documents[k].tolist() == expected.tolist()
-        assert most.shares[k].tolist() == shares[expected, k].tolist()
-
-
-def test_no_typical_documents_without_tokens() -> None:
-    most = MostOfTopics(np.zeros(4, dtype=np.int64), 2, 3)
-    most.add(0, np.full((4, 2), 0.5))
-    assert [len(each) for each in most.documents] == [0, 0]
