@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-    from pipeline.report.sections import Report
+    from pipeline.report.sections import Report, ShownDocument, TopicsSection
+
+    Documents = tuple[ShownDocument, ...]
+    OpenPage = Callable[..., "Opened"]
 
 
 def _chromium() -> str | None:
@@ -62,7 +65,7 @@ class Opened:
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
     """Opens HTML from a file, in a context that is offline; settings are of the context."""
     contexts = []
 
@@ -112,3 +115,35 @@ def two_runs() -> Report:
 def html_of_two(two_runs: Report) -> str:
     """With figures that stand in for those of a real page."""
     return render(two_runs, made_up_figures(two_runs))
+
+
+@pytest.fixture
+def opened(open_page: OpenPage, html: str) -> Opened:
+    return open_page(html)
+
+
+@pytest.fixture
+def page(opened: Opened) -> Page:
+    return opened.page
+
+
+@pytest.fixture
+def opened_two(open_page: OpenPage, html_of_two: str) -> Opened:
+    return open_page(html_of_two)
+
+
+@pytest.fixture
+def page_of_two(opened_two: Opened) -> Page:
+    return opened_two.page
+
+
+@pytest.fixture(scope="session")
+def topics(report: Report) -> TopicsSection:
+    return report.runs[0].topics
+
+
+@pytest.fixture(scope="session")
+def documents(report: Report) -> Documents:
+    section = report.runs[0].documents
+    assert section is not None
+    return section.documents

@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluation import relevant_words
 from pipeline.report.sections import (
-    AlignedTopics,
-    Alignment,
-    CheckRow,
-    CloudWord,
-    ComparisonRow,
     ComparisonSection,
     CorpusSection,
     DocumentsSection,
-    LikelihoodRow,
-    LikelihoodSection,
     PartRow,
     ProvenanceSection,
     PruningRow,
@@ -25,8 +19,14 @@ from pipeline.report.sections import (
     ShownDocument,
     TopicRow,
     TopicsSection,
-    TrainingSection,
     TypicalArticle,
+)
+from tests.pipeline.report.made_up_sections import (
+    alignment_of,
+    cloud_of,
+    comparison_of,
+    likelihood_section,
+    training_section,
 )
 
 if TYPE_CHECKING:
@@ -34,36 +34,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SYLLABLES = [
-    "ba",
-    "ce",
-    "di",
-    "fo",
-    "gu",
-    "la",
-    "me",
-    "ni",
-    "ro",
-    "su",
-    "ta",
-    "ve",
-    "wi",
-    "no",
-    "pa",
-    "re",
-    "li",
-    "mo",
-    "tu",
-    "sa",
-    "ker",
-    "lin",
-    "dor",
-    "mas",
-    "ten",
-]
+SYLLABLES = (
+    *("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "ro", "su", "ta", "ve", "wi", "no", "pa"),
+    *("re", "li", "mo", "tu", "sa", "ker", "lin", "dor", "mas", "ten"),
+)
 CONNECTING = (
-    *("the", "of", "and", "in", "to", "a", "was", "is", "for", "as", "on", "by"),
-    *("with", "that", "from", "at", "it", "his", "were", "which"),
+    *("the", "of", "and", "in", "to", "a", "was", "is", "for", "as", "on", "by", "with", "that"),
+    *("from", "at", "it", "his", "were", "which"),
 )
 N_WORDS = 30
 """Most relevant words that the page shows."""
@@ -124,12 +101,12 @@ def _run(
         family="gibbs",
         family_name="Latent Dirichlet allocation, collapsed Gibbs sampling",
         corpus=_corpus(n_words, spoil),
-        training=_training(rng),
+        training=training_section(25, bound=True),
         topics=topics,
         documents=_documents(
             n_documents, words_a_document, topic_word, topics, vocabulary, spoil, rng
         ),
-        likelihood=_likelihood(),
+        likelihood=likelihood_section(),
         provenance=_provenance(),
         dependencies=None,
         shapes=None,
@@ -146,7 +123,7 @@ def _topics(
 ) -> TopicsSection:
     n_topics, n_words = topic_word.shape
     word_share = prevalence @ topic_word
-    candidates = [_candidates(row, word_share) for row in topic_word]
+    candidates = relevant_words(topic_word, word_share, N_WORDS)
     shown = sorted(set(np.concatenate(candidates).tolist()))
     place_of = {w: i for i, w in enumerate(shown)}
     of_topic = prevalence[:, None] * topic_word / word_share
@@ -182,20 +159,10 @@ def _topics(
         n_not_searched=1234,
         map_share=0.231,
         clouds=tuple(
-            _cloud([spoil(vocabulary[w]) for w in np.argsort(-row)[:40]], rng) for row in topic_word
+            cloud_of([spoil(vocabulary[w]) for w in top], row[top])
+            for row, top in zip(topic_word, np.argsort(-topic_word)[:, :40], strict=True)
         ),
     )
-
-
-def _candidates(row: NDArray[np.float64], word_share: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Words that are among the most relevant at some λ, the most probable first."""
-    probability, lift = np.log(row), np.log(row) - np.log(word_share)
-    found: set[int] = set()
-    for step in range(101):
-        relevance = step / 100 * probability + (1 - step / 100) * lift
-        found.update(np.argpartition(-relevance, N_WORDS)[:N_WORDS].tolist())
-    words = np.array(sorted(found))
-    return words[np.argsort(-row[words], kind="stable")]
 
 
 def _typical(spoil: Callable[[str], str], share: float, rng: np.random.Generator) -> TypicalArticle:
@@ -210,24 +177,6 @@ def made_up_title(rng: np.random.Generator) -> str:
 def _address(title: str, rng: np.random.Generator) -> str:
     revision = int(rng.integers(1e9))
     return f"https://en.wikipedia.org/w/index.php?title={title.replace(' ', '_')}&oldid={revision}"
-
-
-def _cloud(words: list[str], rng: np.random.Generator) -> tuple[CloudWord, ...]:
-    """Words in rows; wordcloud does it better."""
-    found = []
-    x, y, line = 0.0, 0.0, 0.0
-    for i, word in enumerate(words):
-        size = max(9.0, 44 / (1 + 0.5 * i))
-        width = 0.58 * size * len(word)
-        if x + width > 395:
-            x, y = 0.0, y + line
-            line = 0.0
-        if y + size > 236:
-            break
-        line = max(line, 1.15 * size)
-        found.append(CloudWord(word, x + width / 2, y + 0.6 * size, size, width, is_upright=False))
-        x += width + 6
-    return tuple(found)
 
 
 def _documents(
@@ -291,62 +240,6 @@ def _corpus(n_words: int, spoil: Callable[[str], str]) -> CorpusSection:
     )
 
 
-def _training(rng: np.random.Generator) -> TrainingSection:
-    checks = tuple(
-        CheckRow(
-            documents=5000 * (i + 1),
-            passes=0.25 * (i + 1),
-            seconds=1.7 * (i + 1) + 0.2 * float(rng.random()),
-            perplexity=812 + 2400 / (i + 1),
-            perplexity_standard_error=12.3,
-            bound_perplexity=990 + 2700 / (i + 1),
-        )
-        for i in range(25)
-    )
-    return TrainingSection(
-        checks=checks,
-        best=22,
-        measure="completion of half of each document",
-        ending="Training ended early: three checks in a row brought no improvement of a hundredth.",
-    )
-
-
-def _likelihood() -> LikelihoodSection:
-    def row(
-        method: str, direction: str, nats: float, sampling: float | None, meaning: str
-    ) -> LikelihoodRow:
-        return LikelihoodRow(
-            method=method,
-            direction=direction,  # type: ignore[arg-type]
-            scored="whole documents",
-            perplexity=float(np.exp(nats)),
-            perplexity_standard_error=0.026 * float(np.exp(nats)),
-            nats_per_word=nats,
-            nats_per_word_standard_error=0.026,
-            monte_carlo_standard_error=sampling,
-            unsure_documents=0,
-            seconds=4.2,
-            meaning=meaning,
-        )
-
-    return LikelihoodSection(
-        rows=(
-            row("variational-bound", "lower bound", 6.81, None, "No better than this bound."),
-            row("left-to-right-sequential", "unbiased", 6.70, 0.0004, "The perplexity itself."),
-            row("harmonic-mean", "upward biased", 6.31, 0.03, "A warning: far too good."),
-        ),
-        articles=200,
-        documents=200,
-        of_documents=2500,
-        tokens=43_101,
-        unknown_share=0.031,
-        reading=(
-            "On average the model gives each word of an unseen article the probability 1/812, as"
-            " if it had to choose among 812 equally likely words (95% interval 770 to 856)."
-        ),
-    )
-
-
 def _provenance() -> ProvenanceSection:
     return ProvenanceSection(
         entries=(("begun", "2026-11-22T11:51:30+00:00"), ("model, SHA-256", "5f" * 32)),
@@ -356,36 +249,8 @@ def _provenance() -> ProvenanceSection:
 
 
 def _comparison(runs: tuple[RunReport, ...]) -> ComparisonSection:
-    rows = tuple(
-        ComparisonRow(
-            model=run.name,
-            perplexity=812 + 31 * i,
-            perplexity_standard_error=21.0,
-            nats_per_word=float(np.log(812 + 31 * i)),
-            monte_carlo_standard_error=0.0004,
-            difference=0.04 * i if i else None,
-            low=0.04 * i - 0.011 if i else None,
-            high=0.04 * i + 0.011 if i else None,
-            probability_worse=0.9991 if i else None,
-        )
-        for i, run in enumerate(runs)
-    )
-    return ComparisonSection(
-        method="left-to-right-sequential",
-        direction="unbiased",
-        articles=200,
-        documents=200,
-        tokens=40_201,
-        rows=rows,
-        reading=f"{runs[0].name} predicts unseen articles best, and surely so.",
-        alignments=tuple(_alignment(runs[0], run) for run in runs[1:]),
-    )
-
-
-def _alignment(first: RunReport, second: RunReport) -> Alignment:
-    pairs = [
-        AlignedTopics(a.number, b.number, 0.2 + 0.6 * i / len(first.topics.topics), ("war", "army"))
-        for i, (a, b) in enumerate(zip(first.topics.topics, second.topics.topics, strict=True))
-    ]
-    pairs[-1] = AlignedTopics(pairs[-1].first, None, None, ())
-    return Alignment(first.name, second.name, tuple(pairs), mean_distance=0.41)
+    names = [run.name for run in runs]
+    n_topics = len(runs[0].topics.topics)
+    aligned = [alignment_of(n_topics - 1, i, name, names[0]) for i, name in enumerate(names[1:])]
+    differences = {name: (0.04 * i, 0.011) if i else None for i, name in enumerate(names)}
+    return comparison_of(differences, tuple(aligned))

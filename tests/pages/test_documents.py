@@ -7,24 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from playwright.sync_api import Page
 
-    from pipeline.report.sections import Report
-    from tests.pages.conftest import Opened
+    from tests.pages.conftest import Documents, Opened, OpenPage
 
 pytestmark = pytest.mark.browser
 
 
-def test_text_is_whole_and_words_have_their_topics(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    opened = open_page(html)
+def test_text_is_whole_and_words_have_their_topics(opened: Opened, documents: Documents) -> None:
     page = opened.page
-    section = report.runs[0].documents
-    assert section is not None
     for i in (0, 3):
         page.locator("[data-part=document]").select_option(str(i))
-        shown = section.documents[i]
+        shown = documents[i]
         box = page.locator("[data-part=document-text]")
         assert box.text_content() == "".join(shown.pieces)
         topics = box.locator("[data-topic]").evaluate_all(
@@ -35,12 +29,9 @@ def test_text_is_whole_and_words_have_their_topics(
 
 
 def test_six_largest_topics_have_a_colour_and_an_underline_each(
-    open_page: Callable[..., Opened], html: str, report: Report
+    page: Page, documents: Documents
 ) -> None:
-    page = open_page(html).page
-    section = report.runs[0].documents
-    assert section is not None
-    shown = section.documents[0]
+    shown = documents[0]
     looks = {}
     for number, _ in shown.topics:
         word = page.locator(f"[data-part=document-text] [data-topic='{number}']").first
@@ -79,9 +70,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_their_colours(
-    open_page: Callable[..., Opened], html: str, scheme: str
-) -> None:
+def test_words_stand_out_from_their_colours(open_page: OpenPage, html: str, scheme: str) -> None:
     """AA, 4.5 to 1, on every word, also of the chosen topic; whose colours differ."""
     page = open_page(html, color_scheme=scheme).page
     for button in page.locator(".legend button").all():
@@ -91,10 +80,7 @@ def test_words_stand_out_from_their_colours(
         assert max(contrasts) > 1.2 * min(contrasts)
 
 
-def test_a_word_clicked_chooses_its_topic(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
+def test_a_word_clicked_chooses_its_topic(page: Page) -> None:
     word = page.locator("[data-part=document-text] [data-topic]").nth(7)
     number = word.get_attribute("data-topic")
     word.click()
@@ -103,37 +89,26 @@ def test_a_word_clicked_chooses_its_topic(
     assert pressed.get_attribute("data-topic") == number
 
 
-def test_documents_are_turned_like_leaves(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
-    section = report.runs[0].documents
-    assert section is not None
+def test_documents_are_turned_like_leaves(page: Page, documents: Documents) -> None:
     name = page.locator("[data-part=document-name]")
     page.get_by_role("button", name="Next document").click()
-    assert section.documents[1].title in name.inner_text()
+    assert documents[1].title in name.inner_text()
     assert "The document continues." in page.locator("[data-part=document-end]").inner_text()
     page.get_by_role("button", name="Next document").click()
     assert "not available" in page.locator("[data-part=document-end]").inner_text()
     assert page.evaluate("location.hash").endswith("&document=3")
     page.get_by_role("button", name="Previous document").click()
-    assert section.documents[1].title in name.inner_text()
+    assert documents[1].title in name.inner_text()
 
 
-def test_the_address_keeps_the_document(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
+def test_the_address_keeps_the_document(open_page: OpenPage, html: str) -> None:
     page = open_page(html, "#run=1&topic=0&lambda=0.60&document=4").page
     assert page.locator("[data-part=document]").input_value() == "3"
 
 
-def test_words_can_be_read_topic_by_topic(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
+def test_words_can_be_read_topic_by_topic(page: Page, documents: Documents) -> None:
     """By those who do not see colours, and by keyboard."""
-    page = open_page(html).page
-    assert report.runs[0].documents is not None
-    shown = report.runs[0].documents.documents[0]
+    shown = documents[0]
     page.get_by_text("Its words, topic by topic").click()
     rows = page.locator("[data-part=document-words] > div")
     topics = set(shown.word_topics)
@@ -150,9 +125,7 @@ def test_words_can_be_read_topic_by_topic(
     assert int(chosen.split()[0]) == numbers[1]
 
 
-def test_an_address_without_a_document_is_of_the_first(
-    open_page: Callable[..., Opened], html: str
-) -> None:
+def test_an_address_without_a_document_is_of_the_first(open_page: OpenPage, html: str) -> None:
     page = open_page(html, "#run=1&topic=3&document=2").page
     select = page.get_by_role("combobox", name="Document")
     assert select.input_value() == "1"

@@ -13,12 +13,10 @@ from tests.pages.made_up_figures import made_up_figures
 from tests.pages.made_up_report import made_up_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from playwright.sync_api import Page
 
     from pipeline.report.sections import Report
-    from tests.pages.conftest import Opened
+    from tests.pages.conftest import OpenPage
 
 pytestmark = pytest.mark.browser
 
@@ -119,7 +117,7 @@ def use_everything(page: Page) -> None:
         box.press("Enter")
 
 
-def test_no_trick_does_anything(open_page: Callable[..., Opened], hostile_html: str) -> None:
+def test_no_trick_does_anything(open_page: OpenPage, hostile_html: str) -> None:
     opened = open_page(hostile_html)
     use_everything(opened.page)
     opened.assert_calm()
@@ -132,9 +130,7 @@ def test_no_trick_does_anything(open_page: Callable[..., Opened], hostile_html: 
     assert not [name for name in attributes if name.startswith("on") or name == "autofocus"]
 
 
-def test_the_page_is_built_as_of_harmless_text(
-    open_page: Callable[..., Opened], hostile_html: str
-) -> None:
+def test_the_page_is_built_as_of_harmless_text(open_page: OpenPage, hostile_html: str) -> None:
     """The same report without tricks has the same elements, but for its links."""
     harmless = made_up_report(n_topics=6, n_words=200, n_documents=4, words_a_document=60)
     plain = tags(open_page(render(harmless, made_up_figures(harmless))).page)
@@ -152,7 +148,7 @@ def test_the_page_is_built_as_of_harmless_text(
 
 @pytest.mark.parametrize("is_script_on", [True, False])
 def test_no_link_leads_to_anything_but_the_web(
-    open_page: Callable[..., Opened], hostile_html: str, is_script_on: bool
+    open_page: OpenPage, hostile_html: str, is_script_on: bool
 ) -> None:
     page = open_page(hostile_html, java_script_enabled=is_script_on).page
     for address in page.locator("a").evaluate_all(
@@ -162,7 +158,7 @@ def test_no_link_leads_to_anything_but_the_web(
 
 
 def test_texts_are_shown_as_they_are(
-    open_page: Callable[..., Opened], hostile_html: str, hostile: Report
+    open_page: OpenPage, hostile_html: str, hostile: Report
 ) -> None:
     page = open_page(hostile_html).page
     run = hostile.runs[0]
@@ -184,7 +180,7 @@ def test_texts_are_shown_as_they_are(
 
 
 def test_every_hostile_word_is_found(
-    open_page: Callable[..., Opened], hostile_html: str, hostile: Report
+    open_page: OpenPage, hostile_html: str, hostile: Report
 ) -> None:
     opened = open_page(hostile_html)
     words = hostile.runs[0].topics.searched
@@ -199,7 +195,7 @@ def test_every_hostile_word_is_found(
 
 
 def test_a_title_that_turns_direction_leaves_what_follows_alone(
-    open_page: Callable[..., Opened], hostile_html: str
+    open_page: OpenPage, hostile_html: str
 ) -> None:
     """Beside each title stands its share: to its right, whatever the title's direction."""
     page = open_page(hostile_html).page

@@ -12,10 +12,10 @@ from tests.pages.made_up_figures import drawn_figures
 from tests.pages.made_up_report import made_up_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from playwright.sync_api import Page
 
     from pipeline.report.sections import Report
-    from tests.pages.conftest import Opened
+    from tests.pages.conftest import Opened, OpenPage
 
 pytestmark = pytest.mark.browser
 
@@ -24,15 +24,14 @@ MOST_SECONDS = 2.0
 
 
 def test_opens_from_disk_with_no_word_on_the_console_and_no_request(
-    open_page: Callable[..., Opened], html: str, report: Report
+    opened: Opened, report: Report
 ) -> None:
-    opened = open_page(html)
     opened.assert_calm()
     assert opened.page.title() == report.title
     assert opened.page.locator("h1").inner_text() == report.title
 
 
-def test_requests_and_complaints_are_noticed(open_page: Callable[..., Opened], html: str) -> None:
+def test_requests_and_complaints_are_noticed(open_page: OpenPage, html: str) -> None:
     """The negative control of the test above."""
     asking = re.sub("<meta http-equiv[^>]*>", "", html)
     asking = asking.replace("</main>", '<img src="https://example.org/a.png" alt=""></main>')
@@ -42,14 +41,14 @@ def test_requests_and_complaints_are_noticed(open_page: Callable[..., Opened], h
     assert opened.complaints
 
 
-def test_policy_lets_only_our_script_run(open_page: Callable[..., Opened], html: str) -> None:
+def test_policy_lets_only_our_script_run(open_page: OpenPage, html: str) -> None:
     opened = open_page(html.replace("</main>", "<script>window.foreign = 1</script></main>"))
     assert opened.page.evaluate("window.foreign") is None
     assert any("Content Security Policy" in each for each in opened.complaints)
 
 
 def test_a_large_report_is_small_and_quick(
-    open_page: Callable[..., Opened], capsys: pytest.CaptureFixture[str]
+    open_page: OpenPage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As of 25,000 articles: 100 topics, 25,000 words to look for, 20 documents."""
     report = made_up_report(n_topics=100, n_words=25_000, n_documents=20, words_a_document=1000)
@@ -78,7 +77,7 @@ def test_a_large_report_is_small_and_quick(
 
 
 def test_address_keeps_run_topic_and_lambda(
-    open_page: Callable[..., Opened], html_of_two: str, two_runs: Report
+    open_page: OpenPage, html_of_two: str, two_runs: Report
 ) -> None:
     opened = open_page(html_of_two)
     page = opened.page
@@ -100,16 +99,13 @@ def test_address_keeps_run_topic_and_lambda(
 @pytest.mark.parametrize(
     "place", ["#run=9&topic=1", "#run=1&topic=999", "#run=x&lambda=7", "#%", "#no-such-place"]
 )
-def test_places_that_do_not_exist_do_no_harm(
-    open_page: Callable[..., Opened], html: str, place: str
-) -> None:
+def test_places_that_do_not_exist_do_no_harm(open_page: OpenPage, html: str, place: str) -> None:
     opened = open_page(html, place)
     opened.assert_calm()
     assert opened.page.locator("[data-part=words] tr").count() == 30
 
 
-def test_contents_lead_to_sections(open_page: Callable[..., Opened], html: str) -> None:
-    page = open_page(html).page
+def test_contents_lead_to_sections(page: Page) -> None:
     links = page.locator("nav.contents a")
     assert links.count() >= 6
     for i in range(links.count()):
@@ -117,9 +113,7 @@ def test_contents_lead_to_sections(open_page: Callable[..., Opened], html: str) 
         assert page.locator(f"{target}").count() == 1
 
 
-def test_tells_what_matters_without_script(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
+def test_tells_what_matters_without_script(open_page: OpenPage, html: str, report: Report) -> None:
     page = open_page(html, java_script_enabled=False).page
     run = report.runs[0]
     rows = page.locator("table.all-topics tbody tr")
@@ -131,9 +125,7 @@ def test_tells_what_matters_without_script(
     assert page.locator("button:visible, select:visible, input:visible").count() == 0
 
 
-def test_theme_button_changes_and_keeps_the_colours(
-    open_page: Callable[..., Opened], html: str
-) -> None:
+def test_theme_button_changes_and_keeps_the_colours(open_page: OpenPage, html: str) -> None:
     page = open_page(html, color_scheme="light").page
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)
@@ -147,9 +139,7 @@ def test_theme_button_changes_and_keeps_the_colours(
     assert page.evaluate(ground) == light
 
 
-def test_on_paper_there_are_tables_and_no_controls(
-    open_page: Callable[..., Opened], html_of_two: str
-) -> None:
+def test_on_paper_there_are_tables_and_no_controls(open_page: OpenPage, html_of_two: str) -> None:
     page = open_page(html_of_two, color_scheme="dark").page
     assert not page.locator("#run-1 .document-table table").is_visible()
     page.emulate_media(media="print")

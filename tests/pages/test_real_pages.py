@@ -14,10 +14,9 @@ from tests.pipeline.reproduce.test_page import page_of
 from tests.pipeline.support import TINY_GIBBS, call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.pages.conftest import Opened
+    from tests.pages.conftest import OpenPage
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +43,7 @@ def commanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("path", ["runs/one/report.html", "report.html"])
 def test_a_report_is_calm_and_shows_its_run(
-    open_page: Callable[..., Opened], commanded: Path, path: str
+    open_page: OpenPage, commanded: Path, path: str
 ) -> None:
     opened = open_page(commanded / path, color_scheme="dark")
     page = opened.page
@@ -57,7 +56,7 @@ def test_a_report_is_calm_and_shows_its_run(
     opened.assert_calm()
 
 
-def test_the_page_of_an_allocation(open_page: Callable[..., Opened], commanded: Path) -> None:
+def test_the_page_of_an_allocation(open_page: OpenPage, commanded: Path) -> None:
     for width in (1280, 375):
         viewport = {"width": width, "height": 800}
         opened = open_page(commanded / "allocate/table/report.html", viewport=viewport)
@@ -66,7 +65,7 @@ def test_the_page_of_an_allocation(open_page: Callable[..., Opened], commanded: 
         opened.assert_calm()
 
 
-def test_the_page_of_reproductions(open_page: Callable[..., Opened], tmp_path: Path) -> None:
+def test_the_page_of_reproductions(open_page: OpenPage, tmp_path: Path) -> None:
     html, _ = page_of(json.loads(STORED.read_text()), tmp_path)
     for width, scheme in ((1280, "dark"), (375, "light")):
         opened = open_page(html, viewport={"width": width, "height": 800}, color_scheme=scheme)

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pipeline.report.sections import Report
-    from tests.pages.conftest import Opened
+    from tests.pages.conftest import Opened, OpenPage
 
 pytestmark = pytest.mark.browser
 
 
-def test_tabs_show_one_run_at_a_time(open_page: Callable[..., Opened], html_of_two: str) -> None:
-    opened = open_page(html_of_two)
-    page = opened.page
+def test_tabs_show_one_run_at_a_time(opened_two: Opened) -> None:
+    page = opened_two.page
     assert page.locator("#run-1").is_visible()
     assert not page.locator("#run-2").is_visible()
     page.get_by_role("tab", name="run 1").focus()
@@ -28,22 +25,17 @@ def test_tabs_show_one_run_at_a_time(open_page: Callable[..., Opened], html_of_t
     assert page.evaluate("document.activeElement.textContent") == "run 2"
     page.keyboard.press("ArrowRight")
     assert page.get_by_role("tab", selected=True).inner_text() == "run 1"
-    opened.assert_calm()
+    opened_two.assert_calm()
 
 
-def test_without_script_all_runs_are_there(
-    open_page: Callable[..., Opened], html_of_two: str
-) -> None:
+def test_without_script_all_runs_are_there(open_page: OpenPage, html_of_two: str) -> None:
     page = open_page(html_of_two, java_script_enabled=False).page
     assert page.locator("#run-1").is_visible()
     assert page.locator("#run-2").is_visible()
 
 
-def test_matched_topics_are_chosen_in_both_runs(
-    open_page: Callable[..., Opened], html_of_two: str, two_runs: Report
-) -> None:
-    opened = open_page(html_of_two)
-    page = opened.page
+def test_matched_topics_are_chosen_in_both_runs(opened_two: Opened, two_runs: Report) -> None:
+    page = opened_two.page
     assert two_runs.comparison is not None
     pair = two_runs.comparison.alignments[0].pairs[2]
     row = page.locator("table.alignment tbody tr").nth(2)
@@ -52,25 +44,22 @@ def test_matched_topics_are_chosen_in_both_runs(
     for run, number in (("#run-1", pair.first), ("#run-2", pair.second)):
         pressed = page.locator(f"{run} .map [aria-pressed=true]")
         assert pressed.get_attribute("data-gid") == f"topic-{number}"
-    opened.assert_calm()
+    opened_two.assert_calm()
 
 
-def test_a_topic_without_a_partner_is_chosen_alone(
-    open_page: Callable[..., Opened], html_of_two: str, two_runs: Report
-) -> None:
-    opened = open_page(html_of_two)
+def test_a_topic_without_a_partner_is_chosen_alone(opened_two: Opened, two_runs: Report) -> None:
     assert two_runs.comparison is not None
     pair = two_runs.comparison.alignments[0].pairs[-1]
-    row = opened.page.locator("table.alignment tbody tr").last
+    row = opened_two.page.locator("table.alignment tbody tr").last
     assert row.get_by_role("button").count() == 1
     row.get_by_role("button").click()
-    pressed = opened.page.locator("#run-1 .map [aria-pressed=true]")
+    pressed = opened_two.page.locator("#run-1 .map [aria-pressed=true]")
     assert pressed.get_attribute("data-gid") == f"topic-{pair.first}"
-    opened.assert_calm()
+    opened_two.assert_calm()
 
 
 def test_a_link_into_a_run_that_is_not_shown_shows_it(
-    open_page: Callable[..., Opened], html_of_two: str
+    open_page: OpenPage, html_of_two: str
 ) -> None:
     page = open_page(html_of_two, "#run-2-likelihood").page
     assert page.locator("#run-2-likelihood").is_visible()

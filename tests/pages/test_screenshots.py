@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.pages.conftest import Opened
+    from tests.pages.conftest import OpenPage
 
 pytestmark = [
     pytest.mark.browser,
@@ -29,7 +27,7 @@ PLACES = {"top": ".masthead", "topics": ".explorer", "documents": ".documents"}
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_pictures(open_page: Callable[..., Opened], html: str, scheme: str, size: str) -> None:
+def test_pictures(open_page: OpenPage, html: str, scheme: str, size: str) -> None:
     """Of $WIKITOPICS_REPORT if that names a report, else of a made-up one."""
     folder = Path(os.environ["WIKITOPICS_SCREENSHOTS"])
     folder.mkdir(parents=True, exist_ok=True)

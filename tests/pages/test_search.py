@@ -8,21 +8,20 @@ import pytest
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from playwright.sync_api import Page
 
-    from pipeline.report.sections import Report
+    from pipeline.report.sections import TopicsSection
     from tests.pages.conftest import Opened
 
 pytestmark = pytest.mark.browser
 
 
 def test_a_word_has_its_topics_and_marks_them_on_the_map(
-    open_page: Callable[..., Opened], html: str, report: Report
+    opened: Opened, topics: TopicsSection
 ) -> None:
-    opened = open_page(html)
-    page, section = opened.page, report.runs[0].topics
+    page, section = opened.page, topics
     index = next(i for i, found in enumerate(section.topics_of_word) if len(found) > 1)
-    page.get_by_role("combobox", name="Word").fill(section.searched[index])
+    page.get_by_role("combobox", name="Word").fill(topics.searched[index])
     page.get_by_role("button", name="Find").click()
     buttons = page.locator("[data-part=found] button")
     expected = section.topics_of_word[index]
@@ -41,22 +40,18 @@ def test_a_word_has_its_topics_and_marks_them_on_the_map(
     opened.assert_calm()
 
 
-def test_every_word_is_found(open_page: Callable[..., Opened], html: str, report: Report) -> None:
+def test_every_word_is_found(page: Page, topics: TopicsSection) -> None:
     """What is left out of the page's list, because the word before has it, is put back."""
-    page = open_page(html).page
-    section = report.runs[0].topics
     box = page.get_by_role("combobox", name="Word")
-    for word in section.searched[:: len(section.searched) // 25]:
+    for word in topics.searched[:: len(topics.searched) // 25]:
         box.fill(word)
         box.press("Enter")
         assert f"‘{word}’" in page.locator("[data-part=found] p").inner_text()
         assert "is not among" not in page.locator("[data-part=found]").inner_text()
 
 
-def test_suggestions_are_walked_with_arrows(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page, words = open_page(html).page, report.runs[0].topics.searched
+def test_suggestions_are_walked_with_arrows(page: Page, topics: TopicsSection) -> None:
+    words = topics.searched
     box = page.get_by_role("combobox", name="Word")
     box.press_sequentially(words[0][:3].upper())
     options = page.get_by_role("option").filter(visible=True)
@@ -75,10 +70,7 @@ def test_suggestions_are_walked_with_arrows(
     assert options.count() == 0
 
 
-def test_an_unknown_word_is_called_unknown(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
+def test_an_unknown_word_is_called_unknown(page: Page) -> None:
     box = page.get_by_role("combobox", name="Word")
     box.fill("xyzzy")
     box.press("Enter")
@@ -89,10 +81,8 @@ def test_an_unknown_word_is_called_unknown(
     assert page.locator(".map .found").count() == 0
 
 
-def test_words_near_an_unknown_one_are_offered(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page, words = open_page(html).page, report.runs[0].topics.searched
+def test_words_near_an_unknown_one_are_offered(page: Page, topics: TopicsSection) -> None:
+    words = topics.searched
     word = max(words, key=len)
     box = page.get_by_role("combobox", name="Word")
     box.fill(f"{word}qqq")
@@ -104,10 +94,7 @@ def test_words_near_an_unknown_one_are_offered(
     assert f"Each occurrence of ‘{word}’ is from:" in page.locator("[data-part=found]").inner_text()
 
 
-def test_words_of_list_and_cloud_are_looked_for(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
+def test_words_of_list_and_cloud_are_looked_for(page: Page, topics: TopicsSection) -> None:
     word = page.locator("[data-part=words] button").nth(2)
     before = page.evaluate("location.hash")
     word.click()
@@ -117,4 +104,4 @@ def test_words_of_list_and_cloud_are_looked_for(
     in_cloud.click()
     text = in_cloud.text_content()
     assert f"‘{text}’" in page.locator("[data-part=found] p").inner_text()
-    assert text == report.runs[0].topics.clouds[0][1].word
+    assert text == topics.clouds[0][1].word

@@ -13,12 +13,10 @@ from pipeline.report.page_data import DIGITS
 from tests.pages.made_up_report import N_WORDS, made_up_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from playwright.sync_api import Page
 
     from pipeline.report.sections import Report, TopicRow, TopicsSection
-    from tests.pages.conftest import Opened
+    from tests.pages.conftest import Opened, OpenPage
 
 pytestmark = pytest.mark.browser
 
@@ -39,11 +37,8 @@ def shown_words(page: Page) -> list[str]:
     return page.locator("[data-part=words] th").all_inner_texts()
 
 
-def test_slider_sorts_words_as_a_full_sort_would(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    opened = open_page(html)
-    page, section = opened.page, report.runs[0].topics
+def test_slider_sorts_words_as_a_full_sort_would(opened: Opened, topics: TopicsSection) -> None:
+    page, section = opened.page, topics
     orders = set()
     for index in (0, 5, 11):
         page.locator("[data-part=topic]").select_option(str(index))
@@ -61,8 +56,7 @@ def test_slider_sorts_words_as_a_full_sort_would(
     opened.assert_calm()
 
 
-def test_slider_is_moved_by_keys(open_page: Callable[..., Opened], html: str) -> None:
-    page = open_page(html).page
+def test_slider_is_moved_by_keys(page: Page) -> None:
     slider = page.get_by_role("slider")
     slider.focus()
     page.keyboard.press("ArrowRight")
@@ -82,11 +76,8 @@ def assert_chosen(page: Page, topic: TopicRow) -> None:
     assert f"topic={topic.number}&" in page.evaluate("location.hash")
 
 
-def test_a_circle_clicked_is_chosen_and_coloured(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
-    topic = report.runs[0].topics.topics[4]
+def test_a_circle_clicked_is_chosen_and_coloured(page: Page, topics: TopicsSection) -> None:
+    topic = topics.topics[4]
     circle = page.locator(f".map [data-gid=topic-{topic.number}]")
     colour = "(each) => getComputedStyle(each).fill"
     before = circle.locator("circle").evaluate(colour)
@@ -95,10 +86,7 @@ def test_a_circle_clicked_is_chosen_and_coloured(
     assert circle.locator("circle").evaluate(colour) != before
 
 
-def test_topics_are_chosen_by_keyboard_on_the_map(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
+def test_topics_are_chosen_by_keyboard_on_the_map(page: Page, report: Report) -> None:
     topics = report.runs[0].topics.topics
     stops = page.locator(".map [tabindex='0'][data-gid]")
     assert stops.count() == 1  # one stop of the tab key
@@ -112,10 +100,7 @@ def test_topics_are_chosen_by_keyboard_on_the_map(
     assert_chosen(page, topics[-1])
 
 
-def test_lists_and_buttons_choose(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
+def test_lists_and_buttons_choose(page: Page, report: Report) -> None:
     topics = report.runs[0].topics.topics
     page.locator("[data-part=topic]").select_option("7")
     assert_chosen(page, topics[7])
@@ -132,31 +117,24 @@ def test_lists_and_buttons_choose(
     assert page.evaluate("document.activeElement.dataset.part") == "name"
 
 
-def test_choice_is_announced(open_page: Callable[..., Opened], html: str, report: Report) -> None:
-    page = open_page(html).page
+def test_choice_is_announced(page: Page, topics: TopicsSection) -> None:
     page.locator("[data-part=topic]").select_option("3")
-    label = report.runs[0].topics.topics[3].label
+    label = topics.topics[3].label
     page.wait_for_function(
         "(label) => document.querySelector('[role=status]').textContent.includes(label)", arg=label
     )
 
 
-def test_links_lead_to_revisions_in_a_safe_way(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
+def test_links_lead_to_revisions_in_a_safe_way(page: Page, topics: TopicsSection) -> None:
     link = page.locator("[data-part=typical] a").first
-    assert link.get_attribute("href") == report.runs[0].topics.topics[0].typical[0].url
+    assert link.get_attribute("href") == topics.topics[0].typical[0].url
     assert link.get_attribute("rel") == "noopener noreferrer"
 
 
-def test_table_sorts_by_number_and_share(
-    open_page: Callable[..., Opened], html: str, report: Report
-) -> None:
-    page = open_page(html).page
+def test_table_sorts_by_number_and_share(page: Page, topics: TopicsSection) -> None:
     table = page.locator("table.all-topics")
     rows = "(table) => [...table.tBodies[0].rows].map((row) => Number(row.dataset.topic))"
-    by_share = [topic.number for topic in report.runs[0].topics.topics]
+    by_share = [topic.number for topic in topics.topics]
     assert table.evaluate(rows) == by_share
     table.get_by_role("button", name="Topic", exact=True).click()
     assert table.evaluate(rows) == sorted(by_share)
@@ -165,8 +143,7 @@ def test_table_sorts_by_number_and_share(
     assert table.evaluate(rows) == by_share
 
 
-def test_revisions_are_cited(open_page: Callable[..., Opened], html: str, report: Report) -> None:
-    page = open_page(html).page
+def test_revisions_are_cited(page: Page, report: Report) -> None:
     typical = report.runs[0].topics.topics[0].typical[0]
     revision = typical.url.split("oldid=")[1]
     citation = page.locator("[data-part=typical] details.cite").first
@@ -181,7 +158,7 @@ def test_revisions_are_cited(open_page: Callable[..., Opened], html: str, report
 
 
 @pytest.mark.parametrize("url", ["https://%/?oldid=1", "", "https://a.example/?oldid=1;drop"])
-def test_addresses_that_name_no_revision(open_page: Callable[..., Opened], url: str) -> None:
+def test_addresses_that_name_no_revision(open_page: OpenPage, url: str) -> None:
     report = made_up_report(n_topics=2, n_words=60, n_documents=0)
     run = report.runs[0]
     topics = tuple(

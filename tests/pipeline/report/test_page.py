@@ -183,7 +183,7 @@ def test_summary_tells_of_unknown_words_where_they_are_many() -> None:
 
 def test_bounds_say_what_they_are_of() -> None:
     tags = [each.text() for each in tree_of(render(small(), {})).css(".likelihoods .tag")]
-    assert tags == ["lower bound of log p", "unbiased", "upward biased"]
+    assert tags == ["unbiased"] * 2 + ["lower bound of log p", "upward biased", "biased", "plug-in"]
 
 
 @pytest.mark.parametrize(("n_runs", "word"), [(2, "better"), (3, "best")])
