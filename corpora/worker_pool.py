@@ -1,4 +1,8 @@
-"""A pool of worker processes: results in order, deaths outlived, and no worker without a parent."""
+"""Ordered process pool that survives worker deaths and leaves no orphans.
+
+pebble is not used: its workers share one pipe, so that a worker that is killed while it sends a
+result blocks the others; in a trial their tasks timed out and the pool was broken.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,11 @@ Result = TypeVar("Result")
 
 
 class WorkerDiedError(RuntimeError):
-    """A worker process ended without an answer, most often because the system ran out of memory."""
+    """A worker process died without a result, most often because the system ran out of memory."""
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return usable or 1
 
@@ -40,39 +44,36 @@ def ordered_map(
     *,
     on_death: Callable[[Item, str, int], Item] | None = None,
 ) -> Iterator[Result]:
-    """`function` of every item, in the order of the items, computed by `n_processes` processes.
+    """Yield `function` of every item, in order, computed by `n_processes` processes.
 
-    With one process all of it runs in this one. Otherwise `function`, the items and the results are
-    pickled, so `function` has to be a module's own; large results are better written to a file by
-    `function` itself. Items are taken as they are needed, at most 2 `n_processes` ahead of the
-    result last given out. `initializer(*initargs)` runs once in each process, before its first
-    item. Workers get their next items while this generator runs, not while its caller is busy with
-    a result. They use one BLAS or OpenMP thread each, and cannot start processes by
-    `multiprocessing` themselves.
+    One process means this process. Otherwise `function`, items and results are pickled, so
+    `function` must be defined in a module; it should write large results to a file. At most
+    2 `n_processes` items are taken ahead of the last result. `initializer(*initargs)` runs once in
+    each process before its first item. Workers receive items while this generator runs, not while
+    the caller handles a result. They use one BLAS or OpenMP thread each, and cannot start processes
+    by `multiprocessing`.
 
-    When the generator is closed, or an error leaves it, workers end at once, in the middle of an
-    item if need be; they do so too when this process is killed. They take no notice of Ctrl-C: it
-    is for this process to answer.
+    When the generator is closed or raises an error, workers end at once, even in the middle of an
+    item; also when this process is killed. They ignore Ctrl-C, which this process handles.
 
-    When a worker dies, another takes its place and all other items go on undisturbed. Its own item
-    is handed to `on_death(item, note, n_deaths)`, in this process: `note` is what the worker last
-    said by `working_on` while it had that item, empty if nothing, and `n_deaths` how many workers
-    this item has had die, 1 the first time. It returns the item to be run in its place, the same
-    one if that is worth another try, or raises what is then raised here in place of the result. To
-    stop trying at some time is up to it.
+    When a worker dies, another takes its place; the other items are not affected.
+    `on_death(item, note, n_deaths)` is called in this process: `note` is the last `working_on` of
+    the worker for this item, possibly empty, and `n_deaths` the number of workers that died at this
+    item. It returns the item to run instead, possibly the same one, or raises the error that
+    replaces the result. It decides when to stop trying.
 
     Raises
     ------
     ValueError
         If `n_processes` is not positive.
     WorkerDiedError
-        In place of its item's result, if a worker ended by itself or was killed and there is no
-        `on_death`. At once if it never got as far as taking an item: another would do the same.
+        In place of a result, if a worker died and there is no `on_death`; at once, if a worker died
+        before its first item, as its successor would too.
     RuntimeError
-        If `function` raised something that cannot be pickled; the message says what.
+        If `function` raised an error that cannot be pickled; the message describes it.
     Exception
-        What `function` raised, in place of the result, or `initializer`, at once; with a note that
-        holds the worker's traceback.
+        The error of `function`, in place of the result, or of `initializer`, at once; a note has
+        the worker's traceback.
     """
     if n_processes < 1:
         raise ValueError(f"n_processes must be at least 1, not {n_processes}")
@@ -115,7 +116,7 @@ def _map_in_pool(
 
 @dataclass(eq=False)
 class _Task(Generic[Item, Result]):
-    """An item on its way to a result or to an error; `is_done` tells whether it is there."""
+    """An item, and its result or error once `is_done`."""
 
     item: Item
     n_deaths: int = 0
@@ -123,12 +124,12 @@ class _Task(Generic[Item, Result]):
     result: Result | None = None
     error: BaseException | None = None
 
-    def end(self, error: BaseException | None, result: Result | None = None) -> None:
+    def finish(self, error: BaseException | None, result: Result | None = None) -> None:
         self.is_done, self.error, self.result = True, error, result
 
 
 class _Pool(Generic[Item, Result]):
-    """Up to `n_processes` workers, started as tasks come, and the tasks that wait for them."""
+    """Up to `n_processes` workers, started when tasks arrive, and the queue of waiting tasks."""
 
     def __init__(
         self,
@@ -143,14 +144,14 @@ class _Pool(Generic[Item, Result]):
         self.task_of: dict[Worker, _Task[Item, Result] | None] = {}
 
     def task(self, item: Item) -> _Task[Item, Result]:
-        """A new task; without waiting for any, workers that have become free are kept busy."""
+        """Queue a new task, and give tasks to workers that are idle by now."""
         task: _Task[Item, Result] = _Task(item)
         self.waiting.append(task)
         self._listen(0)
         return task
 
     def result_of(self, task: _Task[Item, Result]) -> Result:
-        """Wait for the task's result and return it, or raise the error that it came to."""
+        """Wait for the task; return its result or raise its error."""
         while not task.is_done:
             self._listen(None)
         if task.error is not None:
@@ -158,32 +159,32 @@ class _Pool(Generic[Item, Result]):
         return cast("Result", task.result)
 
     def kill(self) -> None:
-        """End all workers, whatever they are at."""
+        """Kill and reap all workers."""
         for worker in self.task_of:
             worker.kill()
         for worker in self.task_of:
-            worker.bury()
+            worker.reap()
         self.task_of.clear()
 
     def _listen(self, seconds: float | None) -> None:
-        """Wait for a worker to answer or to die, None for as long as it takes; then hand out."""
+        """Wait for an answer or a death, with None for any time; then assign tasks."""
         ready = set(wait([worker.connection for worker in self.task_of], seconds))
         for worker in [worker for worker in self.task_of if worker.connection in ready]:
-            self._hear(worker)
-        self._hand_out()
+            self._receive(worker)
+        self._assign()
 
-    def _hand_out(self) -> None:
-        """Give waiting tasks to idle workers; start workers for the rest while there may be more.
+    def _assign(self) -> None:
+        """Send waiting tasks to idle workers; start workers for the rest, up to `n_processes`.
 
-        So a task that is not done is always with a worker, or waits for one that will answer.
+        Every unfinished task is then at a worker, or waits for a worker that will answer.
         """
         for worker in self.task_of:
             while self.waiting and worker.is_ready and self.task_of[worker] is None:
                 task = self.waiting.popleft()
                 try:
-                    worker.give(task.item)
+                    worker.send(task.item)
                 except Exception as error:  # noqa: BLE001 - raised in place of the result
-                    task.end(error)
+                    task.finish(error)
                 else:
                     self.task_of[worker] = task
         n_starting = sum(not worker.is_ready for worker in self.task_of)
@@ -191,27 +192,27 @@ class _Pool(Generic[Item, Result]):
         for _ in range(min(n_places, len(self.waiting) - n_starting)):
             self.task_of[Worker(self.setup)] = None
 
-    def _hear(self, worker: Worker) -> None:
+    def _receive(self, worker: Worker) -> None:
         try:
-            error, result = worker.hear()
+            error, result = worker.receive()
         except EOFError:
-            self._bury(worker)
+            self._reap(worker)
             return
         task, self.task_of[worker] = self.task_of[worker], None
         if task is not None:
-            task.end(error, result)
+            task.finish(error, result)
         elif error is not None:
             raise error  # the initializer's
         else:
             worker.is_ready = True
 
-    def _bury(self, worker: Worker) -> None:
-        """Have the task of a worker that died done by another, if `on_death` says so."""
+    def _reap(self, worker: Worker) -> None:
+        """Remove a dead worker, and queue its task again if `on_death` returns one."""
         task = self.task_of.pop(worker)
         worker.kill()
-        note, end = worker.note.read(), worker.bury()
+        note, end = worker.note.read(), worker.reap()
         if task is None and worker.is_ready:
-            return  # it was idle: nothing is lost
+            return  # an idle worker has no task to lose
         died = WorkerDiedError(
             f"a worker process ended {'unexpectedly' if task else 'before its first item'} ({end})"
             f"{f' while it was at {note}' if note else ''}; if the system ran out of memory, "
@@ -220,12 +221,12 @@ class _Pool(Generic[Item, Result]):
         if task is None:
             raise died
         if self.on_death is None:
-            task.end(died)
+            task.finish(died)
             return
         task.n_deaths += 1
         try:
             task.item = self.on_death(task.item, note, task.n_deaths)
         except Exception as error:  # noqa: BLE001 - raised in place of the result
-            task.end(error)
+            task.finish(error)
         else:
             self.waiting.appendleft(task)

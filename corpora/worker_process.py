@@ -1,13 +1,12 @@
-"""One worker process: its parent's handle on it, and what runs inside.
+"""One worker process: the parent's handle, and the code that runs in the worker.
 
-What goes through their pipe, each pickled:
+Pickled messages in their pipe:
 
     parent → worker   (function, initializer or None), once; then an item at a time
     worker → parent   (error or None, result), one for each of these
 
-There is never more than one message on its way, so neither side can wait for the other to read
-while the other waits for it. A worker that dies closes its end: the parent reads the end of the
-stream, be it in the middle of a message.
+At most one message is in the pipe, so the two sides cannot block each other. A worker that dies
+closes its end: the parent reads the end of the stream, even in the middle of a message.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ ONE_THREAD = (
 
 
 class Worker:
-    """A process that was started to call one function, item by item.
+    """Parent's handle on a process that calls one function, item by item.
 
     Parameters
     ----------
@@ -50,11 +49,11 @@ class Worker:
     Attributes
     ----------
     connection
-        Has something to read when the worker has answered, and when it has died.
+        Readable when the worker has answered or died.
     is_ready
-        Whether the initializer has been answered for.
+        Whether the initializer has run.
     note
-        What it says that it is at.
+        The worker's note on its current work.
     """
 
     def __init__(self, setup: memoryview) -> None:
@@ -62,48 +61,48 @@ class Worker:
         self.is_ready = False
         self.note = WorkerNote()
         self.connection, far_end = spawn.Pipe()
-        # As a daemon it does not keep this process from ending while the generator still exists.
+        # A daemon does not keep this process from ending while the generator still exists.
         self._process = spawn.Process(target=_work, args=(far_end, self.note), daemon=True)
         resource_tracker.ensure_running()  # its start unblocks SIGINT, so not while workers start
         with _sigint_blocked():
             self._process.start()
-        far_end.close()  # or this process itself would keep the stream from ending
-        self._send(setup)
+        far_end.close()  # an open copy here would keep the stream from ending
+        self._write(setup)
 
-    def give(self, item: object) -> None:
-        """Let it work on `item`; raises what pickling the item raises."""
+    def send(self, item: object) -> None:
+        """Send `item` to the worker; raises any error of pickling the item."""
         data = pickled(item)
         self.note.write("")
-        self._send(data)
+        self._write(data)
 
-    def _send(self, data: memoryview) -> None:
-        with suppress(OSError):  # of a worker that is dead: it is found to be when it is heard
+    def _write(self, data: memoryview) -> None:
+        with suppress(OSError):  # the worker is dead, which `receive` reports
             self.connection.send_bytes(data)
 
-    def hear(self) -> tuple[BaseException | None, Any]:
-        """Receive the result of the worker: (error, None) or (None, result).
+    def receive(self) -> tuple[BaseException | None, Any]:
+        """Return the worker's answer: (error, None) or (None, result).
 
         Raises
         ------
         EOFError
-            If it has died.
+            If the worker has died.
         """
         try:
             answer = self.connection.recv_bytes()
-        except OSError as cut_short:  # the stream ended in the middle of a message
-            raise EOFError from cut_short
+        except OSError as truncated:  # the stream ended in the middle of a message
+            raise EOFError from truncated
         try:
             error, result = ForkingPickler.loads(answer)
-        except Exception as not_brought_back:  # noqa: BLE001 - whatever a class does then
-            return not_brought_back, None
+        except Exception as not_unpickled:  # noqa: BLE001 - any error of a class
+            return not_unpickled, None
         return error, result
 
     def kill(self) -> None:
-        """End it at once, in the middle of an item if need be."""
+        """Kill the worker, even in the middle of an item."""
         self._process.kill()
 
-    def bury(self) -> str:
-        """Free what the killed or dead worker leaves; returns what ended it."""
+    def reap(self) -> str:
+        """Join the dead worker and close its pipe; return the reason of its end."""
         self._process.join()
         code = self._process.exitcode
         assert code is not None
@@ -113,13 +112,13 @@ class Worker:
 
 
 def pickled(something: object) -> memoryview:
-    """`something` as it goes through the pipe; raises what pickling it raises."""
+    """Pickle `something` for the pipe; raises any error of pickling it."""
     return ForkingPickler.dumps(something)
 
 
 @contextmanager
 def _sigint_blocked() -> Iterator[None]:
-    """Workers started in this block never see Ctrl-C; this process sees it when the block ends."""
+    """Workers started in this block ignore Ctrl-C; this process receives it after the block."""
     former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -153,7 +152,7 @@ def _work(connection: Connection, note: WorkerNote) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait until the parent is no more, in whatever way it ended."""
+    """Exit when the parent has ended, even by a kill."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     pipes.wait([parent.sentinel])
@@ -161,12 +160,11 @@ def _end_with_parent() -> None:
 
 
 def _use_one_thread() -> None:
-    """One BLAS and OpenMP thread, as there is a process for each core.
+    """Limit BLAS and OpenMP to one thread, as there is a process for each core.
 
-    Libraries that are loaded already are told, those that come with the function will look at the
-    environment, which is this process's own.
+    Loaded libraries are limited directly, later ones by the environment of this process.
     """
-    # Not at the top: the parent has no need of it. It comes with scikit-learn.
+    # Not at the top, as the parent does not need it.
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # noqa: PLC0415
 
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
@@ -174,20 +172,20 @@ def _use_one_thread() -> None:
 
 
 def _answer(function: Callable[[bytes], object], message: bytes) -> memoryview:
-    """The pickled answer to a message: what `function` of it raises or returns."""
+    """Return the pickled answer to a message: the error or result of `function`."""
     try:
         return pickled((None, function(message)))
-    except BaseException as error:  # noqa: BLE001 - even a SystemExit is the parent's to raise
+    except BaseException as error:  # noqa: BLE001 - the parent raises even a SystemExit
         error.add_note(f"In a worker process:\n{traceback.format_exc()}")
         return _pickled_error(error)
 
 
 def _pickled_error(error: BaseException) -> memoryview:
-    """The answer that raises `error`, or if it cannot be pickled, one that says what it was."""
+    """Return the answer with `error`, or if that fails with a RuntimeError that describes it."""
     try:
         answer = pickled((error, None))
-        ForkingPickler.loads(answer)  # many exceptions can be pickled, but not brought back
-    except Exception as reason:  # noqa: BLE001 - whatever a class does when it is pickled
+        ForkingPickler.loads(answer)  # many exceptions can be pickled, but not unpickled
+    except Exception as reason:  # noqa: BLE001 - any error of a class
         what = traceback.format_exception_only(error)[0].strip()
         stand_in = RuntimeError(
             f"{what} (raised in a worker process; this error cannot be pickled: {reason})"
