@@ -75,12 +75,6 @@ def test_taking_is_indexing(strings: tuple[str, ...], data: st.DataObject) -> No
     assert narrow == taken
 
 
-def test_the_order_of_the_bytes_is_that_of_the_strings() -> None:
-    strings = sorted(["a", "z", "é", "\ud800", "\uffff", "\U0001f600", "", "\0", "a\0"])
-    raw = [string.encode("utf-8", "surrogatepass") for string in strings]
-    assert raw == sorted(raw)
-
-
 def test_out_of_range_is_an_index_error() -> None:
     column = StringColumn.of("ab")
     for index in (2, -3):

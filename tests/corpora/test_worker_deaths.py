@@ -46,8 +46,17 @@ def recorded(deaths: list[tuple[int, str, int]]) -> Callable[[Task, str, int], T
     return on_death
 
 
-def check_that_all_is_done(deadly: dict[int, int], log: Path, n_processes: int) -> None:
+@pytest.mark.slow
+@given(
+    deadly=st.dictionaries(st.integers(0, 11), st.integers(1, 3), max_size=5),
+    n_processes=st.integers(2, 4),
+)
+@settings(max_examples=15, phases=[Phase.generate])
+def test_all_results_come_once_and_in_order(
+    deadly: dict[int, int], n_processes: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Twelve items of which some have several workers die: all run as often as they have to."""
+    log = tmp_path_factory.mktemp("deaths") / "log"
     taken: list[int] = []
 
     def tasks() -> Iterator[Task]:
@@ -68,27 +77,6 @@ def check_that_all_is_done(deadly: dict[int, int], log: Path, n_processes: int) 
     )
     ran = [int(line) for line in log.read_text().splitlines()]
     assert sorted(ran) == sorted([*range(12), *(number for number, *_ in deaths)])
-
-
-@pytest.mark.slow
-@given(deadly=st.dictionaries(st.integers(0, 11), st.integers(1, 2), min_size=1, max_size=2))
-@settings(max_examples=2, phases=[Phase.generate])
-def test_all_results_come_once_and_in_order(
-    deadly: dict[int, int], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    check_that_all_is_done(deadly, tmp_path_factory.mktemp("deaths") / "log", 2)
-
-
-@pytest.mark.slow
-@given(
-    deadly=st.dictionaries(st.integers(0, 11), st.integers(1, 3), max_size=5),
-    n_processes=st.integers(2, 4),
-)
-@settings(max_examples=15, phases=[Phase.generate])
-def test_all_results_come_once_and_in_order_whatever_dies(
-    deadly: dict[int, int], n_processes: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    check_that_all_is_done(deadly, tmp_path_factory.mktemp("deaths") / "log", n_processes)
 
 
 @pytest.mark.slow
@@ -138,12 +126,9 @@ def never(item: int, note: str, n_deaths: int) -> int:
     raise AssertionError("no item was taken")
 
 
-def test_death_in_the_initializer_ends_all() -> None:
+def test_death_before_the_first_item_ends_all() -> None:
     with pytest.raises(WorkerDiedError, match=r"first item \(exit code 3\) while .* at the model"):
         list(ordered_map(slow_square, [1], 2, fatal_initializer, on_death=never))
-
-
-def test_death_at_the_start_ends_all() -> None:
     with pytest.raises(WorkerDiedError, match=r"first item \(exit code 4\); if the system ran"):
         list(ordered_map(FatalToUnpickle(), [1], 2, on_death=never))
 

@@ -34,14 +34,17 @@ def test_a_long_text_loses_its_end_between_characters(
     assert CAPACITY - 6 < len(read.encode()) <= CAPACITY
 
 
-def test_a_text_that_just_fits_is_whole(note: WorkerNote) -> None:
-    note.write("a" * CAPACITY)
-    assert note.read() == "a" * CAPACITY
-
-
-def test_half_surrogates_do_no_harm(note: WorkerNote) -> None:
-    note.write("one \ud800 half")
-    assert note.read() == "one ? half"
+@pytest.mark.parametrize(
+    ("text", "read"), [("a" * CAPACITY, "a" * CAPACITY), ("one \ud800 half", "one ? half")]
+)
+def test_a_text_that_just_fits_and_half_a_surrogate_pair(
+    note: WorkerNote, text: str, read: str
+) -> None:
+    note.write(text)
+    assert note.read() == read
+    note._memory.text = "Zürich".encode()
+    note._memory.length = 2  # in the middle of a character
+    assert note.read() == "Z"
 
 
 def test_a_text_that_was_not_written_to_its_end_is_not_read(
@@ -62,12 +65,6 @@ def test_a_text_that_was_not_written_to_its_end_is_not_read(
     with pytest.raises(InterruptedError):
         note.write("Basel")
     assert note.read() == ""
-
-
-def test_a_torn_character_is_left_out(note: WorkerNote) -> None:
-    note._memory.text = "Zürich".encode()
-    note._memory.length = 2
-    assert note.read() == "Z"
 
 
 def test_outside_a_worker_nothing_happens() -> None:

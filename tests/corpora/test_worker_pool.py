@@ -66,12 +66,8 @@ def test_results_come_in_order_and_items_are_taken_as_they_are_needed(n_processe
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.parametrize("n_processes", [1, 2])
-def test_no_items_give_no_results(n_processes: int) -> None:
-    assert list(ordered_map(slow_square, [], n_processes)) == []
-
-
 def test_one_process_is_this_process() -> None:
+    assert list(ordered_map(slow_square, [], 1)) == list(ordered_map(slow_square, [], 2)) == []
     assert set(ordered_map(process_id, range(3), 1)) == {os.getpid()}
 
 
@@ -82,10 +78,6 @@ def test_initializer_runs_before_the_first_item(
     monkeypatch.setenv("GREETING", "unset")
     results = ordered_map(greeting, [1], n_processes, set_greeting, ("hello",))
     assert list(results) == ["hello 1"]
-
-
-@pytest.mark.parametrize("n_processes", [1, 2])
-def test_what_the_initializer_raises_reaches_the_caller(n_processes: int) -> None:
     with pytest.raises(LookupError, match="no such model"):
         list(ordered_map(slow_square, [1], n_processes, broken_initializer))
 
@@ -124,9 +116,11 @@ def test_an_item_that_cannot_be_pickled_fails_in_its_place() -> None:
         next(results)
 
 
-def test_a_function_that_cannot_be_pickled_is_refused() -> None:
+def test_arguments_that_cannot_work_are_refused() -> None:
     with pytest.raises(Exception, match="lambda"):
         list(ordered_map(lambda x: x, [1], 2))
+    with pytest.raises(ValueError, match="at least 1"):
+        ordered_map(slow_square, [], 0)
 
 
 def test_an_error_of_the_items_leaves_at_once() -> None:
@@ -137,11 +131,6 @@ def test_an_error_of_the_items_leaves_at_once() -> None:
     with pytest.raises(OSError, match="the file has gone"):
         list(ordered_map(slow_square, items(), 2))
     assert multiprocessing.active_children() == []
-
-
-def test_a_process_count_of_zero_is_refused_at_once() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        ordered_map(slow_square, [], 0)
 
 
 def test_libraries_use_one_thread_in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:

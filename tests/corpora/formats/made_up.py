@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from corpora.corpus import Corpus
+from corpora.errors import CorpusFormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 MOST = 2**31 - 1
@@ -86,6 +88,13 @@ def only_file(directory: Path) -> str:
 def skip_without_zstd(suffix: str) -> None:
     if suffix == ".zst":
         pytest.importorskip("zstandard")
+
+
+def refused(call: Callable[[], object], *parts: str) -> None:
+    """The call raises an error of the format, whose message holds each of the parts."""
+    with pytest.raises(CorpusFormatError) as error:
+        call()
+    says(error, *parts)
 
 
 def says(error: pytest.ExceptionInfo[Exception], *parts: str) -> None:

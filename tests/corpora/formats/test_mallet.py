@@ -25,7 +25,7 @@ from corpora.formats import (
     write_mallet_state,
     write_topic_keys,
 )
-from tests.corpora.formats.made_up import bags, only_file, says, text_words
+from tests.corpora.formats.made_up import bags, only_file, refused, text_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,9 +149,7 @@ def test_a_bad_state_names_the_line(line: str, message: str, tmp_path: Path) -> 
     path = tmp_path / "state"
     good = STATE.rsplit("\n", 2)[0]
     path.write_bytes(f"{good}\n{line}\n".encode("utf-8", "surrogateescape"))
-    with pytest.raises(CorpusFormatError) as error:
-        read_mallet_state(path)
-    says(error, f"{path}, line 6: ", message)
+    refused(lambda: read_mallet_state(path), f"{path}, line 6: ", message)
     path.write_text(STATE + "1 NA 0 3 cat 1\n")
     with pytest.raises(CorpusFormatError, match="line 7: document 1 comes after 2"):
         read_mallet_state(path)
@@ -188,9 +186,7 @@ def test_topic_keys(keys: TopicKeys) -> None:
 def test_bad_topic_keys_name_the_line(line: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "keys.txt"
     path.write_text(f"0\t0.5\tcat dog \n{line}\n")
-    with pytest.raises(CorpusFormatError) as error:
-        read_topic_keys(path)
-    says(error, f"{path}, line 2: ", message)
+    refused(lambda: read_topic_keys(path), f"{path}, line 2: ", message)
 
 
 @st.composite
@@ -229,42 +225,30 @@ def test_pairs_as_mallet_writes_them(text: str, tmp_path: Path) -> None:
     assert found.doc_topic.tolist() == [[0.25, 0.75], [0.9, 0.0]]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("1\tb\t0.5\t0.25", "sum to 0.75, not to 1"),
-        ("1\tb\t0.5\t0.25\t0.25", "expected 2 proportions, found 3"),
-        ("1\tb\t0.5\tnan", "expected proportions from 0 to 1"),
-        ("1\tb\t1.5\t-0.5", "expected proportions from 0 to 1"),
-        ("1\tb\t0.5\tx", "expected proportions from 0 to 1"),
-        ("2\tb\t0.5\t0.5", "doc must be a whole number from 1 to 1, found '2'"),
-        ("1\tb", "expected DOC SOURCE PROPORTIONS"),
-    ],
-)
-def test_bad_proportions_name_the_line(line: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_text(f"0\ta\t0.25\t0.75\n{line}\n")
-    with pytest.raises(CorpusFormatError) as error:
-        read_doc_topics(path)
-    says(error, f"{path}, line 2: ", message)
+DENSE, PAIRS = "0\ta\t0.25\t0.75", "#doc name topic proportion ..."
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("first", "line", "message"),
     [
-        ("0 a 1 0.75 0", "one without the other"),
-        ("0 a 1 0.75 1 0.25", "a topic is named twice"),
-        ("0 a 1.0 0.75", "topic must be a whole number"),
-        (f"0 a {10**17} 0.75", "topic must be a whole number"),
-        ("0 a 1 1.75", "expected proportions from 0 to 1"),
+        (DENSE, "1\tb\t0.5\t0.25", "sum to 0.75, not to 1"),
+        (DENSE, "1\tb\t0.5\t0.25\t0.25", "expected 2 proportions, found 3"),
+        (DENSE, "1\tb\t0.5\tnan", "expected proportions from 0 to 1"),
+        (DENSE, "1\tb\t1.5\t-0.5", "expected proportions from 0 to 1"),
+        (DENSE, "1\tb\t0.5\tx", "expected proportions from 0 to 1"),
+        (DENSE, "2\tb\t0.5\t0.5", "doc must be a whole number from 1 to 1, found '2'"),
+        (DENSE, "1\tb", "expected DOC SOURCE PROPORTIONS"),
+        (PAIRS, "0 a 1 0.75 0", "one without the other"),
+        (PAIRS, "0 a 1 0.75 1 0.25", "a topic is named twice"),
+        (PAIRS, "0 a 1.0 0.75", "topic must be a whole number"),
+        (PAIRS, f"0 a {10**17} 0.75", "topic must be a whole number"),
+        (PAIRS, "0 a 1 1.75", "expected proportions from 0 to 1"),
     ],
 )
-def test_bad_pairs_name_the_line(line: str, message: str, tmp_path: Path) -> None:
+def test_bad_proportions_name_the_line(first: str, line: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
-    path.write_text(f"#doc name topic proportion ...\n{line}\n")
-    with pytest.raises(CorpusFormatError) as error:
-        read_doc_topics(path)
-    says(error, f"{path}, line 2: ", message)
+    path.write_text(f"{first}\n{line}\n")
+    refused(lambda: read_doc_topics(path), f"{path}, line 2: ", message)
 
 
 @pytest.mark.parametrize("source", ["a\nb", "a\rb", "\ud800"])
