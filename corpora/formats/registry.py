@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,28 +120,39 @@ def _read_state(path: PathLike) -> Corpus:
     return read_mallet_state(path).corpus()
 
 
+_numbered = partial(Format, vocabulary="needed", loses=_NUMBERED)
+
 FORMATS = {
     each.name: each
     for each in (
-        Format(
-            *("uci", "UCI bag of words", rf"docword\..+\.txt{_COMPRESSED}"),
-            *(read_uci, write_uci, "needed", _NUMBERED),
+        _numbered(
+            "uci", "UCI bag of words", rf"docword\..+\.txt{_COMPRESSED}", read_uci, write_uci
         ),
-        Format(
-            *("mtx", "Matrix Market", rf".+\.mtx{_COMPRESSED}"),
-            *(read_matrix_market, write_matrix_market, "needed", _NUMBERED),
+        _numbered(
+            "mtx",
+            "Matrix Market",
+            rf".+\.mtx{_COMPRESSED}",
+            read_matrix_market,
+            write_matrix_market,
         ),
+        _numbered("ldac", "lda-c", rf".+\.(ldac|dat){_COMPRESSED}", read_ldac, write_ldac),
         Format(
-            *("ldac", "lda-c", rf".+\.(ldac|dat){_COMPRESSED}"),
-            *(read_ldac, write_ldac, "needed", _NUMBERED),
-        ),
-        Format(
-            *("jsonl", "JSON lines", rf".+\.jsonl{_COMPRESSED}"),
-            *(read_json_lines, write_json_lines, "possible", _UNORDERED),
+            name="jsonl",
+            title="JSON lines",
+            pattern=rf".+\.jsonl{_COMPRESSED}",
+            read=read_json_lines,
+            write=write_json_lines,
+            vocabulary="possible",
+            loses=_UNORDERED,
         ),
         Format("mallet-state", "MALLET state", r".*state.*\.gz", _read_state, None, "", ()),
         Format(
-            *("text", "folder of texts", "", read_text_folder, write_text_folder, "possible"),
+            name="text",
+            title="folder of texts",
+            pattern="",
+            read=read_text_folder,
+            write=write_text_folder,
+            vocabulary="possible",
             loses=("ids as they are", "titles", "numbers of unknown words", *_UNORDERED),
         ),
         Format("corpus", "corpus directory", "", _read_directory, _write_directory, "", ()),
