@@ -53,11 +53,7 @@ class FileDownload:
     """
 
     def __init__(
-        self,
-        url: str,
-        path: Path,
-        max_bytes: int,
-        progress: Callable[[int], None] | None,
+        self, url: str, path: Path, max_bytes: int, progress: Callable[[int], None] | None
     ) -> None:
         self.max_bytes = max_bytes
         self._url = url

@@ -154,11 +154,7 @@ class PoliteClient:
         return self.get(url, params, json_object)
 
     def fetch_file(
-        self,
-        url: str,
-        path: Path,
-        max_bytes: int,
-        progress: Callable[[int], None] | None = None,
+        self, url: str, path: Path, max_bytes: int, progress: Callable[[int], None] | None = None
     ) -> None:
         """Download a file; it appears at `path` when it is complete.
 

@@ -32,7 +32,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return float(_PARSER.parse_retry_after(headers["Retry-After"][:300]))
     except (KeyError, urllib3.exceptions.InvalidHeader):
         return None
-    except (ValueError, TypeError, IndexError, OverflowError):  # a date of the standard library
+    except (ValueError, TypeError, IndexError, OverflowError):  # by `email.utils`, for some dates
         return None
 
 

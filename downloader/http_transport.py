@@ -79,11 +79,7 @@ class HttpTransport:
 
     @contextmanager
     def send(
-        self,
-        url: str,
-        params: Mapping[str, str] | None,
-        headers: Mapping[str, str],
-        max_bytes: int,
+        self, url: str, params: Mapping[str, str] | None, headers: Mapping[str, str], max_bytes: int
     ) -> Iterator[Reply]:
         """Request `url`, and receive the answer while the block runs.
 

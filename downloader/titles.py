@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from corpora.errors import CorpusFormatError
-from downloader.live import (
-    BATCH_SIZE,
-    Batch,
-    PageReader,
-    Skipped,
-    TextForm,
-    check_named,
-    shown,
-)
+from downloader.live import BATCH_SIZE, Batch, PageReader, Skipped, TextForm, check_named, shown
 from downloader.mediawiki_api import is_unicode, malformed
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.downloader.impatient_client import new_client
-from tests.downloader.made_up_answers import N_PAGES
+from tests.downloader.made_up_answers import N_PAGES, MadeUp
 from tests.downloader.mediawiki import running_mediawiki
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
@@ -42,7 +42,7 @@ def wiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MediaWiki]:
 
 
 @pytest.fixture
-def made_up() -> Iterator[tuple[SyntheticWiki, Scripted, str]]:
+def made_up() -> Iterator[MadeUp]:
     """A wiki, what it was asked, and where it is."""
     wiki = SyntheticWiki(N_PAGES)
     recorded = Scripted(wiki.answer)

@@ -1,26 +1,18 @@
-"""A proxy before a wiki that serves faults, and writes down every request.
-
-It runs as a thread (`FaultProxy`), or as a process of its own:
-
-    python -m tests.downloader.fault_proxy UPSTREAM PORT LOG --rate 0.3 --seed 1
-"""
+"""Proxy before a wiki that serves faults, and records every request."""
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import random
 import select
 import socket
 import struct
-import sys
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -100,27 +92,18 @@ class FaultProxy:
         Where requests go on to: scheme, host and port, and maybe a path.
     settings
         The faults; may be exchanged while it runs.
-    log
-        A file that gets every request as a line of JSON.
     """
 
-    def __init__(
-        self,
-        upstream: str,
-        settings: Settings | None = None,
-        log: Path | None = None,
-        port: int = 0,
-    ) -> None:
+    def __init__(self, upstream: str, settings: Settings | None = None) -> None:
         self.upstream = urlsplit(upstream)
         self.settings = settings or Settings()
-        self.log = log
         self._requests: list[Request] = []
         self._n_open = 0
         self.next_faults: list[str] = []
         """Served first, one a request; "" is none."""
         self._random = random.Random(self.settings.seed)
         self._lock = threading.Condition()
-        self._server = Server(("127.0.0.1", port), Handler)
+        self._server = Server(("127.0.0.1", 0), Handler)
         self._server.proxy = self
         serve = self._server.serve_forever
         self._thread = threading.Thread(target=serve, args=(0.05,), daemon=True)
@@ -170,9 +153,6 @@ class FaultProxy:
             self._requests.append(request)
             self._n_open -= 1
             self._lock.notify_all()
-            if self.log is not None:
-                with self.log.open("a") as file:
-                    file.write(json.dumps(asdict(request)) + "\n")
 
     def ask_upstream(self, path: str, headers: Mapping[str, str]) -> Reply:
         """The wiki's own answer."""
@@ -304,12 +284,6 @@ class Handler(BaseHTTPRequestHandler):
         return bool(select.select([self.connection], [], [], seconds)[0])
 
 
-def read_log(path: Path) -> list[Request]:
-    """The requests in a log, in the order of their arrival."""
-    lines = path.read_text().splitlines()
-    return sorted((Request(**json.loads(line)) for line in lines), key=lambda one: one.arrived)
-
-
 def check_manners(
     requests: Sequence[Request],
     *,
@@ -342,29 +316,3 @@ def most_within(times: Sequence[float], seconds: float) -> int:
             first += 1
         most = max(most, last - first + 1)
     return most
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("upstream")
-    parser.add_argument("port", type=int)
-    parser.add_argument("log", type=Path)
-    parser.add_argument("--rate", type=float, default=0.3)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--latency", type=float, default=1.0)
-    parser.add_argument("--fault", action="append", help="one of those to serve; all if none")
-    options = parser.parse_args()
-    settings = Settings(
-        rate=options.rate,
-        seed=options.seed,
-        latency=options.latency,
-        faults=options.fault or FAULTS,
-    )
-    with FaultProxy(options.upstream, settings, options.log, options.port) as proxy:
-        sys.stdout.write(f"{proxy.url}\n")
-        sys.stdout.flush()
-        sys.stdin.read()  # ends with the process that started this one
-
-
-if __name__ == "__main__":
-    main()

@@ -21,6 +21,7 @@ N_PAGES = 130
 """Of the wiki that the fixture `made_up` gives."""
 
 Ask = dict[str, str]
+MadeUp = tuple[SyntheticWiki, Scripted, str]
 Skipped = dict[str, list[str]]
 
 

@@ -11,21 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from downloader.category import Category
-from downloader.errors import (
-    DownloadError,
-    TryLaterError,
-    UnusableAnswerError,
-)
+from downloader.errors import DownloadError, TryLaterError, UnusableAnswerError
 from downloader.mediawiki_api import ApiError, MediaWikiApi
 from downloader.random_pages import RandomPages
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT, new_client
-from tests.downloader.made_up_answers import (
-    Ask,
-    gathered,
-    nothing,
-    page,
-)
+from tests.downloader.made_up_answers import Ask, gathered, nothing, page
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 if TYPE_CHECKING:
@@ -61,7 +52,7 @@ SAID: dict[str, Any] = {
     "category": {
         "batchcomplete": True,
         "query": {
-            "pages": [{"pageid": 9, "ns": 14, "title": "Category:A", "categoryinfo": {"pages": 2}}],
+            "pages": [{"pageid": 9, "ns": 14, "title": "Category:A", "categoryinfo": {"pages": 2}}]
         },
     },
     "members": {
@@ -70,7 +61,7 @@ SAID: dict[str, Any] = {
             "categorymembers": [
                 {"pageid": 1, "ns": 0, "title": "One"},
                 {"pageid": 5, "ns": 14, "title": "Category:Gone", "missing": True},
-            ],
+            ]
         },
     },
     "ids": {"batchcomplete": True, "query": {"pages": [page()]}},

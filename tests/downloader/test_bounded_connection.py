@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from downloader.bounded_connection import (
-    DeadlineError,
-    EndlessAnswerError,
-    Limits,
-    _BoundedStream,
-)
+from downloader.bounded_connection import DeadlineError, EndlessAnswerError, Limits, _BoundedStream
 from tests.downloader.hostile_server import at_most
 
 if TYPE_CHECKING:

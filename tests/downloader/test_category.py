@@ -9,20 +9,10 @@ import pytest
 
 import downloader.category as category_module
 from downloader.category import Category
-from downloader.errors import (
-    RefusedError,
-    UnusableAnswerError,
-)
+from downloader.errors import RefusedError, UnusableAnswerError
 from downloader.mediawiki_api import MediaWikiApi
 from tests.downloader.impatient_client import PATIENT
-from tests.downloader.made_up_answers import (
-    Ask,
-    gathered,
-    impatient,
-    nothing,
-    page,
-    tree,
-)
+from tests.downloader.made_up_answers import Ask, gathered, impatient, nothing, page, tree
 from tests.downloader.synthetic_wiki import Scripted, serving
 
 if TYPE_CHECKING:
@@ -88,40 +78,33 @@ def test_categories_without_end(client: PoliteClient, monkeypatch: pytest.Monkey
 
 
 MEMBER = {"pageid": 1, "ns": 0, "title": "p"}
+CATEGORY = {"pageid": 1, "ns": 14}
+
+
+def check_refused(client: PoliteClient, name: str, said: object, match: str = "") -> None:
+    """Every answer to questions with the parameter `name` is `said`."""
+    inner = tree(("A", "p"))
+    with serving(Scripted(lambda asked: said if name in asked else inner(asked))) as url:
+        source = Category(MediaWikiApi(impatient(client), url), "A")
+        with pytest.raises(UnusableAnswerError, match=match):
+            list(source.batches(None, nothing))
 
 
 @pytest.mark.parametrize(
     "members",
     [
-        None,
-        {"1": MEMBER},
-        ["p"],
-        [{**MEMBER, "pageid": "1"}],
-        [{**MEMBER, "pageid": True}],
-        [{**MEMBER, "pageid": 0}],
-        [{**MEMBER, "ns": None}],
-        [{"ns": 0, "title": "p"}],
-        [{"pageid": 1, "ns": 14}],
-        [{"pageid": 1, "missing": True}],
-        [{"pageid": 1, "ns": 14, "missing": True}],
-        [{"pageid": 1, "ns": 14, "title": "Category:half \ud83d"}],
-        [{"pageid": 1, "ns": 14, "title": ["B"], "missing": True}],
+        *(None, {"1": MEMBER}, ["p"], [MEMBER] * 10_000),
+        *([{**MEMBER, "pageid": "1"}], [{**MEMBER, "pageid": True}], [{**MEMBER, "pageid": 0}]),
+        *([{**MEMBER, "ns": None}], [{"ns": 0, "title": "p"}], [CATEGORY]),
+        *([{"pageid": 1, "missing": True}], [{**CATEGORY, "missing": True}]),
+        [{**CATEGORY, "title": "Category:half \ud83d"}],
+        [{**CATEGORY, "title": ["B"], "missing": True}],
         [{"pageid": 1, "title": "p", "invalid": True}],
-        [MEMBER] * 10_000,
     ],
 )
 def test_malformed_members_are_a_named_error(client: PoliteClient, members: object) -> None:
-    inner = tree(("A", "p"))
-
-    def answer(asked: Ask) -> object:
-        if "list" not in asked:
-            return inner(asked)
-        return {"batchcomplete": True, "query": {"categorymembers": members}}
-
-    with serving(Scripted(answer)) as url:
-        source = Category(MediaWikiApi(impatient(client), url), "A")
-        with pytest.raises(UnusableAnswerError):
-            list(source.batches(None, nothing))
+    said = {"batchcomplete": True, "query": {"categorymembers": members}}
+    check_refused(client, "list", said)
 
 
 @pytest.mark.parametrize(
@@ -133,34 +116,13 @@ def test_malformed_members_are_a_named_error(client: PoliteClient, members: obje
         [{"title": "p", "ns": 0, "missing": True}],
     ],
 )
-def test_pages_that_were_not_asked_for(client: PoliteClient, pages: list[object]) -> None:
-    inner = tree(("A", "p"))
-
-    def answer(asked: Ask) -> object:
-        if "pageids" not in asked:
-            return inner(asked)
-        return {"batchcomplete": True, "query": {"pages": pages}}
-
-    with serving(Scripted(answer)) as url:
-        source = Category(MediaWikiApi(impatient(client), url), "A")
-        with pytest.raises(UnusableAnswerError):
-            list(source.batches(None, nothing))
+def test_pages_that_were_not_requested(client: PoliteClient, pages: list[object]) -> None:
+    check_refused(client, "pageids", {"batchcomplete": True, "query": {"pages": pages}})
 
 
-def test_pages_that_go_on_after_all_that_was_asked_for(client: PoliteClient) -> None:
-    inner = tree(("A", "p"))
-
-    def answer(asked: Ask) -> object:
-        said = inner(asked)
-        if "pageids" in asked:
-            assert isinstance(said, dict)
-            said["continue"] = {"x": asked.get("x", "") + "1"}
-        return said
-
-    with serving(Scripted(answer)) as url:
-        source = Category(MediaWikiApi(impatient(client), url), "A")
-        with pytest.raises(UnusableAnswerError, match="it continues"):
-            list(source.batches(None, nothing))
+def test_pages_that_continue_after_all_that_was_requested(client: PoliteClient) -> None:
+    said = {"batchcomplete": True, "query": {"pages": [page(title="p")]}, "continue": {"x": "1"}}
+    check_refused(client, "pageids", said, "it continues")
 
 
 @pytest.mark.parametrize("n_pages", [-1, True, "7", 10**9 + 1, 2**63 - 1])

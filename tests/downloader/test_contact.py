@@ -73,22 +73,21 @@ def test_wikimedia_needs_a_contact_and_others_do_not(contact: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://en.wikipedia.org/w/api.php",
-        "https://wikipedia.org",
-        "http://EN.WIKIPEDIA.ORG:80/w/api.php",
-        "https://en.wikipedia.org./w/api.php",
-        "https://de.wiktionary.org/",
-        "https://fr.wikibooks.org/",
-        "https://it.wikiquote.org/",
-        "https://en.wikisource.org/",
-        "https://en.wikiversity.org/",
-        "https://en.wikivoyage.org/",
-        "https://en.wikinews.org/",
-        "https://www.wikidata.org/",
-        "https://commons.wikimedia.org/",
-        "https://dumps.wikimedia.org/other/cirrussearch/",
+        *("https://en.wikipedia.org/w/api.php", "https://wikipedia.org"),
+        *("http://EN.WIKIPEDIA.ORG:80/w/api.php", "https://en.wikipedia.org./w/api.php"),
+        *("https://de.wiktionary.org/", "https://fr.wikibooks.org/", "https://it.wikiquote.org/"),
+        *(
+            "https://en.wikisource.org/",
+            "https://en.wikiversity.org/",
+            "https://en.wikivoyage.org/",
+        ),
+        *(
+            "https://en.wikinews.org/",
+            "https://www.wikidata.org/",
+            "https://commons.wikimedia.org/",
+        ),
+        *("https://dumps.wikimedia.org/other/cirrussearch/", "https://www.wikifunctions.org/"),
         "https://www.mediawiki.org/w/api.php",
-        "https://www.wikifunctions.org/",
     ],
 )
 def test_hosts_of_wikimedia_are_known(url: str) -> None:
@@ -98,13 +97,9 @@ def test_hosts_of_wikimedia_are_known(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://wikipedia.org.evil.net/",
-        "https://notwikipedia.org/",
-        "https://evil.net/wikipedia.org",
-        "https://wikipedia.org@evil.net/",
+        *("https://wikipedia.org.evil.net/", "https://notwikipedia.org/", "https://[broken/", ""),
+        *("https://evil.net/wikipedia.org", "https://wikipedia.org@evil.net/"),
         "https://wiki.archlinux.org/api.php",
-        "https://[broken/",
-        "",
     ],
 )
 def test_others_are_not(url: str) -> None:

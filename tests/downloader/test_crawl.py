@@ -144,11 +144,7 @@ class Stopped(BaseException):
 @pytest.mark.parametrize("where", ["before", "after"])
 @pytest.mark.parametrize("what", ["save", "commit", "add"])
 def test_an_interrupt_anywhere_loses_and_repeats_nothing(
-    client: PoliteClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    what: str,
-    where: str,
+    client: PoliteClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, where: str
 ) -> None:
     """Stopped at the n-th write, for every n, and run again to a limit: it is met exactly."""
     from corpora.articles.writer import ArticleWriter
@@ -259,7 +255,7 @@ def test_skipped_pages_are_counted(
     assert report == CrawlReport(1, 0, {"missing": 2, "invalid": 1}, finished=True, total_added=1)
 
 
-def test_what_is_passed_over_does_not_flood_the_terminal(
+def test_skipped_pages_do_not_flood_the_terminal(
     store: ArticleStore,
     client: PoliteClient,
     url: str,
@@ -342,24 +338,11 @@ def test_what_waits_to_be_stored_counts_as_used(
 @pytest.mark.parametrize(
     "damage",
     [
-        "",
-        "{",
-        "[]",
-        "null",
-        '{"format": "wikitopics crawl"}',
+        *("", "{", "[]", "null", '{"format": "wikitopics crawl"}'),
         '{"format": "something else", "version": 1}',
-        {"cursor": [1]},
-        {"cursor": "x"},
-        {"added": -1},
-        {"added": True},
-        {"added": "5"},
-        {"stored": None},
-        {"pending": [["en", "1"]]},
-        {"pending": "x"},
-        {"pending": [["en"]]},
-        {"next_cursor": 5},
-        {"identity": {}},
-        {"something": "else"},
+        *({"cursor": [1]}, {"cursor": "x"}, {"next_cursor": 5}, {"stored": None}),
+        *({"added": -1}, {"added": True}, {"added": "5"}, {"identity": {}}, {"something": "else"}),
+        *({"pending": [["en", "1"]]}, {"pending": "x"}, {"pending": [["en"]]}),
     ],
 )
 def test_a_damaged_state_costs_requests_and_no_articles(

@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from downloader.errors import RefusedError, TryLaterError, UnusableAnswerError
-from tests.downloader.hostile_server import (
-    Request,
-    at_most,
-    chunked,
-    http,
-    reset,
-    serving,
-)
+from tests.downloader.hostile_server import Request, at_most, chunked, http, reset, serving
 from tests.downloader.impatient_client import UNHURRIED, new_client
 
 if TYPE_CHECKING:
@@ -181,20 +174,16 @@ def test_parts_that_do_not_fit_are_not_put_together(
 @pytest.mark.parametrize(
     "origin",
     [
-        b"",
-        b"{",
-        b"[]",
-        b"[" * 100_000,
+        *(b"", b"{", b"[]", b"[" * 100_000, b"\xff\xfe"),
         b'{"url": 1, "validator": 2, "size": "x"}',
         b'{"url": "URL", "validator": "\\"v1\\"", "size": "many"}',
         b'{"url": "URL", "validator": null, "size": 1000000}',
         b'{"url": "URL", "validator": "\\"v1\\"", "size": -1}',
         b'{"url": "URL", "validator": "\\"v1\\"", "size": 10}',
         b'{"url": "URL", "validator": "a\\r\\nX-Evil: 1", "size": 1000000}',
-        b"\xff\xfe",
     ],
 )
-def test_damaged_notes_are_passed_over(client: PoliteClient, tmp_path: Path, origin: bytes) -> None:
+def test_damaged_notes_are_ignored(client: PoliteClient, tmp_path: Path, origin: bytes) -> None:
     (tmp_path / "a.partial").write_bytes(b"wrong" * 100)
     with serving(FileServer()) as server, at_most(10):
         notes = origin.replace(b"URL", server.url.encode())
@@ -218,13 +207,10 @@ def test_the_beginning_of_another_address_is_not_used(client: PoliteClient, tmp_
 @pytest.mark.parametrize(
     "answer",
     [
-        http(content_length=str(10**15)),
-        http(content_length="9" * 30),
-        http(b"x" * 10_001),
+        *(http(content_length=str(10**15)), http(content_length="9" * 30), http(b"x" * 10_001)),
         chunked(*[b"x" * 1000] * 11),
         b"HTTP/1.0 200 OK\r\n\r\nno length at all",
-        http(content_length="-1"),
-        http(b"x", content_encoding="gzip"),
+        *(http(content_length="-1"), http(b"x", content_encoding="gzip")),
         http(b"x", content_encoding="br"),
     ],
 )
@@ -249,9 +235,7 @@ def test_a_missing_file_leaves_nothing(client: PoliteClient, tmp_path: Path) -> 
     assert names(tmp_path) == set()
 
 
-def test_the_former_file_stays_until_the_new_one_is_whole(
-    tmp_path: Path,
-) -> None:
+def test_the_former_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     client = new_client(tmp_path, patience=0.2)
     (tmp_path / "a").write_bytes(b"former")
     with serving(FileServer(*[1000] * 1000)) as server, at_most(20), pytest.raises(TryLaterError):
@@ -335,7 +319,6 @@ client.fetch_file(sys.argv[2], directory / "a", 2**24)
 
 
 def test_kills_do_not_start_it_over(tmp_path: Path) -> None:
-    FileServer()
     sent = 0
 
     def answer(request: Request, sock: socket.socket) -> None:

@@ -116,10 +116,7 @@ def test_a_fault_that_passes_is_got_over(client: PoliteClient, fault: object) ->
     assert len(server.requests) == client.n_requests == client.n_retries + 1
 
 
-@pytest.mark.parametrize(
-    "fault",
-    ["nothing", "503 badly packed", "drips interim answers", "html"],
-)
+@pytest.mark.parametrize("fault", ["nothing", "503 badly packed", "drips interim answers", "html"])
 def test_a_fault_that_stays_ends_in_a_named_error(tmp_path: Path, fault: str) -> None:
     client = new_client(tmp_path, patience=0.3, deadline=0.2)
     named = pytest.raises((TryLaterError, UnusableAnswerError))

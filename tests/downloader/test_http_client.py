@@ -11,15 +11,7 @@ import pytest
 
 from downloader.errors import TryLaterError, UnusableAnswerError
 from downloader.http_client import Answer, BadAnswer, PoliteClient, user_agent
-from tests.downloader.hostile_server import (
-    GOOD,
-    Request,
-    at_most,
-    chunked,
-    cut,
-    http,
-    serving,
-)
+from tests.downloader.hostile_server import GOOD, Request, at_most, chunked, cut, http, serving
 from tests.downloader.impatient_client import PATIENT, UNHURRIED, body, new_client
 
 if TYPE_CHECKING:

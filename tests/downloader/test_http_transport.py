@@ -111,11 +111,7 @@ def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate / "cert"))
 
 
-@pytest.mark.parametrize(
-    "fault",
-    FAULTS.values(),
-    ids=FAULTS.keys(),
-)
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 def test_tls_changes_nothing(
     client: PoliteClient, tls: ssl.SSLContext, trusted: None, fault: object
 ) -> None:

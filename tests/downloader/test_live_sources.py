@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from downloader.category import Category
-from downloader.errors import (
-    SourceError,
-)
+from downloader.errors import SourceError
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.random_pages import RandomPages
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT
-from tests.downloader.made_up_answers import (
-    N_PAGES,
-    Ask,
-    gathered,
-    nothing,
-)
+from tests.downloader.made_up_answers import N_PAGES, Ask, MadeUp, gathered, nothing
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 if TYPE_CHECKING:
@@ -50,11 +43,7 @@ def new_source(
 @pytest.mark.parametrize("text", ["wikitext", "html"])
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_article_comes_once(
-    client: PoliteClient,
-    made_up: tuple[SyntheticWiki, Scripted, str],
-    tmp_path: Path,
-    name: str,
-    text: TextForm,
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path, name: str, text: TextForm
 ) -> None:
     wiki, recorded, url = made_up
     source = new_source(name, MediaWikiApi(client, url), tmp_path, text)
@@ -77,11 +66,7 @@ def test_every_article_comes_once(
 @pytest.mark.parametrize("text", ["wikitext", "html"])
 @pytest.mark.parametrize("name", SOURCES)
 def test_it_goes_on_from_any_cursor(
-    client: PoliteClient,
-    made_up: tuple[SyntheticWiki, Scripted, str],
-    tmp_path: Path,
-    name: str,
-    text: TextForm,
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path, name: str, text: TextForm
 ) -> None:
     """Interrupted again and again after some batches, with nothing kept but cursor and articles."""
     _, recorded, url = made_up
@@ -124,11 +109,7 @@ def test_it_goes_on_from_any_cursor(
     ],
 )
 def test_a_cursor_of_something_else_starts_anew(
-    client: PoliteClient,
-    made_up: tuple[SyntheticWiki, Scripted, str],
-    tmp_path: Path,
-    name: str,
-    cursor: dict[str, Any],
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path, name: str, cursor: dict[str, Any]
 ) -> None:
     source = new_source(name, MediaWikiApi(client, made_up[2]), tmp_path)
     assert len(gathered(source.batches(cursor, nothing))[0]) == N_PAGES
@@ -157,7 +138,7 @@ def test_a_continuation_that_the_wiki_has_forgotten_starts_anew(
 
 
 def test_what_is_known_is_not_asked_for(
-    client: PoliteClient, made_up: tuple[SyntheticWiki, Scripted, str], tmp_path: Path
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path
 ) -> None:
     _, recorded, url = made_up
     api = MediaWikiApi(client, url)
@@ -170,9 +151,7 @@ def test_what_is_known_is_not_asked_for(
     assert {int(ids) for ids in asked_for if ids} == set(range(3, N_PAGES + 1, 3))
 
 
-def test_totals(
-    client: PoliteClient, made_up: tuple[SyntheticWiki, Scripted, str], tmp_path: Path
-) -> None:
+def test_totals(client: PoliteClient, made_up: MadeUp, tmp_path: Path) -> None:
     api = MediaWikiApi(client, made_up[2])
     assert new_source("random", api, tmp_path).total() == N_PAGES
     assert new_source("titles", api, tmp_path).total() == N_PAGES
@@ -183,14 +162,9 @@ def test_sources_know_themselves_apart(client: PoliteClient, tmp_path: Path) -> 
     """A cursor of one is not given to another."""
     one, other = MediaWikiApi(client, "http://a/api.php"), MediaWikiApi(client, "http://b/api.php")
     sources = [
-        RandomPages(one),
-        RandomPages(other),
-        RandomPages(one, "html"),
-        Category(one, "A"),
-        Category(one, "A", 1),
-        Category(one, "B"),
-        Titles(one, tmp_path / "a"),
-        Titles(one, tmp_path / "b"),
+        *(RandomPages(one), RandomPages(other), RandomPages(one, "html")),
+        *(Category(one, "A"), Category(one, "A", 1), Category(one, "B")),
+        *(Titles(one, tmp_path / "a"), Titles(one, tmp_path / "b")),
     ]
     assert len({json.dumps(source.identity) for source in sources}) == len(sources)
     assert RandomPages(one).identity == RandomPages(one, batch_size=3).identity

@@ -16,24 +16,18 @@ import downloader.mediawiki_api as api_module
 from downloader.errors import DownloadError, RefusedError, TryLaterError, UnusableAnswerError
 from downloader.mediawiki_api import ApiError, LoopDetector, MediaWikiApi
 from tests.downloader.fault_proxy import FaultProxy, Settings
-from tests.downloader.impatient_client import new_client
+from tests.downloader.impatient_client import PATIENT, new_client
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from downloader.http_client import PoliteClient
 
 PAGE = {"pageid": 1, "ns": 0, "title": "One"}
 Ask = dict[str, str]
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[PoliteClient]:
-    client = new_client(tmp_path, patience=8, deadline=5, read_timeout=5)
-    yield client
-    client.close()
+CLIENT = PATIENT
 
 
 def pages_answer(*pages: object, **members: Any) -> dict[str, Any]:
@@ -127,11 +121,8 @@ def test_a_query_is_followed_to_its_end(client: PoliteClient) -> None:
         {**second, "revisions": [{"revid": 5}]},
     ]
     assert [entry["from"] for entry in first.answers["redirects"]] == ["Uno", "Due"]
-    assert first.continuation == {
-        "gapcontinue": "Three",
-        "offset": "7",
-        "continue": "gapcontinue||",
-    }
+    more = {"gapcontinue": "Three", "offset": "7", "continue": "gapcontinue||"}
+    assert first.continuation == more
     assert last.continuation is None
     one, two, three = wiki.asked
     common = {"action": "query", "generator": "allpages", "formatversion": "2", "maxlag": "5"}

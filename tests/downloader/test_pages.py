@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from downloader import random_pages
-from downloader.errors import (
-    UnusableAnswerError,
-)
+from downloader.errors import UnusableAnswerError
 from downloader.mediawiki_api import ApiError, MediaWikiApi
 from downloader.random_pages import RandomPages
 from tests.downloader.impatient_client import PATIENT
@@ -91,19 +89,10 @@ def test_what_is_no_article_is_reported_and_the_others_come(
 @pytest.mark.parametrize(
     "given",
     [
-        revised(revid="5"),
-        revised(revid=-5),
-        revised(revid=True),
-        revised(revid=2**63),
-        revised(revid=None),
-        page(contentmodel=[]),
-        page(contentmodel=None),
-        slotted(contentmodel={}),
-        page(missing=True, title=[]),
-        page(missing=True, ns="0"),
-        revised(timestamp=20240102),
-        slotted(content=["text"]),
-        slotted(content=5),
+        *(revised(revid=revid) for revid in ("5", -5, True, 2**63, None)),
+        *(page(contentmodel=[]), page(contentmodel=None), slotted(contentmodel={})),
+        *(page(missing=True, title=[]), page(missing=True, ns="0"), revised(timestamp=20240102)),
+        *(slotted(content=["text"]), slotted(content=5)),
     ],
 )
 def test_a_malformed_page_is_a_named_error(client: PoliteClient, given: dict[str, Any]) -> None:

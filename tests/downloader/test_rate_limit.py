@@ -345,12 +345,9 @@ def test_wikimedia_is_one_service_and_others_are_their_own(
     for url in ("https://DE.Wiktionary.org./w/api.php", "http://dumps.wikimedia.org/other"):
         assert rate_limit_path(url) == one
     others = [
-        "https://notwikipedia.org/",
-        "https://wikipedia.org.evil.net/",
-        "http://notwikipedia.org/",
-        "http://notwikipedia.org:8080/",
-        "http://[::1]:8080/",
-        "http://[::2]:8080/",
+        *("https://notwikipedia.org/", "https://wikipedia.org.evil.net/"),
+        *("http://notwikipedia.org/", "http://notwikipedia.org:8080/"),
+        *("http://[::1]:8080/", "http://[::2]:8080/"),
         f"http://{'a' * 60}.{'b' * 60}.net/",
         f"http://{'a' * 60}.{'c' * 60}.net/",
         "http://..%2f..%2fetc/",
@@ -365,16 +362,9 @@ def test_wikimedia_is_one_service_and_others_are_their_own(
 @pytest.mark.parametrize(
     "url",
     [
-        "http://a.net:99999/api.php",
-        "http://a.net:-1/",
-        "http://a.net:eighty/",
-        "http://a.net:8\x1b0/",
-        "http://[::1/",
-        "http://[a.net]/",
-        "http:///api.php",
-        "http://:80/",
-        "a.net",
-        "",
+        *("http://a.net:99999/api.php", "http://a.net:-1/", "http://a.net:eighty/"),
+        *("http://a.net:8\x1b0/", "http://[::1/", "http://[a.net]/", "http:///api.php"),
+        *("http://:80/", "a.net", ""),
     ],
 )
 def test_what_is_no_address_is_named(

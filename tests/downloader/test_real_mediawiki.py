@@ -146,7 +146,6 @@ def test_the_wiki_describes_itself(wiki: MediaWiki, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["random", "titles", "category"])
-@pytest.mark.slow
 def test_rendered_articles_arrive_once_too(
     wiki: MediaWiki, tmp_path: Path, expected: set[str], name: str
 ) -> None:
@@ -244,15 +243,7 @@ def with_every_fault(seed: int) -> list[str]:
     return faults
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "seed"),
-    [
-        pytest.param("random", 1, marks=pytest.mark.slow),
-        pytest.param("titles", 2, marks=pytest.mark.slow),
-        ("category", 3),
-    ],
-)
+@pytest.mark.parametrize(("name", "seed"), [("random", 1), ("titles", 2), ("category", 3)])
 def test_no_fault_costs_an_article_or_the_manners(
     wiki: MediaWiki,
     tmp_path: Path,
@@ -290,7 +281,6 @@ def ask_for_single_pages(wiki: MediaWiki, pace: RateLimiter, n_requests: int) ->
         return proxy.requests
 
 
-@pytest.mark.slow
 def test_the_rate_holds_in_any_second(wiki: MediaWiki, tmp_path: Path) -> None:
     """Four seconds of as many requests as may be; for a minute there is room for more."""
     requests = ask_for_single_pages(wiki, RateLimiter(tmp_path / "pace", per_minute=6000), 15)
@@ -298,7 +288,6 @@ def test_the_rate_holds_in_any_second(wiki: MediaWiki, tmp_path: Path) -> None:
     assert len(requests) >= 15
 
 
-@pytest.mark.slow
 def test_the_default_rate_holds_in_any_second_and_any_minute(
     wiki: MediaWiki, tmp_path: Path
 ) -> None:
@@ -308,7 +297,6 @@ def test_the_default_rate_holds_in_any_second_and_any_minute(
     assert len(requests) >= 250
 
 
-@pytest.mark.slow
 def test_thirty_seconds_of_latency_are_waited_out(
     wiki: MediaWiki, tmp_path: Path, expected: set[str]
 ) -> None:
@@ -405,7 +393,6 @@ def kill_and_check(
     check_manners(requests, contact=CONTACT, per_second=100, per_minute=6000, one_in_flight=False)
 
 
-@pytest.mark.slow
 def test_eight_kills_lose_nothing(
     wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str]
 ) -> None:
@@ -419,7 +406,6 @@ def test_eight_kills_lose_nothing(
     )
 
 
-@pytest.mark.slow
 def test_a_hundred_kills_lose_nothing(
     wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str]
 ) -> None:

@@ -11,11 +11,7 @@ from corpora import CorpusFormatError
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT
-from tests.downloader.made_up_answers import (
-    Ask,
-    gathered,
-    nothing,
-)
+from tests.downloader.made_up_answers import Ask, MadeUp, gathered, nothing
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 if TYPE_CHECKING:
@@ -37,7 +33,7 @@ def numbers(batches: Iterator[Batch]) -> list[int]:
 
 
 def test_blank_lines_comments_and_line_ends(
-    client: PoliteClient, made_up: tuple[SyntheticWiki, Scripted, str], tmp_path: Path
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path
 ) -> None:
     path = tmp_path / "titles"
     lines = ["\ufeffPage 1", "", "# Page 2", "#Page 3", "  Page 4\t", "   ", "Page 5\r", "Page 6"]
@@ -49,10 +45,7 @@ def test_blank_lines_comments_and_line_ends(
 
 @pytest.mark.parametrize("content", ["", "\n\n# nothing\n"])
 def test_a_file_without_titles(
-    client: PoliteClient,
-    made_up: tuple[SyntheticWiki, Scripted, str],
-    tmp_path: Path,
-    content: str,
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path, content: str
 ) -> None:
     path = tmp_path / "titles"
     path.write_text(content)
@@ -63,7 +56,7 @@ def test_a_file_without_titles(
 
 
 def test_a_file_that_grew_goes_on_and_one_that_changed_starts_anew(
-    client: PoliteClient, made_up: tuple[SyntheticWiki, Scripted, str], tmp_path: Path
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path
 ) -> None:
     path = tmp_path / "titles"
     source = titles_source(client, made_up[2], path)
@@ -83,15 +76,10 @@ def test_a_file_that_grew_goes_on_and_one_that_changed_starts_anew(
 
 
 @pytest.mark.parametrize(
-    ("line", "fault"),
-    [(b"Caf\xe9", "UTF-8"), (b"x" * 2000, "longer"), (b"\xff\xfeP\0", "UTF-8")],
+    ("line", "fault"), [(b"Caf\xe9", "UTF-8"), (b"x" * 2000, "longer"), (b"\xff\xfeP\0", "UTF-8")]
 )
 def test_a_file_of_something_else(
-    client: PoliteClient,
-    made_up: tuple[SyntheticWiki, Scripted, str],
-    tmp_path: Path,
-    line: bytes,
-    fault: str,
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path, line: bytes, fault: str
 ) -> None:
     path = tmp_path / "titles"
     path.write_bytes(b"Page 1\n\n" + line + b"\nPage 2\n")
@@ -118,7 +106,7 @@ def test_a_file_that_is_one_endless_line_is_not_read_whole(
 
 
 def test_addresses_stay_short_enough_for_servers(
-    client: PoliteClient, made_up: tuple[SyntheticWiki, Scripted, str], tmp_path: Path
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path
 ) -> None:
     path = tmp_path / "titles"
     path.write_text("".join(f"{'題' * 80} {number}\n" for number in range(1, 60)))
@@ -130,7 +118,7 @@ def test_addresses_stay_short_enough_for_servers(
 
 
 def test_titles_that_cannot_even_be_asked_for(
-    client: PoliteClient, made_up: tuple[SyntheticWiki, Scripted, str], tmp_path: Path
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path
 ) -> None:
     path = tmp_path / "titles"
     path.write_text("Page 1|Page 2\nPage 3\nPage\x0b4\nPa\x1fge 5\n\x1b]0;title\x07\n")
@@ -141,7 +129,7 @@ def test_titles_that_cannot_even_be_asked_for(
 
 
 def test_an_answer_without_the_titles_asked_for(
-    client: PoliteClient, made_up: tuple[SyntheticWiki, Scripted, str], tmp_path: Path
+    client: PoliteClient, made_up: MadeUp, tmp_path: Path
 ) -> None:
     """Left out, they are asked for alone; left out again, they are missing."""
     wiki = SyntheticWiki(9)
