@@ -21,22 +21,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 FAULTS = (
-    "429",
-    "429 with Retry-After",
-    "503 with Retry-After",
-    "maxlag",
-    "ratelimited",
-    "HTML",
-    "truncated JSON",
-    "truncated gzip",
-    "reset before",
-    "reset inside",
-    "stall",
-    "length too long",
-    "length too short",
-    "latency",
-    "redirect",
-    "500",
+    *("429", "429 with Retry-After", "503 with Retry-After", "maxlag", "ratelimited", "HTML"),
+    *("truncated JSON", "truncated gzip", "reset before", "reset inside", "stall"),
+    *("length too long", "length too short", "latency", "redirect", "500"),
 )
 MAXLAG = {
     "error": {

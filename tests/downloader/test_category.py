@@ -81,7 +81,7 @@ MEMBER = {"pageid": 1, "ns": 0, "title": "p"}
 CATEGORY = {"pageid": 1, "ns": 14}
 
 
-def check_refused(client: PoliteClient, name: str, said: object, match: str = "") -> None:
+def check_refused(client: PoliteClient, name: str, said: object, match: str | None = None) -> None:
     """Every answer to questions with the parameter `name` is `said`."""
     inner = tree(("A", "p"))
     with serving(Scripted(lambda asked: said if name in asked else inner(asked))) as url:

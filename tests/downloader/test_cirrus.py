@@ -10,10 +10,8 @@ import random
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -24,9 +22,10 @@ from downloader import cirrus, cirrus_listing, file_download
 from downloader.cirrus import CirrusShards, read_cirrus, site_of_file
 from downloader.cirrus_listing import remote_shards
 from downloader.errors import DownloadError, RefusedError, UnusableAnswerError
-from downloader.http_client import PoliteClient
-from downloader.rate_limit import RateLimiter
+from tests.downloader.hostile_server import http, serving
+from tests.downloader.impatient_client import PATIENT
 
+CLIENT = PATIENT | {"patience": 20}
 FOLDER = "/other/cirrus_search_index/20260816/index_name=enwiki_content/"
 SHARD = "enwiki_content-20260816-{:05}.json.bz2"
 
@@ -78,51 +77,28 @@ class Site:
     def n_fetches(self, name=".bz2"):
         return sum(name in path for path, _ in self.asked)
 
-
-def handler_of(site):
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self):
-            path, asked = unquote(self.path), self.headers.get("Range", "")
-            site.asked.append((path, asked))
-            body = site.pages.get(path, site.files.get(path))
-            status, start = (404, 0) if body is None else (200, 0)
-            body, headers = body or b"", {"ETag": f'"{len(body or b"")}"'}
-            if asked and path in site.files:
-                start = int(asked.removeprefix("bytes=").split("-")[0])
-                status = 206 if start < len(body) else 416
-                unit = f"{start}-{len(body) - 1}" if status == 206 else "*"
-                headers["Content-Range"] = f"bytes {unit}/{len(body)}"
-                body = body[start:]
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.send(
-                body, site.cut_after.pop(0) if path in site.files and site.cut_after else None
-            )
-
-        def send(self, body, cut_after):
-            for place in range(0, len(body), 1 << 14):
-                piece = body[place : place + (1 << 14)]
-                if cut_after is not None and place + len(piece) > cut_after:
-                    self.wfile.write(piece[: max(cut_after - place, 0)])
-                    self.close_connection = True
-                    return
-                try:
-                    self.wfile.write(piece)
-                except OSError:
-                    self.close_connection = True
-                    return
-                site.n_sent += 1
-                time.sleep(site.pause)
-
-        def log_message(self, *_):
-            pass
-
-    return Handler
+    def __call__(self, request, sock):
+        """Send a page or a file, from the start of the Range on."""
+        path, asked = unquote(request.target), request.headers.get("range", "")
+        self.asked.append((path, asked))
+        body = self.pages.get(path, self.files.get(path))
+        status = "404 Not Found" if body is None else "200 OK"
+        body = body or b""
+        headers = {"etag": f'"{len(body)}"', "content_length": str(len(body))}
+        if asked and path in self.files:
+            start = int(asked.removeprefix("bytes=").split("-")[0])
+            status = "206 Partial Content" if start < len(body) else "416 Range Not Satisfiable"
+            unit = f"{start}-{len(body) - 1}" if start < len(body) else "*"
+            headers["content_range"] = f"bytes {unit}/{len(body)}"
+            body = body[start:]
+            headers["content_length"] = str(len(body))
+        cut = self.cut_after.pop(0) if path in self.files and self.cut_after else len(body)
+        sock.sendall(http(b"", status, **headers))
+        for place in range(0, min(cut, len(body)), 1 << 14):
+            sock.sendall(body[place : min(place + (1 << 14), cut)])
+            self.n_sent += 1
+            time.sleep(self.pause)
+        return cut >= len(body)
 
 
 @pytest.fixture
@@ -133,27 +109,8 @@ def site():
 @pytest.fixture
 def base(site):
     """Address of the server that has the site's files."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(site))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-class NoJitter(random.Random):
-    def random(self):
-        return 0.0
-
-
-@pytest.fixture
-def client(tmp_path):
-    pace = RateLimiter(tmp_path / "pace", per_minute=60_000, per_second=10_000)
-    client = PoliteClient("wikitopics tests", pace, patience=20, rng=NoJitter())
-    yield client
-    client.close()
+    with serving(site) as server:
+        yield server.url
 
 
 def unknown(_):
@@ -247,12 +204,8 @@ def test_a_hostile_listing_leads_nowhere(site, base, client):
 @pytest.mark.parametrize(
     "tag",
     [
-        "<a href={}>",
-        "<A HREF='{}' class=x>",
-        '<a\nclass="name"\thref = "{}"/>',
-        '<a title="href"href="{}">',
-        "<!-- <a href={}> -->",
-        "<div><p><a href=&#x65;{}>",
+        *("<a href={}>", "<A HREF='{}' class=x>", '<a\nclass="name"\thref = "{}"/>'),
+        *('<a title="href"href="{}">', "<!-- <a href={}> -->", "<div><p><a href=&#x65;{}>"),
     ],
 )
 def test_links_in_whatever_form(site, base, client, tag):

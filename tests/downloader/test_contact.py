@@ -17,17 +17,10 @@ WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
 ELSEWHERE = "http://127.0.0.1:8080/api.php"
 
 GOOD = [
-    "ada@lovelace.org.uk",
-    "  a.b+wiki@mail.uni-muenchen.de ",
-    "mailto:ada@lovelace.org.uk",
-    "o'neill@maths.ie",
-    "ada@xn--mnchen-3ya.de",
-    "https://lovelace.org.uk",
-    "http://people.uni.edu/~ada/contact.html",
-    "https://en.wikipedia.org/wiki/User:Ada_(WMF)",
-    "User:Ada",
-    "User talk:Ada Lovelace",
-    "[[m:User:Ada]]",
+    *("ada@lovelace.org.uk", "  a.b+wiki@mail.uni-muenchen.de ", "mailto:ada@lovelace.org.uk"),
+    *("o'neill@maths.ie", "ada@xn--mnchen-3ya.de", "https://lovelace.org.uk"),
+    *("http://people.uni.edu/~ada/contact.html", "https://en.wikipedia.org/wiki/User:Ada_(WMF)"),
+    *("User:Ada", "User talk:Ada Lovelace", "[[m:User:Ada]]"),
 ]
 
 BAD = [

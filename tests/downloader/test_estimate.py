@@ -67,12 +67,8 @@ def test_nothing_to_do_takes_no_time() -> None:
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        (0, "1 seconds"),
-        (59, "59 seconds"),
-        (119, "119 seconds"),
-        (180, "3 minutes"),
-        (7200, "2 hours"),
-        (200_000, "2 days"),
+        *((0, "1 seconds"), (59, "59 seconds"), (119, "119 seconds"), (180, "3 minutes")),
+        *((7200, "2 hours"), (200_000, "2 days")),
     ],
 )
 def test_durations_in_words(seconds: float, expected: str) -> None:

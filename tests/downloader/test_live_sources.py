@@ -98,13 +98,10 @@ def test_it_goes_on_from_any_cursor(
 @pytest.mark.parametrize(
     "cursor",
     [
-        {},
-        {"continue": "x"},
-        {"continue": {"a": 1}, "pages": "many"},
+        *({}, {"continue": "x"}, {"continue": {"a": 1}, "pages": "many"}),
         {"continue": {"grncontinue": "0", "cmcontinue": "0"}, "queue": "All", "seen": 3},
         {"queue": [["Category:All", "0"]], "seen": []},
-        {"queue": [["Category:All"]], "seen": []},
-        {"queue": [], "seen": [1]},
+        *({"queue": [["Category:All"]], "seen": []}, {"queue": [], "seen": [1]}),
         {"lines": -1, "sha256": None},
     ],
 )

@@ -243,7 +243,6 @@ def nested(depth: int) -> str:
     return '{"batchcomplete":true,"query":{"pages":' + "[" * depth + "]" * depth + "}}"
 
 
-HALF = "\\ud83d"
 MALFORMED = {
     "nothing": "",
     "no JSON": "<!DOCTYPE html><title>Error</title>",
@@ -420,11 +419,7 @@ def test_rendered_html(client: PoliteClient) -> None:
 @pytest.mark.parametrize(
     "parse",
     [
-        None,
-        [],
-        {"revid": 4, "text": "another's"},
-        {"revid": 3},
-        {"revid": "3", "text": ""},
+        *(None, [], {"revid": 4, "text": "another's"}, {"revid": 3}, {"revid": "3", "text": ""}),
         {"revid": 3, "text": {"*": ""}},
     ],
 )
@@ -442,13 +437,7 @@ def test_html_of_something_else_is_not_taken(client: PoliteClient, parse: object
             | st.dictionaries(
                 st.sampled_from(
                     [
-                        "query",
-                        "pages",
-                        "pageid",
-                        "ns",
-                        "title",
-                        "continue",
-                        "batchcomplete",
+                        *("query", "pages", "pageid", "ns", "title", "continue", "batchcomplete"),
                         "error",
                     ]
                 ),

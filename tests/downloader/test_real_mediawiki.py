@@ -212,17 +212,13 @@ def test_what_is_no_article_is_reported_and_never_stored(wiki: MediaWiki, tmp_pa
 @pytest.mark.parametrize(
     ("asked", "title"),
     [
-        ("aT&T", "AT&T"),
-        ("AT&T#History", "AT&T"),
-        (":C++", "C++"),
+        *(("aT&T", "AT&T"), ("AT&T#History", "AT&T"), (":C++", "C++")),
         ("it's_'single'__and ’curly’", "It's 'single' and ’curly’"),
         ("Alpha/Beta/Gamma", "Alpha/Beta/Gamma"),
         ("\u200fMixed עברית and English", "Mixed עברית and English"),
         ("U\u0308ni\u0308co\u0308de\u0301 — dashes – everywhere", "Ünïcödé — dashes – everywhere"),
-        ("R&amp;B? & more; yes", "R&B? & more; yes"),
-        ("é" + "É" * 119, "É" * 120),
-        ("Old name", "C++"),
-        ("older name", "C++"),
+        *(("R&amp;B? & more; yes", "R&B? & more; yes"), ("é" + "É" * 119, "É" * 120)),
+        *(("Old name", "C++"), ("older name", "C++")),
     ],
 )
 def test_other_ways_to_write_a_title(
