@@ -60,7 +60,7 @@ class Case:
     passes: int
 
     def trained(
-        self, counts: sparse.csr_array, n_jobs: int, expect: ClusterEStep | None = None
+        self, counts: sparse.csr_array, n_jobs: int, submit: ClusterEStep | None = None
     ) -> tuple[float, LDATopics]:
         """Seconds of a pass after the first, and the topics."""
         model = OnlineLDA(
@@ -74,7 +74,7 @@ class Case:
             n_jobs=n_jobs,
         )
         begun = 0.0
-        for step in model.iterate(counts, expect=expect):
+        for step in model.iterate(counts, submit_e_step=submit):
             if not begun and step.n_passes >= 1:
                 begun = time.perf_counter()
         return (time.perf_counter() - begun) / (self.passes - 1), model.topics_
@@ -124,8 +124,8 @@ def compare(counts: sparse.csr_array, case: Case, workers: dict[int, Cluster]) -
     sent = f"{megabytes(counts, case):.0f}"
     for number, cluster in workers.items():
         for place in ("workers", "faster"):
-            expect = ClusterEStep(cluster, 1, case.staleness, place)
-            seconds, found = case.trained(counts, 1, expect)
+            submit = ClusterEStep(cluster, 1, case.staleness, place)
+            seconds, found = case.trained(counts, 1, submit)
             show(case, f"{number} {place}", seconds, plain, said(found, topics), sent)
 
 

@@ -269,7 +269,7 @@ def against_lda(threads: int, penalty: float, name: str, n_topics: int) -> None:
         f"{estimates['LDA'].perplexity:8.1f}{found.nats_per_word:9.4f} ± {found.standard_error:.4f}"
         f"{len(topics.edge_weight):10,d}{excess:8.1f}"
         f"{fitted - started:8.0f} and {lda_fitted - fitted:.0f} s;"
-        f" unsure {[int(each.is_unsure.sum()) for each in estimates.values()]}",
+        f" unsure {[int(each.has_low_ess.sum()) for each in estimates.values()]}",
         flush=True,
     )
 

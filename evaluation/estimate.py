@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
@@ -15,9 +16,9 @@ Floats = NDArray[np.float64]
 Convention = Literal["sequence", "bag", "bag-and-length"]
 Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased", "plug-in"]
 
-UNSURE_BELOW = 5.0
+MIN_EFFECTIVE_SAMPLES = 5.0
 """With fewer effective samples a standard error says little."""
-MISSED = 1.5
+MISSED_FROM = 1.5
 """Times the target, from where on a document is said to have missed it."""
 PER_DOCUMENT: dict[str, type[np.generic]] = {
     "log_likelihood": np.float64,
@@ -124,18 +125,18 @@ class LikelihoodEstimate:
         found = []
         target = self.target_standard_error
         if target is not None:
-            has_missed = ~(self.standard_error <= MISSED * target) & (self.n_tokens > 0)
-            if has_missed.any():
+            misses_target = ~(self.standard_error <= MISSED_FROM * target) & (self.n_tokens > 0)
+            if misses_target.any():
                 found.append(
-                    f"{has_missed.sum():,} documents have a standard error above "
-                    f"{MISSED * target:g} nats, with at most {self.n_samples.max():,} samples"
+                    f"{misses_target.sum():,} documents have a standard error above "
+                    f"{MISSED_FROM * target:g} nats, with at most {self.n_samples.max():,} samples"
                 )
-        n_unsure = int(self.is_unsure.sum()) if self.direction == "unbiased" else 0
-        if n_unsure:
+        n_low_ess = int(self.has_low_ess.sum()) if self.direction == "unbiased" else 0
+        if n_low_ess:
             found.append(
-                f"{n_unsure:,} of {self.n_documents:,} documents have an effective sample size "
-                f"below {UNSURE_BELOW:g}: their log-likelihood is most likely too low, by more "
-                "than its standard error says; take more samples"
+                f"{n_low_ess:,} of {self.n_documents:,} documents have an effective sample size "
+                f"below {MIN_EFFECTIVE_SAMPLES:g}: their log-likelihood is most likely too low, by "
+                "more than its standard error says; take more samples"
             )
         return tuple(found)
 
@@ -150,13 +151,19 @@ class LikelihoodEstimate:
         return int(self.is_scored.sum())
 
     @property
-    def is_unsure(self) -> NDArray[np.bool_]:
-        """(D,), documents whose weights are worth fewer than `UNSURE_BELOW` samples.
+    def has_low_ess(self) -> NDArray[np.bool_]:
+        """(D,), documents whose weights are worth fewer than `MIN_EFFECTIVE_SAMPLES` samples.
 
         Their log-likelihood is most likely too low, by more than its standard error says.
         """
-        known = self.effective_sample_size < UNSURE_BELOW  # never of NaN
-        return known & (self.n_samples >= UNSURE_BELOW)
+        known = self.effective_sample_size < MIN_EFFECTIVE_SAMPLES  # never of NaN
+        return known & (self.n_samples >= MIN_EFFECTIVE_SAMPLES)
+
+    @property
+    def is_unsure(self) -> NDArray[np.bool_]:
+        """Return `has_low_ess`: the former name."""
+        warnings.warn("is_unsure is now has_low_ess", DeprecationWarning, stacklevel=2)
+        return self.has_low_ess
 
     @property
     def total(self) -> float:

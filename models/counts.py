@@ -1,46 +1,48 @@
-"""Counts of words in documents: how they are checked, and the one rule for fractions.
+"""Checks of counts of words in documents, and the rule for fractions.
 
-A count is a weight of a word in a document. Where weights are only added up, in variational
-inference and in factorisation, fractions stay as they are. Where tokens are needed one by one, in
-sampling and in Poisson MRFs, a fraction is rounded up with the probability of its remainder, by
-random numbers that are fixed: see `whole_numbers`. Probabilities are of whole numbers, and
-fractions are refused.
+A count is a weight of a word in a document. Variational inference and factorisation only add up
+weights and keep fractions. Sampling and Poisson MRFs need single tokens: a fraction is rounded up
+with the probability of its remainder, by fixed random numbers (see `whole_numbers`). Likelihoods
+are of whole numbers and refuse fractions.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from corpora.row_blocks import is_canonical, smallest
+from corpora.row_blocks import is_canonical, row_blocks, smallest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FINITE = {True: "whole numbers: found NaN, infinity or a fraction", False: "finite"}
-"""End of an error, by whether whole numbers are wanted."""
+"""End of an error message, by whether whole numbers are wanted."""
 MAX_COUNT = 2**53
-"""Up to here floating-point numbers hold every whole number."""
+"""Largest number up to which float64 holds every whole number."""
 
 
 def checked_counts(
     counts: Any, n_words: int | None = None, *, name: str = "counts", whole: bool = True
 ) -> sparse.csr_array:
-    """Counts (D, V) as CSR, sorted, no entry twice; the caller's arrays are left as they are.
+    """Return counts (D, V) as sorted CSR without duplicate entries; the caller's arrays stay.
 
     Parameters
     ----------
     n_words
         V, if it is known.
     name
-        What an error calls them.
+        Name in error messages.
     whole
-        Whether they must be whole numbers; they are then given as int64, without zeros. If not,
-        they keep their type and zeros.
+        Whether they must be whole numbers; the result is then int64, without zeros. Otherwise it
+        keeps type and zeros.
 
     Raises
     ------
     ValueError, TypeError
-        If they are no matrix of finite numbers, none negative, of so many words.
+        If `counts` is no matrix of finite numbers, none negative, with `n_words` columns.
     """
     documents = _matrix_of(counts, n_words, name, "whole numbers" if whole else "numbers")
     data = documents.data
@@ -49,7 +51,7 @@ def checked_counts(
     if data.size and data.min() < 0:
         raise ValueError(f"{name} must not be negative, found {data.min():g}")
     if not documents.has_canonical_format:
-        # Narrow integers could overflow; and the caller's arrays are left as they are.
+        # Narrow integers could overflow, and the caller's arrays must not change.
         documents = documents.astype(np.int64 if data.dtype.kind in "iub" else data.dtype)
         documents = documents.copy()
         documents.sum_duplicates()
@@ -70,7 +72,7 @@ def checked_counts(
 
 
 def _matrix_of(counts: Any, n_words: int | None, name: str, wanted: str) -> sparse.csr_array:
-    """The matrix (D, V) of numbers that `counts` are; see `checked_counts` for what is raised."""
+    """Return `counts` as a matrix (D, V) of numbers; see `checked_counts` for errors."""
     try:
         documents = sparse.csr_array(counts)
     except (TypeError, ValueError) as error:
@@ -89,12 +91,12 @@ def _matrix_of(counts: Any, n_words: int | None, name: str, wanted: str) -> spar
 
 
 def canonical_counts(counts: sparse.csr_array, owner: str) -> sparse.csr_array:
-    """Finite counts (D, V) sorted, no entry twice; those that are mapped and so stay on disk.
+    """Return finite counts (D, V) sorted, without duplicates; memory-mapped ones stay on disk.
 
     Raises
     ------
     ValueError
-        If one is negative; the message names the `owner`.
+        If a count is negative; the message names the `owner`.
     """
     if smallest(counts) < 0:
         raise ValueError(
@@ -107,13 +109,13 @@ def canonical_counts(counts: sparse.csr_array, owner: str) -> sparse.csr_array:
 
 
 def whole_numbers(counts: sparse.csr_array, seed: int | list[int] | None = 0) -> sparse.csr_array:
-    """Counts (D, V) as int32, each fraction rounded up with the probability of its remainder.
+    """Return counts (D, V) as int32, fractions rounded up with the probability of their remainder.
 
     Parameters
     ----------
     seed
-        Of the random numbers, one an entry in CSR order. None: each document has its own, by what
-        it holds, so that it is rounded alike in any company.
+        Seed of the random numbers, one for each entry in CSR order. None: the content of each
+        document is its seed, so that it does not depend on other documents.
 
     Raises
     ------
@@ -129,8 +131,8 @@ def whole_numbers(counts: sparse.csr_array, seed: int | list[int] | None = 0) ->
     return sparse.csr_array(arrays, shape=counts.shape)
 
 
-def _uniform(counts: sparse.csr_array, seed: int | list[int] | None) -> np.ndarray[Any, Any]:
-    """Random numbers (nnz,) for `whole_numbers`."""
+def _uniform(counts: sparse.csr_array, seed: int | list[int] | None) -> NDArray[Any]:
+    """Return random numbers (nnz,) for `whole_numbers`."""
     if seed is not None:
         return np.random.default_rng(seed).random(counts.nnz)
     found = np.empty(counts.nnz)
@@ -139,3 +141,27 @@ def _uniform(counts: sparse.csr_array, seed: int | list[int] | None) -> np.ndarr
         own = np.concatenate([bits, counts.indices[first:last].astype(np.uint32)])
         found[first:last] = np.random.default_rng(own).random(last - first)
     return found
+
+
+def frozen_words(counts: sparse.csr_array, word_budget: int | None) -> NDArray[np.bool_]:
+    """Return the words (V,) of counts (D, V) beyond `word_budget`: the most frequent ones.
+
+    They get no parameters (Aldebakel et al. 2022).
+    """
+    n_words = counts.shape[1]
+    frozen = np.zeros(n_words, dtype=np.bool_)
+    if word_budget is not None:
+        frequency = _frequency(counts)
+        by_frequency = np.argsort(-frequency, kind="stable")
+        frozen[by_frequency[: max(0, n_words - word_budget)]] = True
+    return frozen
+
+
+def _frequency(counts: sparse.csr_array) -> NDArray[Any]:
+    """Return the total count (V,) of each word."""
+    if counts.dtype.kind not in "iu":  # sums of fractions depend on their order
+        return np.asarray(counts.sum(axis=0)).ravel()
+    frequency = np.zeros(counts.shape[1], dtype=np.int64)
+    for _, block in row_blocks(counts):
+        frequency += block.sum(axis=0)
+    return frequency

@@ -10,9 +10,9 @@ Floats = NDArray[np.float64]
 
 
 def prior_vector(setting: object, size: int, name: str) -> Floats:
-    """The parameters (size,) that a setting starts from.
+    """Return the parameters (size,) that a setting starts from.
 
-    A number is every entry's; an array is taken as it is; "symmetric" and "learned" start from
+    A number is used for every entry; an array as it is; "symmetric" and "learned" start from
     1/size; "asymmetric" falls with the index as 1/(i + √size) and sums to 1 (Řehůřek's choice in
     gensim, after Wallach, Mimno & McCallum 2009).
 
@@ -42,7 +42,7 @@ def prior_vector(setting: object, size: int, name: str) -> Floats:
 
 
 def newton_step(alpha: Floats, mean_log: Floats, n: float) -> Floats:
-    """Full Newton step for alpha (K,) given the mean E[log θ] (K,) of n draws θ ~ Dirichlet(alpha).
+    """Return the Newton step of alpha (K,) given the mean E[log θ] (K,) of n draws of θ.
 
     The Hessian is diagonal plus a constant, so that its inverse costs O(K) (Minka 2000, eq. 15-18;
     Blei, Ng & Jordan 2003, A.4.2).
@@ -57,7 +57,7 @@ def newton_step(alpha: Floats, mean_log: Floats, n: float) -> Floats:
 
 
 def symmetric_newton_step(eta: float, mean_log: float, size: int) -> float:
-    """The same for a prior whose `size` entries are one number; `mean_log` is the mean E[log φ]."""
+    """Return the Newton step of a symmetric prior of `size` entries, by the mean E[log φ]."""
     if size == 1:
         return 0.0
     gradient = size * (psi(size * eta) - psi(eta) + mean_log)
@@ -66,7 +66,7 @@ def symmetric_newton_step(eta: float, mean_log: float, size: int) -> float:
 
 
 def check_priors(alpha: object, eta: object, n_topics: int) -> None:
-    """Raise, naming the setting, if `alpha` or `eta` cannot be used."""
+    """Raise, naming the setting, if `alpha` or `eta` is not valid."""
     prior_vector(alpha, n_topics, "alpha")
     if isinstance(eta, str) and eta == "asymmetric":
         raise ValueError('eta = "asymmetric" would prefer the first words of the vocabulary')

@@ -1,7 +1,6 @@
-"""When to look at held-out documents, and when to stop because it no longer pays to go on.
+"""Early stopping: when to score held-out documents, and when training has converged.
 
-Positions are documents seen, which makes a run repeatable, or seconds, where the caller brings the
-clock.
+Positions are documents seen, which makes a run repeatable, or seconds by the caller's clock.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 class EarlyStopping:
     """Decides from held-out scores, the higher the better, whether training has converged.
 
-    A look is due when the position reaches both `growth` times the last look's and a `step` past
+    A check is due when the position reaches both `growth` times the last check's and a `step` past
     it. With a `patience` p, training stops once the best of the last p scores, b, is not better
     than the best before them by more than `tolerance` |b|. Without one, the rule is that of
     Aldebakel et al. 2022 (§3.4): training stops at the first score b_t, of at least four, that is
@@ -27,12 +26,12 @@ class EarlyStopping:
     """
 
     step: float
-    """Least distance between two looks, in documents or seconds."""
+    """Minimal distance between two checks, in documents or seconds."""
     growth: float = 1.1
     tolerance: float = 1e-5
     """Relative to the scores."""
     patience: int | None = None
-    """Looks without improvement after which to stop; None for the rule of Aldebakel et al."""
+    """Checks without improvement before training stops; None: the rule of Aldebakel et al."""
     positions: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
 
@@ -44,12 +43,12 @@ class EarlyStopping:
                 raise ValueError(f"{name} must be finite and at least {least}, found {value}")
 
     def due(self, position: float) -> bool:
-        """Whether to look at held-out documents now."""
+        """Whether to score held-out documents now."""
         last = self.positions[-1] if self.positions else 0.0
         return position >= max(self.growth * last, last + self.step)
 
     def record(self, position: float, score: float) -> bool:
-        """Note the score found at `position`, NaN as -inf; returns whether to stop."""
+        """Record the score at `position`, NaN as -inf; return whether to stop."""
         self.positions.append(position)
         self.scores.append(-math.inf if math.isnan(score) else score)
         if self.patience is None:
@@ -60,7 +59,7 @@ class EarlyStopping:
         if len(self.scores) <= patience:
             return False
         best, latest = max(self.scores[:-patience]), max(self.scores[-patience:])
-        # The first comparison is for scores of -inf, of which there are no differences.
+        # The first comparison is for scores of -inf, whose differences are NaN.
         return latest <= best or latest - best <= self.tolerance * abs(latest)
 
     def _is_below_the_two_before(self) -> bool:

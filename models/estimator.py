@@ -1,4 +1,4 @@
-"""Base of trainers as scikit-learn estimators: settings, counts, a state."""
+"""Base class of trainers as scikit-learn estimators: settings, counts, a state."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def schedule(self) -> Schedule:
-        """Length of training with these settings, if nothing ends it early."""
+        """Length of training with these settings, without early stopping."""
         return Schedule(max_passes=self.n_iter)
 
     @property
@@ -55,16 +55,17 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return True
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return topic proportions of documents (D, K): the mean of the variational q(θ).
+        """Return the topics (D, K) of documents: the mean of the variational q(θ).
 
-        Proportions, rows sum to 1, by LDA; by Gamma-Poisson models scores, which sum to lengths.
+        LDA gives proportions, whose rows sum to 1; Gamma-Poisson models give scores, which sum to
+        lengths.
 
         Raises
         ------
         NotFittedError
             Before the first `fit`, `partial_fit` or `resume`.
         ValueError
-            If `X` holds what is no count, or has not the words of the first call.
+            If `X` holds a value that is no count, or has not the words of the first call.
         """
         check_is_fitted(self, "state_")
         return self.topics_.transform(self._check_counts(X, reset=False), n_jobs=self.n_jobs)
@@ -76,7 +77,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return tags
 
     def _check_integers(self, lowest: Mapping[str, int], optional: tuple[str, ...]) -> None:
-        """Raise, naming the setting, if one is no whole number from its lowest value on."""
+        """Raise, naming the setting, if one is no whole number or below its minimum."""
         for name, least in lowest.items():
             value = getattr(self, name)
             if name in optional and value is None:
@@ -87,14 +88,14 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 raise ValueError(f"{name} must be at least {least}, found {value}")
 
     def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
-        """`X` (D, V) as CSR with sorted, single entries; the caller's arrays are left as they are.
+        """Return `X` (D, V) as sorted CSR without duplicate entries; the caller's arrays stay.
 
-        Mapped counts of whole numbers stay on disk: they are read once, some at a time.
+        Memory-mapped whole numbers stay on disk and are read once, in parts.
 
         Raises
         ------
         ValueError
-            If it holds a negative count, NaN or infinity, or has not the words of the first call.
+            If `X` holds a negative count, NaN or infinity, or has not the words of the first call.
         """
         counts = validate_data(
             self,

@@ -1,4 +1,4 @@
-"""The families of topic models that there are, and what is kept on disk of a model of each."""
+"""Registry of the families of topic models, and the arrays in which a model is saved."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ FAMILIES: tuple[Family, ...] = (LDA, GAMMA_POISSON, POISSON_MRF)
 
 
 def trainers() -> list[TrainerSpec]:
-    """Every trainer of every family."""
+    """Return the trainers of all families."""
     return [trainer for family in FAMILIES for trainer in family.trainers]
 
 
 def model_names() -> tuple[str, ...]:
-    """Values of the setting `model`, each once."""
+    """Return the values of the setting `model`, each once."""
     return tuple(dict.fromkeys(trainer.model for trainer in trainers()))
 
 
 def trainer_for(settings: Mapping[str, Any]) -> TrainerSpec:
-    """The trainer that settings of training, by name, ask for.
+    """Return the trainer that settings of training, by name, select.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no such trainer.
     """
     for trainer in trainers():
         if trainer.is_asked_for(settings):
@@ -47,12 +47,12 @@ def trainer_for(settings: Mapping[str, Any]) -> TrainerSpec:
 
 
 def topics_kinds() -> dict[str, type[TopicWords]]:
-    """Classes of topics by the name that saved models have for each."""
+    """Return the classes of topics by their names in saved models."""
     return {name: kind for family in FAMILIES for name, kind in family.topics.items()}
 
 
 def family_of(topics: TopicWords) -> str:
-    """The name that saved models have for the class of these topics.
+    """Return the name of these topics' class in saved models.
 
     Raises
     ------
@@ -66,14 +66,14 @@ def family_of(topics: TopicWords) -> str:
 
 
 def arrays_of(topics: TopicWords, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """The arrays that a model is made of, by the names of its fields after `prefix`."""
+    """Return the arrays of a model, by the names of its fields after `prefix`."""
     return {prefix + each.name: getattr(topics, each.name) for each in fields(topics)}
 
 
 def topics_of_arrays(
     family: str, arrays: Mapping[str, NDArray[Any]], prefix: str = ""
 ) -> TopicWords:
-    """The model that `arrays_of` took apart, to the bit; other arrays are passed over.
+    """Return the model with the arrays of `arrays_of`, to the bit; other arrays are skipped.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The protocol of a family of topic models: what it learns, by which trainers, and how they train.
+"""Protocol of a family of topic models: its classes of topics and its trainers.
 
 A family is a folder of `models` whose module `family` has a `FAMILY`, and a folder of `evaluation`
 whose module `scoring` has the `SCORINGS` of its kinds of topics. `models.families.FAMILIES` and
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from models.topics import TopicWords
 
 AUTO = "auto"
-"""Value of a setting that leaves its trainer's default, where the trainer knows it."""
+"""Value of a setting that stands for its trainer's default."""
 
 
 class Step(Protocol):
-    """Report of a training step."""
+    """Report of a step of training."""
 
     @property
     def n_documents(self) -> int:
-        """Documents seen so far, each as often as it was."""
+        """Documents seen so far, counted once for each visit."""
 
     @property
     def n_passes(self) -> float:
@@ -33,16 +33,16 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class Schedule:
-    """Length of training, if nothing ends it early."""
+    """Length of training without early stopping."""
 
     max_passes: int
     """All passes over the corpus, or rounds, of all stages."""
     unit: str = "pass"
-    """Name of one pass."""
+    """Name of a pass."""
     n_stages: int = 1
-    """Stages that have the most passes asked for, each."""
+    """Stages, each with the maximal number of passes."""
     n_before: int = 0
-    """Passes of a first stage of another kind, whose number is fixed."""
+    """Passes of a first stage of another kind; their number is fixed."""
     before: str = ""
     """Description of that stage, such as "20 passes of LDA"."""
     after: str = ""
@@ -61,7 +61,7 @@ class Trainer(Protocol):
 
     @property
     def schedule(self) -> Schedule:
-        """Length of training with these settings, if nothing ends it early."""
+        """Length of training with these settings, without early stopping."""
 
     @property
     def is_ready(self) -> bool:
@@ -71,7 +71,7 @@ class Trainer(Protocol):
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
 
     def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[Step]:
-        """Train, yielding after each step; `state` is where an earlier training went so far."""
+        """Train, yielding after each step; continue from the `state` of an earlier training."""
 
     def resume(self, X: Any, state: Any) -> Self:
         """Become fitted by taking over the state of an earlier training on the same data."""
@@ -82,12 +82,12 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True)
 class ValidationInterval:
-    """Least distance of two validations while training."""
+    """Minimal distance between two validations during training."""
 
     documents: int
-    """Interval in documents, for large corpora."""
+    """Distance in documents seen, for a large corpus."""
     passes: int
-    """Interval in passes over the corpus, for small corpora."""
+    """Distance in passes over the corpus, for a small one."""
     growth: float | None = None
     """Factor by which distances grow; None: that of `EarlyStopping`."""
 
@@ -98,52 +98,52 @@ def _nothing(_: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TrainerSpec:
-    """A trainer of a family: how it is named and built, and how often its topics are validated."""
+    """A trainer of a family: its names, settings and estimator, and its validation interval."""
 
     name: str
-    """No other trainer has it."""
+    """Unique name."""
     title: str
-    """The model and how it is learned, for people."""
+    """Model and learning method, for people."""
     model: str
-    """The value of the setting `model` that asks for it."""
+    """Value of the setting `model` that selects it."""
     import_estimator: Callable[[], Callable[..., Trainer]]
-    """Function that imports its class. Saved models are read without: scikit-learn takes long."""
+    """Function that imports its class, for which saved models need not wait."""
     state: type
-    """The dataclass that training continues from, whose name no other trainer's class has unless
-    it is the same."""
+    """Dataclass that training continues from. Trainers with different classes have different names
+    of these."""
     settings: tuple[str, ...]
-    """Settings of training that are parameters of the estimator by the same name."""
+    """Settings that are parameters of the estimator by the same name."""
     interval: ValidationInterval
     decides: tuple[str, ...] = ()
-    """Those of them that "auto" leaves to the trainer, besides None, which leaves any."""
+    """Settings that "auto" leaves at the trainer's default; None does so for all settings."""
     passes: str = "n_iter"
-    """The parameter that is the most passes of a stage."""
+    """Parameter with the maximal number of passes of a stage."""
     chosen_by: Mapping[str, str] = field(default_factory=dict)
-    """Values of further settings that ask for it, where `model` has several trainers."""
+    """Values of further settings that select it, where `model` has several trainers."""
     implied: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _nothing
-    """Function of the parameters that are given to the parameters that follow from these."""
+    """Function from the given parameters to those that follow from them."""
     distributes_e_step: bool = False
-    """Whether `iterate` takes `expect`, which lets others make its E-steps."""
+    """Whether `iterate` takes `submit_e_step`, which begins E-steps elsewhere."""
     needs_document_per_topic: bool = False
-    """Whether training needs as many documents with a token as there are topics."""
+    """Whether training needs at least one document with a token for each topic."""
     empties_topics: bool = False
-    """Whether topics without tokens are part of the model, and no sign of bad settings."""
+    """Whether topics without tokens are normal, not a sign of bad settings."""
 
     @property
     def estimator(self) -> Callable[..., Trainer]:
-        """Its class."""
+        """Class of the trainer."""
         return self.import_estimator()
 
     def is_asked_for(self, settings: Mapping[str, Any]) -> bool:
-        """Whether settings of training, by name, ask for this trainer."""
+        """Whether settings of training, by name, select this trainer."""
         return settings["model"] == self.model and all(
             settings[name] == value for name, value in self.chosen_by.items()
         )
 
     def build(self, settings: Mapping[str, Any], n_jobs: int | None) -> Trainer:
-        """The estimator with settings of training, by name.
+        """Return the estimator with settings of training, by name.
 
-        A text that is a number is given as one.
+        A text that is a number becomes a number.
         """
         given = {
             name: _number_or_text(settings[name])
@@ -166,7 +166,7 @@ class Family:
 
     name: str
     topics: Mapping[str, type[TopicWords]] = field(repr=False)
-    """Classes of what is learned, by the name that saved models have for each."""
+    """Classes of topics, by their names in saved models."""
     trainers: tuple[TrainerSpec, ...] = field(repr=False)
 
 

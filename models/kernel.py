@@ -1,4 +1,4 @@
-"""The one way kernels are compiled: cached on disk, without the GIL, announced when it happens."""
+"""Compilation of kernels: cached on disk, without the GIL, and announced."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def kernel(function: F) -> F:
-    """Compile a function of plain arrays; on the same arrays it returns the same bits every time.
+    """Compile a function of plain arrays, which returns the same bits for the same arrays.
 
-    Kernels run without the GIL, so that blocks of work can be given to a thread pool. Each is a
-    sequential function: the partition into blocks, not the number of threads, decides the result.
+    Kernels run without the GIL, so that a thread pool can run blocks of work. Each kernel is
+    sequential: the result depends on the partition into blocks, not on the number of threads.
 
-    No loop both fills an array and sums up, unless it cannot be vectorised. Such a loop is compiled
-    twice, with its sum in vectors and in scalars, and which of them runs, and so its last bit,
-    depends on where the arrays lie: if one begins within some hundred bytes after another, they are
-    taken to overlap. Fill first, then sum in a loop of its own.
+    No loop may both fill an array and sum, unless it cannot be vectorised. Such a loop is compiled
+    twice, with its sum in vectors and in scalars. Which of them runs, and so the last bit, depends
+    on the addresses of the arrays, which are taken to overlap if one begins within some hundred
+    bytes after another. Fill first, then sum in a loop of its own.
 
     The cache on disk is keyed by the content of all files with kernels (`models.kernel_cache`):
-    after a change of one of them, each kernel is compiled anew when it is next called.
+    after a change of one of them, each kernel is compiled again at its next call.
     """
     return _compiled(function, FAST_MATH)
 
 
 def exact_kernel(function: F) -> F:
-    """Compile as `kernel`, but keep the order of sums, and round products.
+    """Compile as `kernel` does, but with sums in their written order and products rounded.
 
-    For results that parts of the work are to add up to, to the bit, however it is parted.
+    For results whose bits must not depend on how the work is split.
     """
     return _compiled(function, set())
 
@@ -53,21 +53,21 @@ def exact_kernel(function: F) -> F:
 def _compiled(function: F, fast_math: set[str]) -> F:
     options: Any = {"nogil": True, "fastmath": fast_math, "error_model": "numpy"}
     options |= {"no_cfunc_wrapper": True}  # nobody calls them from C
-    # Else a process that compiles a kernel calls its callees as they were compiled before, and one
-    # that loads it from the cache as they are in it: with sums reordered, other bits.
+    # Without it, a process that compiles a kernel calls its callees as compiled on their own, and
+    # one that loads it from the cache as inlined in it: with sums reordered, other bits.
     options["forceinline"] = True
     compiled = numba.njit(**options)(function)
-    if compiled is not function:  # which it is with NUMBA_DISABLE_JIT
+    if compiled is not function:  # it is with NUMBA_DISABLE_JIT
         with suppress(RuntimeError):  # no folder that a cache could be written to
             compiled._cache = KernelCache(function)  # noqa: SLF001 - as its enable_caching does
     return cast("F", compiled)
 
 
 def read_only(array: A) -> A:
-    """View of an array in C order that cannot be written to; a copy only if the order is another.
+    """Return a read-only view of an array in C order, or of a copy if the order is another.
 
-    Kernels are compiled once for each kind of array: of another order, or one that may be written
-    to, is another kind. What a kernel only reads is given to it so, and it is compiled once.
+    Kernels are compiled for each type of array, which includes order and writeability. Arrays that
+    a kernel only reads are passed in this form, so that it is compiled once.
     """
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
@@ -75,20 +75,19 @@ def read_only(array: A) -> A:
 
 
 def seconds_compiling() -> float:
-    """Seconds that this process has spent compiling kernels, or loading them from the cache."""
+    """Return the seconds that this process has spent compiling kernels or loading them."""
     return _stopwatch.seconds()
 
 
 def working_clock() -> float:
-    """`time.perf_counter` that stands still while kernels are compiled or loaded."""
+    """Return `time.perf_counter` without the time in which kernels were compiled or loaded."""
     return time.perf_counter() - seconds_compiling()
 
 
 class _CompileAnnouncer(event.Listener):
-    """Says once for each package, the first time a kernel of it is compiled, why there is a wait.
+    """Log once for each package that its kernels are being compiled.
 
-    What one command has compiled the next finds in the cache, unless it needs other kernels. What
-    numba compiles of its own on the way is part of that.
+    Later commands find compiled kernels in the cache. numba's own functions are not announced.
     """
 
     def __init__(self) -> None:
@@ -108,10 +107,9 @@ class _CompileAnnouncer(event.Listener):
 
 
 class _CompileStopwatch(event.Listener):
-    """Time during which any thread held the compiler's lock, or waited for it.
+    """Total time in which any thread held the compiler's lock.
 
-    Under the lock kernels are compiled, and loaded from the cache; those that they call are so
-    within it.
+    Kernels, with their callees, are compiled and loaded from the cache under this lock.
     """
 
     def __init__(self) -> None:
@@ -131,7 +129,7 @@ class _CompileStopwatch(event.Listener):
                 self._seconds += time.perf_counter() - self._started
 
     def seconds(self) -> float:
-        """Until now, with what is going on."""
+        """Return the total until now, with the current compilation."""
         with self._lock:
             running = time.perf_counter() - self._started if self._depth else 0.0
             return self._seconds + running

@@ -1,10 +1,10 @@
 """Cache of compiled kernels, keyed by the content of all files that hold kernels.
 
-A compiled kernel contains the kernels that it calls and the constants of other modules, and numba
-asks only about the kernel's own file. Here the digest of all kernels' files is part of the names of
-a kernel's cached files: none is ever read that was compiled from other sources, wherever they were
-changed, and the same sources find theirs again in another checkout. When a kernel is saved, files
-of its module with another digest are deleted.
+A compiled kernel contains the kernels that it calls and the constants of other modules, but numba
+checks only the kernel's own file for changes. Here the digest of all files with kernels is part of
+the name of each cached file. So a kernel compiled from other sources is never loaded, and another
+checkout of the same sources finds the same cached files. When a kernel is saved, cached files of
+its module with another digest are deleted.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 PACKAGES = ("evaluation", "models")
 """Packages with kernels."""
 IMPORT = b"from models.kernel import"
-"""Text that every file with kernels contains."""
+"""Text that marks a file as one with kernels."""
 
 
 @dataclass(frozen=True)
 class KernelSources:
-    """All files with kernels, as they were read."""
+    """Contents of all files with kernels when they were read."""
 
     digest: str
     """Digest of their names and contents."""
@@ -40,7 +40,7 @@ class KernelSources:
 
     @classmethod
     def read(cls, root: Path) -> KernelSources:
-        """Read those of the packages in a folder; a file that cannot be read is left out."""
+        """Read the files of the packages in a folder; a file that cannot be read is left out."""
         stamps, digests = {}, []
         paths = (path for package in PACKAGES for path in sorted((root / package).rglob("*.py")))
         for path in paths:
@@ -54,7 +54,7 @@ class KernelSources:
         return cls(sha256("".join(digests).encode()).hexdigest()[:16], stamps)
 
     def are_unchanged(self) -> bool:
-        """Whether all files are on disk as they were read."""
+        """Whether no file on disk has changed since it was read."""
         try:
             return all(_stamp(path) == stamp for path, stamp in self.stamps.items())
         except OSError:
@@ -70,7 +70,7 @@ def kernel_sources() -> KernelSources:
 class _NamedByContent(CompileResultCacheImpl):
     """Cached files of a kernel, with the digest of all sources in their names.
 
-    Code that checks bounds has other names: numba would take it for code that does not.
+    Code that checks bounds has other names, as numba would not tell it from code without checks.
     """
 
     def get_filename_base(self, fullname: str, abiflags: str) -> str:
@@ -82,8 +82,8 @@ class _NamedByContent(CompileResultCacheImpl):
 class KernelCache(FunctionCache):
     """numba's cache of a compiled function, for a kernel.
 
-    If a file with kernels changes while a process runs, the process no longer uses the cache: what
-    it imports need not be what the digest says.
+    If a file with kernels changes while a process runs, the process stops using the cache: modules
+    that it imports from then on may differ from those in the digest.
     """
 
     _impl_class = _NamedByContent
@@ -100,13 +100,13 @@ class KernelCache(FunctionCache):
             )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Kernel compiled for arguments of these types; None if the cache does not hold it."""
+        """Return the kernel compiled for arguments of these types; None if it is not cached."""
         if not self._sources.are_unchanged():
             return None
         return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled kernel, and delete what was compiled of its module from other sources."""
+        """Save a compiled kernel, and delete those of its module compiled from other sources."""
         if not self._sources.are_unchanged():
             return
         super().save_overload(sig, data)  # type: ignore[no-untyped-call]

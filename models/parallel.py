@@ -1,4 +1,4 @@
-"""Blocks of work over a thread pool: the partition is fixed, so the thread count changes no bit."""
+"""Blocks of work in a thread pool; the thread count changes no bit, as blocks are fixed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
-    """Number of threads for the scikit-learn setting `n_jobs`: None is 1, -1 is every core.
+    """Return the number of threads for the setting `n_jobs`: None is 1, -1 is every core.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def for_blocks(
     try:
         for task in tasks:
             task.result()
-    except BaseException:  # also when interrupted: what has not begun is not to be waited for
+    except BaseException:  # also an interrupt: do not wait for tasks that have not begun
         for task in tasks:
             task.cancel()
         raise
@@ -60,6 +60,6 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="kernel")
 
 
-# A forked child inherits the pool object but none of its threads: let it start its own.
+# A forked child inherits the pool object but none of its threads: it must start its own.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -1,4 +1,4 @@
-"""Models on disk: one .npz of plain arrays with a JSON header inside; no pickle, ever."""
+"""Models on disk: an .npz of plain arrays with a JSON header, without pickle."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class ModelFormatError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A model as it is kept: what was learned, over which words, and how it came about."""
+    """A model with its vocabulary and provenance."""
 
     topics: Topics
     vocabulary: tuple[str, ...]
-    """(V,), the words that columns of `topics.topic_word` stand for."""
+    """(V,), the words of the columns of `topics.topic_word`."""
     header: dict[str, Any] = field(default_factory=dict)
-    """Provenance: family, settings, seed, versions, hashes; anything that JSON can hold."""
+    """Provenance: family, settings, seed, versions, hashes; any JSON values."""
     prevalence: NDArray[np.float64] | None = None
-    """(K,), each topic's share of the training tokens, if known."""
+    """(K,), share of each topic in the training tokens, if known."""
 
 
 def save_model(path: str | os.PathLike[str], model: SavedModel) -> None:
@@ -86,7 +86,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     Raises
     ------
     ModelFormatError
-        If the file is not one, is damaged, or is of a newer version.
+        If the file is no saved model, is damaged, or is of a newer version.
     FileNotFoundError
         If there is no such file.
     """
@@ -113,7 +113,7 @@ def _check_prevalence(prevalence: NDArray[Any], n_topics: int) -> None:
 
 
 def vocabulary_hash(vocabulary: Sequence[str]) -> str:
-    """SHA-256 of the words in their order."""
+    """Return the SHA-256 of the words in their order."""
     return hashlib.sha256("\n".join(vocabulary).encode()).hexdigest()
 
 
@@ -133,12 +133,12 @@ def write_arrays(
 def read_arrays(
     path: str | os.PathLike[str], kind: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a file that `write_arrays` wrote as `kind`.
+    """Return header and arrays of a file that `write_arrays` wrote as `kind`.
 
     Raises
     ------
     ModelFormatError
-        If it is something else, damaged (each array has a checksum), or of a newer version.
+        If the file is of another kind, damaged (each array has a checksum), or of a newer version.
     """
     data = Path(path).read_bytes()
     try:

@@ -1,4 +1,4 @@
-"""Seeds: randomness enters once, as a number that can be recorded."""
+"""Seeds: the setting `random_state` as a number that can be recorded."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 def seed_from(random_state: Any) -> int:
-    """The seed that `random_state` stands for: itself, one drawn from a generator, or a fresh one.
+    """Return the seed of `random_state`: itself, one drawn from a generator, or a fresh one.
 
     Raises
     ------
     ValueError
-        If it is a negative number, or not a number or a generator.
+        If `random_state` is negative, or neither a number nor a generator.
     """
     if random_state is None:
         return secrets.randbits(32)

@@ -1,4 +1,4 @@
-"""Base of the topics of every family: non-negative weights of words."""
+"""Topics of all families: non-negative weights of words."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class TopicWords:
     """Whether all tokens of a document are of one topic."""
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        """Pickles hold what a model is made of, and not what is kept beside it.
+        """Pickle the fields of a model only, without cached arrays.
 
-        Unpickled arrays could be written to, and kernels would be compiled again for such.
+        Unpickled arrays would be writeable, for which kernels would be compiled again.
         """
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
@@ -59,13 +59,13 @@ class TopicWords:
 
     @cached_property
     def word_topic(self) -> Floats:
-        """The topics by word (V, K), as inference reads them; made at first use and kept."""
+        """The topics by word (V, K), as inference reads them; computed once."""
         word_topic = np.ascontiguousarray(self.topic_word.T)
         word_topic.setflags(write=False)
         return word_topic
 
     def top_words(self, n: int = 10) -> NDArray[np.intp]:
-        """Indices (K, n) of the words that weigh most in each topic, the heaviest first.
+        """Return the indices (K, n) of the heaviest words of each topic, in descending order.
 
         Words of equal weight stand in the order of the vocabulary.
         """
@@ -73,15 +73,15 @@ class TopicWords:
 
     @property
     def word_share(self) -> Floats:
-        """(V,), the expected share of each word in the tokens of all documents; sums to 1."""
+        """Expected share (V,) of each word in the tokens of all documents; sums to 1."""
         raise NotImplementedError
 
     def with_words(self, order: NDArray[np.intp]) -> Self:
-        """The same model over its words in another order (V,)."""
+        """Return the same model over its words in another order (V,)."""
         raise NotImplementedError
 
     def smoothed(self, share: float) -> Self:
-        """The model with `share` of each topic spread evenly over all words."""
+        """Return the model with `share` of each topic spread evenly over all words."""
         raise NotImplementedError
 
     @property
@@ -91,39 +91,39 @@ class TopicWords:
 
     @property
     def score_shape(self) -> Floats | None:
-        """(K,), shapes of the Gamma prior of the topics' scores; None without such a prior."""
+        """Shapes (K,) of the Gamma prior of the topics' scores; None without such a prior."""
         return None
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
-        """Topics of documents (D, V): (D, K), proportions or, of factors, scores."""
+        """Return the topics (D, K) of documents (D, V): proportions, or scores of factors."""
         raise NotImplementedError
 
     def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
-        """Expected shares (D, K) of the topics in the tokens of documents (D, V); rows sum to 1."""
+        """Return expected shares (D, K) of topics in documents (D, V); rows sum to 1."""
         raise NotImplementedError
 
     def _check_counts(self, counts: Any) -> sparse.csr_array:
-        """`counts` (D, V) as CSR, sorted; fractions are allowed.
+        """Return `counts` (D, V) as sorted CSR; fractions are allowed.
 
         Raises
         ------
         ValueError
-            If it has another number of words, or a value that is no count.
+            If `counts` has another number of words, or a value that is no count.
         """
         return checked_counts(counts, self.n_words, whole=False)
 
     def _freeze(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Set fields to arrays that nobody can write to any more."""
+        """Set fields to these arrays and make them read-only."""
         for name, array in arrays.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
 
 class WeightedTopics(Protocol):
-    """Topics of LDA up to a factor: what LDA's estimators need to know of a model.
+    """Topics of LDA up to a factor: the part of a model that LDA's estimators need.
 
-    Rows of topics may sum to less than 1: what is said of probabilities of tokens then holds of
-    products of weights, E_θ[∏_l Σ_k θ_k φ_k,j_l], θ ~ Dirichlet(alpha), all the same.
+    Rows of topics may sum to less than 1: estimates of the probability of tokens are then estimates
+    of E_θ[∏_l Σ_k θ_k φ_k,j_l], θ ~ Dirichlet(alpha).
     """
 
     @property
@@ -132,7 +132,7 @@ class WeightedTopics(Protocol):
 
     @property
     def word_topic(self) -> Floats:
-        """(V, K), the same by word."""
+        """(V, K), the topics by word."""
 
     @property
     def alpha(self) -> Floats:
@@ -148,7 +148,7 @@ class WeightedTopics(Protocol):
 
 
 def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict[str, Floats]]:
-    """Copies of `topic_word` (K, V) and of parameters (K,) of its topics, in double precision.
+    """Return copies of `topic_word` (K, V) and parameters (K,) of its topics, as float64.
 
     Raises
     ------
@@ -173,12 +173,12 @@ def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict
 
 
 def checked_share(share: float) -> float:
-    """A share to smooth by.
+    """Return a share of smoothing.
 
     Raises
     ------
     ValueError
-        If it is not in [0, 1).
+        If the share is not in [0, 1).
     """
     if not 0 <= share < 1:
         raise ValueError(f"smoothing must be from 0 to below 1, found {share}")

@@ -18,9 +18,8 @@ import numpy as np
 from evaluation.gamma_poisson.by_document import sample_documents
 from evaluation.gamma_poisson.direct_sampling import log_probability
 from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates, spread
-from evaluation.monte_carlo.batch_means import standard_error_of_mean
 from evaluation.monte_carlo.by_document import Score
-from evaluation.monte_carlo.log_mean import log_mean_of
+from evaluation.monte_carlo.log_mean import log_mean_of, standard_error_of_mean
 from models.kernel import kernel
 
 if TYPE_CHECKING:

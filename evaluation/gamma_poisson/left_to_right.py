@@ -29,8 +29,8 @@ from evaluation.gamma_poisson.word_conditional import (
     log_coefficient,
     log_proposal_mean,
 )
-from evaluation.monte_carlo.batch_means import standard_error_of_mean
 from evaluation.monte_carlo.by_document import Score
+from evaluation.monte_carlo.log_mean import standard_error_of_mean
 from models.kernel import kernel
 
 if TYPE_CHECKING:

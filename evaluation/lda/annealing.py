@@ -10,9 +10,9 @@ distributions from easy to wanted, t from 0 to 1, is that of the prior alpha / t
     f_t(z) = ∏_l φ[z_l, j_l] · ∏_k ∏_{i<C_k} (alpha_k + t i) / ∏_{i<L} (Σalpha + t i)
 
 At t = 0 tokens are independent, z_l = k in proportion to φ[k, j_l] alpha_k, and the sum of f_0 over
-all z is Z_0 = ∏_l Σ_k φ[k, j_l] alpha_k / Σalpha. At t = 1 it is what is wanted, p(j). Words that
-a topic does not have do no harm on the way, as they would if likelihoods were raised to powers.
-A Gibbs sweep leaves f_t as it is: p(z_l = k | others) ∝ φ[k, j_l] (alpha_k + t C_k^{-l}).
+all z is Z_0 = ∏_l Σ_k φ[k, j_l] alpha_k / Σalpha. At t = 1 it is p(j). Words with probability 0 in
+a topic do no harm between the two, as they would if likelihoods were raised to powers.
+A Gibbs sweep leaves f_t invariant: p(z_l = k | all others) ∝ φ[k, j_l] (alpha_k + t C_k^{-l}).
 
 Upwards (Neal 2001): z from f_0, and for each next temperature t' the weight is multiplied by
 f_t'(z) / f_t(z), then z is swept at t'. The mean weight times Z_0 is p(j) in expectation, so its
@@ -21,8 +21,8 @@ probability less than exp(-b).
 
 Downwards (Grosse, Ghahramani & Adams 2015, "Sandwiching the marginal likelihood using bidirectional
 Monte Carlo"): the same path backwards, tokens of each sweep visited in the opposite order, from a z
-that is an exact draw from p(z | j). Documents that were simulated have one: the topics they were
-made with. The mean of 1 / weight is Z_0 / p(j) in expectation: an upper bound of the same kind.
+that is an exact draw from p(z | j). For a simulated document that is the topics it was simulated
+with. The mean of 1 / weight is Z_0 / p(j) in expectation: an upper bound of the same kind.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ from models.kernel import kernel
 Floats = NDArray[np.float64]
 
 LARGE = 1e100
-"""A product that has grown to this is put into a sum of logarithms."""
+"""Limit of a product, above which its logarithm is added to a sum."""
 BELOW_ONE = 1.0 - 1e-15
-"""Rounding must not draw what lies behind the last cumulative sum."""
+"""Largest uniform number, so that rounding draws nothing after the last cumulative sum."""
 
 
 class Document(NamedTuple):
-    """A document of L tokens and U different words as kernels read it."""
+    """A document of L tokens and U different words in the form that kernels read."""
 
     weight: Floats
-    """(U, K), φ of each word, divided by its largest."""
+    """(U, K), φ of each word, divided by its maximum."""
     cumulative: Floats
     """(U, K), Σ_{k' <= k} weight_k' alpha_k'."""
     word_of: NDArray[np.int32]
-    """(L,), row of each token's word."""
+    """(L,), the row of each token's word."""
     alpha: Floats
     """(K,)."""
 
 
 class Tally(NamedTuple):
-    """Number of tokens of each topic that has one: few of many topics."""
+    """Numbers of tokens of the topics that have any: few of many."""
 
     topic: NDArray[np.int32]
-    """(K,), the topics that have tokens, in no order."""
+    """(K,), the topics with tokens, in no order."""
     n: Floats
-    """(K,), how many."""
+    """(K,), their numbers of tokens."""
     place: NDArray[np.int32]
-    """(K,), where a topic stands in these two; -1 for one without tokens."""
+    """(K,), the position of a topic in these two; -1 for a topic without tokens."""
     n_active: NDArray[np.int32]
-    """(1,), how many topics stand there."""
+    """(1,), the number of topics with tokens."""
     share: Floats
-    """(K,), room for a token's probabilities."""
+    """(K,), scratch space for a token's probabilities."""
 
 
 @kernel
@@ -92,11 +92,11 @@ def _sweep(
     tally: Tally,
     rng: np.random.Generator,
 ) -> None:
-    """Give every token a topic k in proportion to weight_k (alpha_k + t C_k), C without the token.
+    """Resample each token's topic k ∝ weight_k (alpha_k + t C_k), C without the token.
 
-    Mutates `topic_of` (L,), where -1 stands for no topic yet, and `tally`, which counts it. The sum
-    over alpha_k is of all topics and is known, that over t C_k is of the few that have tokens: the
-    part is drawn first, then the topic in it (Yao, Mimno & McCallum 2009, §3.2).
+    Mutates `topic_of` (L,), where -1 stands for no topic yet, and its counts `tally`. The sum over
+    alpha_k is precomputed, and that over t C_k has few terms: one of the two parts is drawn first,
+    then the topic in it (Yao, Mimno & McCallum 2009, §3.2).
     """
     topic, n, place, share = tally.topic, tally.n, tally.place, tally.share
     weight, cumulative, word_of = document.weight, document.cumulative, document.word_of
@@ -135,9 +135,9 @@ def _sweep(
 
 @kernel
 def _place_of(share: Floats, n: int, rest: float) -> int:
-    """The first place up to which the n shares come to more than `rest`.
+    """Return the first place where the cumulative sum of the n shares exceeds `rest`.
 
-    If rounding has left a rest above their sum, the last place that has a share.
+    If rounding has left `rest` above their sum, return the last place with a share.
     """
     a = 0
     while a < n and rest >= share[a]:
@@ -152,7 +152,7 @@ def _place_of(share: Floats, n: int, rest: float) -> int:
 
 @kernel
 def _first_above(cumulative: Floats, u: int, sought: float) -> int:
-    """The first k with cumulative[u, k] above `sought`, which is below the last."""
+    """Return the first k with cumulative[u, k] above `sought`, which is below the last."""
     low, high = 0, cumulative.shape[1] - 1
     while low < high:
         middle = (low + high) // 2
@@ -165,9 +165,9 @@ def _first_above(cumulative: Floats, u: int, sought: float) -> int:
 
 @kernel
 def _log_ratio(alpha: Floats, tally: Tally, above: float, below: float) -> float:
-    """Log of a weight's factor: log ∏_k ∏_{i<C_k} (alpha_k + above · i) / (alpha_k + below · i).
+    """Return log ∏_k ∏_{i<C_k} (alpha_k + above · i) / (alpha_k + below · i), a log-weight's gain.
 
-    As a product of ratios, not a difference of two sums: steps may be as small as they like.
+    A product of ratios, not a difference of two sums, stays exact for arbitrarily small steps.
     """
     total, product = 0.0, 1.0
     for a in range(tally.n_active[0]):
@@ -184,10 +184,10 @@ def _log_ratio(alpha: Floats, tally: Tally, above: float, below: float) -> float
 def log_weights_upwards(
     document: Document, temperatures: Floats, n_chains: int, rng: np.random.Generator
 ) -> Floats:
-    """Log-weights (n_chains,) of independent chains from t = 0 to t = 1.
+    """Return the log-weights (n_chains,) of independent chains from t = 0 to t = 1.
 
-    `temperatures` (T,) increase from 0 to 1. What only depends on the document's length is left out
-    of a weight: the mean of exp(log_weights) is p(j) / Z_0 · ∏_{i<L} (1 + i / Σalpha).
+    `temperatures` (T,) increase from 0 to 1. Weights omit the factor that depends only on the
+    document's length: the mean of exp(log_weights) is p(j) / Z_0 · ∏_{i<L} (1 + i / Σalpha).
     """
     last = len(temperatures) - 1
     result = np.zeros(n_chains)
@@ -209,10 +209,10 @@ def log_weights_downwards(
     exact: NDArray[np.int32],
     rng: np.random.Generator,
 ) -> Floats:
-    """Log-weights (n_chains,) of chains from t = 1 to t = 0, each the reverse of one upwards.
+    """Return the log-weights (n_chains,) of chains from t = 1 to t = 0, each reversed.
 
-    `exact` (L,) are topics drawn from p(z | j). The first chain starts there, each other one a
-    sweep at t = 1 from where the one before did: all are draws from p(z | j), though not
+    `exact` (L,) are topics drawn from p(z | j). The first chain starts there, each later one a
+    sweep at t = 1 after the start of the one before: all starts are draws from p(z | j), though not
     independent. The mean of exp(-log_weights) is Z_0 / p(j) / ∏_{i<L} (1 + i / Σalpha).
     """
     last, n_topics = len(temperatures) - 1, len(document.alpha)

@@ -1,22 +1,21 @@
-"""The filter over topic counts: exactly log p(j_l | j_<l) of a document's tokens, topics fixed.
+"""Filter over topic counts: exact log p(j_l | j_<l) of a document's tokens, given the topics.
 
 A document's probability depends on its topic assignments only through how often each topic was
-assigned (Buntine 2009, eq. 1). So there is no need for the K^L assignments: let f_l(C) be the joint
-probability of the first l tokens and of topic counts C, ΣC = l. Then f_0(0) = 1 and, as each token
-takes its topic by eq. 7,
+assigned (Buntine 2009, eq. 1), so the K^L assignments need not be enumerated: let f_l(C) be the
+joint probability of the first l tokens and topic counts C, ΣC = l. Then f_0(0) = 1 and, by eq. 7,
 
     f_{l+1}(C) = Σ_k f_l(C - e_k) φ_k,j_l (C_k - 1 + α_k) / (l + Σα)
 
 and p(j_0..j_l) = Σ_C f_{l+1}(C). All terms are positive, so nothing cancels. Dividing f by its sum
 after each token keeps it in range; the sums are the p(j_l | j_<l).
 
-The last topic's count is what is missing to l, so f_l is held as one array over the simplex
-{c_1..c_{K-1} : Σc <= L}, laid out once for the whole document. A block is what has one prefix
-(c_1..c_{K-3}); blocks are in lexicographic order. In a block stands a row for each sum s of the two
-counts that are left, (0, s) to (s, 0), for s from 0 to L - Σ prefix: so where the prefix differs,
-blocks agree. A token changes the array in place, from the last block and row to the first: what
-f(C) is made of is f(C - e_k), which comes before it. That takes binom(L+K-1, K-1) numbers, and
-K binom(L+K, K) multiplications and additions.
+The last topic's count follows from l, so f_l is one array over the simplex
+{c_1..c_{K-1} : Σc <= L}, laid out once for the whole document. A block has all counts of one prefix
+(c_1..c_{K-3}); blocks are in lexicographic order. A block has a row for each sum s of the two other
+counts, (0, s) to (s, 0), for s from 0 to L - Σ prefix, so that blocks of two prefixes line up. A
+token changes the array in place, from the last block and row to the first, as f(C) depends on the
+earlier f(C - e_k). That takes binom(L+K-1, K-1) numbers, and K binom(L+K, K) multiplications and
+additions.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALLEST = 1e-290
-"""Numbers below this are set to 0: arithmetic on subnormal numbers is slow."""
+"""Smaller numbers become 0, as arithmetic on subnormal numbers is slow."""
 
 
 @kernel
@@ -43,17 +42,17 @@ def filter_counts(
     in_logs: bool,
     log_conditional: NDArray[np.float64],
 ) -> None:
-    """Put log p(j_l | j_<l), the topics' probabilities being `word_topic`, in `log_conditional`.
+    """Fill `log_conditional` with log p(j_l | j_<l) under the topics `word_topic`.
 
     Parameters
     ----------
     word_of
         (L,) rows of `word_topic`, for each token in order.
     word_topic
-        (U, K), K >= 2, scaled so that each row's largest is about 1, or their logarithms if
-        `in_logs`. Then f is held in logs: slower by far, but no value is too small.
+        (U, K), K >= 2, scaled so that each row's maximum is about 1, or their logarithms if
+        `in_logs`. Then f is in logarithms too: far slower, but nothing underflows.
     alpha, alpha_sum
-        (K,), and its sum over all topics: more than these, if some have none of the words.
+        (K,), and its sum over all topics, including those with none of the words.
     log_conditional
         (L,), written.
     """
@@ -62,7 +61,7 @@ def filter_counts(
     f = np.full(size[n_topics - 1, n_tokens], -np.inf if in_logs else 0.0)
     f[0] = 0.0 if in_logs else 1.0
     log_scale = 0.0
-    # What multiplies f for each topic, by c = C_k of the sum: φ (c - 1 + α_k), and for l + 1 - c.
+    # Factors of f for each topic, by c = C_k of the sum: φ (c - 1 + α_k), and by l + 1 - c.
     rising, falling = np.empty((2, n_topics, n_tokens + 1))
     for seen in range(n_tokens):
         log_scale -= np.log(seen + alpha_sum)
@@ -87,7 +86,7 @@ def filter_counts(
 
 @kernel
 def simplex_sizes(n_topics: int, n: int) -> NDArray[np.int64]:
-    """(K, n) of which [d, r] is binom(r + d, d): the ways for d counts to add up to r at most."""
+    """Return (K, n) of binom(r + d, d) at [d, r]: the ways for d counts to add up to at most r."""
     size = np.ones((n_topics, n), dtype=np.int64)
     for d in range(1, n_topics):
         for r in range(1, n):
@@ -104,10 +103,10 @@ def add_token(
     size: NDArray[np.int64],
     in_logs: bool,
 ) -> float:
-    """Turn f_l into f_{l+1}, in place; the logarithm of its sum.
+    """Turn f_l into f_{l+1}, in place; return the logarithm of its sum.
 
-    `rising` (K, l + 2) holds for each topic, by its count c in f_{l+1}, what f_l(C - e_k) is
-    multiplied by; `falling` (K, l + 2) the same by l + 1 - c.
+    `rising` (K, l + 2) holds each topic's factors of f_l(C - e_k) by its count c in f_{l+1};
+    `falling` (K, l + 2) the same by l + 1 - c.
     """
     n_topics, n_counts = rising.shape
     if n_topics == 2:
@@ -126,7 +125,7 @@ def add_token(
         start = 0
         for k in range(n_prefix):
             start += size[n_topics - 1 - k, left[k]] - size[n_topics - 1 - k, left[k + 1]]
-        # Where the blocks of prefix - e_k begin: what is between is their own and those after it.
+        # Starts of the blocks of prefix - e_k: in between are their own and later blocks.
         n_neighbours = 0
         gap = size[2, left[n_prefix]] + left[n_prefix] + 2
         for k in range(n_prefix - 1, -1, -1):
@@ -148,16 +147,16 @@ def add_token(
 
 @kernel
 def to_prefix_before(prefix: NDArray[np.int64], most: int) -> int:
-    """Make of `prefix` its lexicographic predecessor, of those whose sum is at most `most`.
+    """Replace `prefix` by its lexicographic predecessor among those with a sum of at most `most`.
 
-    Returns the first place that has changed, -1 if there is no predecessor.
+    Returns the first changed place, -1 if there is no predecessor.
     """
     k = len(prefix) - 1
     while k >= 0 and prefix[k] == 0:
         k -= 1
     if k >= 0:
         prefix[k] -= 1
-        if k + 1 < len(prefix):  # all there can be; what is after it is 0 already
+        if k + 1 < len(prefix):  # the rest; places after it are 0 already
             for i in range(k + 1):
                 most -= prefix[i]
             prefix[k + 1] = most
@@ -172,13 +171,13 @@ def update_block(
     weights: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
     neighbours: tuple[NDArray[np.int64], NDArray[np.float64]],
 ) -> float:
-    """Turn the first rows of the block of f at `start` into those of f_{l+1}; their sum.
+    """Turn the first rows of the block of f at `start` into those of f_{l+1}; return their sum.
 
     Parameters
     ----------
     weights
-        Of the three topics that are not in the prefix: the first one's by c, the second one's by
-        l + 1 - c, and the last one's by row.
+        Factors of the three topics outside the prefix: of the first by c, of the second by
+        l + 1 - c, and of the last by row.
     neighbours
         Starts of the other blocks that are added, and their weights.
     """
@@ -214,7 +213,7 @@ def update_block_in_logs(
     weights: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
     neighbours: tuple[NDArray[np.int64], NDArray[np.float64]],
 ) -> float:
-    """The same where f and all weights are logarithms, and so is what is returned."""
+    """Do the same in logarithms: f, all weights and the returned sum are logarithms."""
     first, second, last = weights
     most = len(first) - 1
     total = -np.inf
@@ -240,7 +239,7 @@ def add_token_of_two(
     second: NDArray[np.float64],
     in_logs: bool,
 ) -> float:
-    """`add_token` for two topics, where f is by the count of the first."""
+    """Do `add_token` for two topics, with f by the count of the first."""
     if in_logs:
         log_total = -np.inf
         for c in range(len(first) - 1, -1, -1):
@@ -263,7 +262,7 @@ def add_token_of_two(
 
 @kernel
 def add_logs(a: float, b: float) -> float:
-    """log(exp a + exp b)."""
+    """Return log(exp a + exp b)."""
     if a < b:
         a, b = b, a
     return a if b == -np.inf else a + np.log1p(np.exp(b - a))

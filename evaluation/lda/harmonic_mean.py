@@ -1,13 +1,11 @@
-"""The harmonic mean of p(document | topics of its tokens): the estimator known to be bad.
+"""Harmonic mean of p(document | topics of its tokens), a bad estimator, for comparison.
 
     1 / p(j) = E[1 / p(j | k)] over k ~ p(k | j),   p(j | k) = ∏_l φ_k_l,j_l
 
-(Griffiths & Steyvers 2004; Buntine 2009, Sec. 3.2.) It is right in the limit, but what decides the
-mean are topics so improbable that no chain of any practical length visits them: without them 1 / p
-comes out too small and p too large. Where some φ are 0 it is not right even in the limit: k with
-p(j | k) = 0 are never drawn, so that it goes to p(j) over the prior probability of all other k.
-
-It is here to be compared with.
+(Griffiths & Steyvers 2004; Buntine 2009, Sec. 3.2.) It converges, but topics so improbable that no
+chain of practical length visits them dominate the mean: without them 1 / p is too small and p too
+large. Where some φ are 0 its limit is wrong: k with p(j | k) = 0 are never drawn, so that it
+converges to p(j) divided by the prior probability of all other k.
 """
 
 from __future__ import annotations
@@ -16,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.monte_carlo.batch_means import standard_error_of_mean
 from evaluation.monte_carlo.by_document import Score, sample_documents
-from evaluation.monte_carlo.log_mean import log_mean_of
+from evaluation.monte_carlo.log_mean import log_mean_of, standard_error_of_mean
 from evaluation.monte_carlo.token_sweep import document_words, fill_probabilities, pick, resample
 from models.kernel import kernel
 
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SAMPLES = 200
 BURN_IN = 20
-"""Sweeps before the first that is recorded."""
+"""Sweeps before the first recorded one."""
 
 
 def harmonic_mean(
@@ -47,8 +44,8 @@ def harmonic_mean(
     """The harmonic mean of ∏_l φ_k_l,j_l over `n_samples` sweeps of Gibbs sampling, 200 by default.
 
     The standard error is by batch means of 1 / p (see `standard_error_of_mean`), to first order. It
-    is far too small, as it cannot know of what the chain has not seen; nor can the effective sample
-    size, which is that of the weights 1 / p as if they were independent.
+    is far too small, as it misses all that the chain did not visit; so does the effective sample
+    size, that of the weights 1 / p as if they were independent.
     """
     n_sweeps = n_samples or DEFAULT_SAMPLES
 
@@ -89,7 +86,7 @@ def log_probabilities_given_topics(
     n_sweeps: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Logarithms of p(j | k) (n_sweeps,) after each sweep of a chain of k given all words j.
+    """Return log p(j | k) (n_sweeps,) after each sweep of a chain of k given all words j.
 
     The chain starts from topics drawn left to right, each given the words up to its own.
     """

@@ -1,4 +1,4 @@
-"""Weights of a document's topics that were drawn for each token on its own.
+"""Importance weights of a document's topics that were drawn independently for each token.
 
     p(j, k) / q(k) = ∏_l φ_k_l,j_l / q_l(k_l) · (C_k_l + alpha_k_l) / (l + Σ alpha)
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SMALL, LARGE = 1e-100, 1e100
-"""Products that leave this range are put away as logarithms."""
+"""Range of products, outside of which their logarithms are added to a sum."""
 
 
 @kernel
@@ -32,16 +32,16 @@ def log_weights(
     n_samples: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Logarithms of p(j, k) / q(k) (n_samples,) of k drawn from q.
+    """Return log p(j, k) / q(k) (n_samples,) of k drawn from q.
 
-    All samples go through the document together, so that only one word's table is needed at a time.
+    All samples visit a word together, so that only one word's table is needed at a time.
 
     Parameters
     ----------
     word_topic, q
         (U, K), φ_kw and the probability of each topic for a token of each different word.
     n
-        (U,), how often each word occurs.
+        (U,), the count of each word.
     """
     n_words, n_topics = word_topic.shape
     log_weight, weight = np.zeros(n_samples), np.ones(n_samples)
@@ -77,13 +77,13 @@ def log_weights(
 def fill_alias_table(
     q: Floats, cut: Floats, alias: NDArray[np.int64], waiting: NDArray[np.int64]
 ) -> None:
-    """Set the table, in place, by which one uniform number draws from q (K,), in constant time.
+    """Fill the alias table, by which one uniform number draws from q (K,) in constant time.
 
     For x uniform on [0, K), k = ⌊x⌋ if x < cut[⌊x⌋], else alias[⌊x⌋] (Vose 1991). `waiting` (K,) is
-    room.
+    scratch space.
     """
     n_topics = len(q)
-    n_small, large = 0, n_topics  # `waiting` has those below the mean in front, others at the back
+    n_small, large = 0, n_topics  # `waiting` has topics below the mean in front, others at the back
     for k in range(n_topics):
         cut[k] = q[k] * n_topics
         alias[k] = k
@@ -102,5 +102,5 @@ def fill_alias_table(
             large += 1
             waiting[n_small] = k
             n_small += 1
-    for k in range(n_topics):  # those left over are whole, but for rounding
+    for k in range(n_topics):  # the rest are 1, up to rounding
         cut[k] = k + (cut[k] if alias[k] != k else 1.0)

@@ -1,18 +1,18 @@
-"""Left to right without refinements: a factor p(j_l | j_<l) for each token, by sampling.
+"""Left-to-right samplers as published: a sampled factor p(j_l | j_<l) for each token.
 
     p(j) = ∏_l p(j_l | j_<l),   p(j_l | j_<l) ≈ mean of Σ_k φ_k,j_l (C_k + alpha_k) / (l + Σ alpha)
 
 (Buntine 2009, eqs. 5 to 7), where C counts the topics of the tokens before l, drawn by Gibbs
-sampling given the words before l. One kernel makes both of the paper's samplers, which spend their
-R draws a token on different things:
+sampling given the words before l. One kernel runs both of the paper's samplers, which use their R
+draws for each token in different ways:
 
     the particle sampler (Sec. 3.5)    R chains,   1 sweep before each token
     the sequential sampler (Sec. 3.6)  1 chain,    R sweeps before each token
 
-Counts do not tell the order of the tokens, and p(j) does not depend on it. It is drawn at random:
-in the order of the vocabulary, where all tokens of a word come one after the other, both samplers
-are further off. The sequential one is mended: the paper's listing lets sweeps see the token that is
-about to be predicted, which makes it too probable. Time is R L² / 2 draws of O(K) for L tokens.
+Counts have no order of tokens, and p(j) does not depend on it. It is drawn at random, because both
+samplers are less accurate in the order of the vocabulary, where all tokens of a word are adjacent.
+The sequential sampler is corrected: in the paper's listing sweeps see the token that is predicted
+next, which makes it too probable. Time is R L² / 2 draws of O(K) for L tokens.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.monte_carlo.batch_means import standard_error_of_mean
 from evaluation.monte_carlo.by_document import Score, sample_documents
+from evaluation.monte_carlo.log_mean import standard_error_of_mean
 from evaluation.monte_carlo.token_sweep import document_words, fill_probabilities, pick, resample
 from models.kernel import kernel
 
@@ -52,14 +52,14 @@ def left_to_right_particle(
     """The left-to-right particle sampler (Wallach 2008; Buntine 2009, Sec. 3.5), as in MALLET.
 
     `n_samples` is the number of particles R, 100 by default. Each makes one sweep before each
-    token. Factors are averaged over particles that all count alike, although after one sweep they
-    still remember how they were drawn and not only what the words before l say of them: the
-    estimate is biased, and more particles do not take that away, only more sweeps would. (The mean
-    over particles of their products of factors is unbiased, the product of means is not.)
+    token. Factors are averaged with equal weights, although particles are not draws from the
+    posterior after one sweep: the estimate is biased, whatever the number of particles; only more
+    sweeps would reduce the bias. (The mean over particles of their products of factors is unbiased,
+    the product of means is not.)
 
     The standard error is of Σ_l log S_l, S_l the mean over particles of f_rl, linearised: the
-    standard deviation over r of Σ_l f_rl / S_l, over √R. It knows nothing of the bias, nor that
-    another order of the tokens would have another.
+    standard deviation over r of Σ_l f_rl / S_l, over √R. It includes neither the bias nor the
+    variance over orders of the tokens.
     """
     size = (n_samples or DEFAULT_SAMPLES, 1)
     method = "left-to-right-particle"
@@ -74,12 +74,12 @@ def straight_sequential(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """The left-to-right sequential sampler (Buntine 2009, Sec. 3.6, mended), without refinements.
+    """The left-to-right sequential sampler (Buntine 2009, Sec. 3.6, corrected).
 
     For each l, `n_samples` times (100 by default): sweep the topics of the tokens before l given
-    the words before l, record the factor. Then token l gets its topic, once, and the chain carries
-    on. Right as the number of samples grows; with few, the sweeps of one l have not yet forgotten
-    those of the l before.
+    the words before l, record the factor. Then draw the topic of token l, once, and go on. It
+    converges as the number of samples grows; with few, the chain still depends on its states at the
+    l before.
 
     The standard error is that of batch means of each token's factors, √R batches, added over
     tokens in quadrature. It ignores that neighbouring factors come from one chain.
@@ -90,7 +90,7 @@ def straight_sequential(
 
 
 def error_over_particles(factors: Floats) -> float:
-    """Standard error of Σ_l log S_l from `factors` (R, L, 1), linearised; NaN for one particle."""
+    """Return the linearised standard error of Σ_l log S_l by `factors` (R, L, 1); NaN if R = 1."""
     n_particles = len(factors)
     if n_particles == 1:
         return math.nan
@@ -99,7 +99,7 @@ def error_over_particles(factors: Floats) -> float:
 
 
 def error_over_sweeps(factors: Floats) -> float:
-    """Standard error of Σ_l log S_l from `factors` (1, L, R), by batch means of each token's."""
+    """Return the standard error of Σ_l log S_l by batch means of `factors` (1, L, R)."""
     relative = standard_error_of_mean(factors[0]) / factors[0].mean(axis=1)
     return float(np.sqrt((relative**2).sum()))
 
@@ -145,9 +145,9 @@ def predictive_factors(
     n_sweeps: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """The factors (n_chains, L, n_sweeps) that chains record of each token after each sweep.
+    """Return the factors (n_chains, L, n_sweeps) of each token after each sweep of each chain.
 
-    Factors are of `word_topic` (U, K) as it is given. Tokens come in the order of `word_of` (L,).
+    `word_topic` (U, K) is used as given. Tokens come in the order of `word_of` (L,).
     """
     n_tokens, n_topics = len(word_of), len(alpha)
     factors = np.empty((n_chains, n_tokens, n_sweeps))

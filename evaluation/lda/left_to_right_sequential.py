@@ -1,30 +1,29 @@
-"""Left to right with particles that know what is to come: unbiased, and sparse in topics.
+"""Left-to-right SMC with look-ahead pseudo-counts: unbiased, sparse in topics.
 
 log p(j) = Σ_u log p(word u | words before it), each term a mean over particles that hold topics of
 the words before (Buntine 2009, eqs. 5 to 7). The paper's samplers resample all topics before each
-word, which is quadratic in the length of a document, and their chains lag behind what they should
-be distributed as. Here the mean is weighted, so that nothing has to catch up:
+word, which is quadratic in the length of a document, and their chains never quite reach their
+target distribution. Here the mean is weighted instead:
 
-- A particle carries the product of its terms as its weight. When the weights have become too
-  unequal, particles are drawn anew by weight, and now and then each resamples its topics once
-  (Gilks & Berzuini 2001; Del Moral, Doucet & Jasra 2006). The mean of the weights is unbiased for
-  p(j) with any number of particles. That holds whenever particles are drawn anew, but topics must
-  be resampled at words that do not depend on these particles: it is done where a few others, sent
-  ahead, had to be drawn anew.
+- A particle's weight is the product of its terms. When the effective sample size is low, particles
+  are resampled by weight, and at some words each particle is rejuvenated by a Gibbs sweep (Gilks &
+  Berzuini 2001; Del Moral, Doucet & Jasra 2006). The mean of the weights is unbiased for p(j) with
+  any number of particles. Resampling may depend on the particles, but the words of sweeps must not:
+  they are those at which a pilot run of a few other particles resampled.
 - Tokens of one word are one step, summed over their topics exactly (see `particles`).
-- Words come in an order of our choice, as p(j) does not depend on it: those first that leave the
-  least doubt of their topic.
-- While words are still to come, the prior of the topics is α plus a share of the counts that the
-  mean field expects of them. These phantom tokens are taken out one by one as the words come in,
+- p(j) does not depend on the order of the words: words whose topic has the least entropy come
+  first.
+- Before the last word, the prior of the topics is α plus look-ahead counts, a share of the counts
+  that a mean field expects of the words to come. They are removed step by step as words come in,
   each with the factor by which that changes the weight; at the end there are none. Any such
-  sequence of distributions gives the same mean; a good one gives less variance. A bad one gives
-  far more: where topics are alike, a mean field knows one of the many ways in which they could
-  share the words, or the average of all, which is none. So the few that are sent ahead go with the
-  phantoms of one mean field, of another, and with none, and what is best there is done. They are
-  then thrown away: nothing of the estimate depends on what they found.
-- The variance of the mean is estimated from the particles of one run, by those that descend from
-  different ones at the start (Lee & Whiteley 2018, eq. 10); drawing anew is multinomial for that.
-  It is not taken to be less than what the weights say at the times of drawing anew.
+  sequence of distributions gives the same mean, a good one with less variance, a bad one with far
+  more: where topics are alike, a mean field is one of the many ways in which they could share the
+  words, or the average of all, which is none. So pilot runs try the look-ahead counts of one mean
+  field, of another, and none; the best is used. Their particles are then discarded: the estimate
+  does not depend on them.
+- The variance of the mean is estimated from the particles of one run, by their ancestors at the
+  start (Lee & Whiteley 2018, eq. 10), for which resampling is multinomial. A lower limit is the
+  variance of the weights at the times of resampling.
 """
 
 from __future__ import annotations
@@ -58,28 +57,28 @@ Ints64 = NDArray[np.int64]
 
 DEFAULT_PARTICLES = 100
 RESAMPLE_BELOW = 0.5
-"""Particles are drawn anew when their effective number falls below this share of them."""
-PHANTOM_SHARE = 0.06
-"""Share of the expected counts of words to come that is added to the prior."""
-SCOUTS = (10, 40)
-"""An eighth as many particles, but from 10 to 40, are sent ahead with each kind of phantoms."""
-PHANTOM_STEP = 0.05
-"""Smallest look-ahead pseudo-count of a topic that is removed at a time."""
+"""Particles are resampled when the effective sample size is below this share of them."""
+LOOKAHEAD_SHARE = 0.06
+"""Share of the expected counts of words to come in the look-ahead counts."""
+N_PILOT_PARTICLES = (10, 40)
+"""Range of the particles of a pilot run, which has an eighth as many as the run proper."""
+LOOKAHEAD_STEP = 0.05
+"""Minimal decrease of a topic's look-ahead counts in a step; a smaller one is postponed."""
 LARGEST_GROUP = 32
-"""Tokens of one word that are one step: it takes time by the square of them."""
+"""Maximal number of tokens of a word in a step, whose time grows with its square."""
 RUN_NUMBERS = 2**24
-"""Numbers that the particles of one run may take; more particles are several runs."""
+"""Maximal size of the particles of one run, in numbers; more particles are several runs."""
 
 
 class Arrangement(NamedTuple):
     """A document laid out for its particles."""
 
     groups: Groups
-    phantoms: Floats
-    """(3, U + 1, K), phantom tokens of each topic before group u comes in, none at the end: of the
-    mean field from an independent start, of that from a greedy one, and none at all."""
+    lookahead_counts: Floats
+    """(3, U + 1, K), look-ahead counts of each topic before group u: of the mean field from an
+    independent start, of that from a greedy start, and zeros. After the last group all are 0."""
     log_scale: float
-    """Log of what the groups' weights were divided by."""
+    """Logarithm of the divisor of the groups' weights."""
 
 
 class Run(NamedTuple):
@@ -127,14 +126,14 @@ def score_document(
     n_particles: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """Log p of one document of the different `words` (U,), `n` (U,) times each; and the variance.
+    """Return log p of a document with `n` (U,) tokens of the `words` (U,), and its variance.
 
-    It is relative, and NaN for one particle. Runs are independent of each other, so that the mean
-    of theirs is unbiased too. No named tuple comes to Python: making one, numba crashes if an
-    interrupt is raised there.
+    The variance is that of p relative to p², and NaN for one particle. Runs are independent, so
+    that their mean is unbiased too. The result is no named tuple, as numba crashes on an interrupt
+    while it makes one for Python.
     """
     arrangement = arrange(word_topic, words, n, alpha)
-    _, log_mean, variance = sent(arrangement, alpha, n_particles, rng)
+    _, log_mean, variance = run_with_pilots(arrangement, alpha, n_particles, rng)
     largest = log_mean.max()
     if largest == -math.inf:
         return largest, math.nan
@@ -147,30 +146,30 @@ def score_document(
 
 
 @kernel
-def sent(
+def run_with_pilots(
     arrangement: Arrangement, alpha: Floats, n_particles: int, rng: np.random.Generator
 ) -> tuple[int, Floats, Floats]:
-    """Send a few particles ahead with each kind of phantoms, and all with the kind that is best.
+    """Make a pilot run with each kind of look-ahead counts, and the run proper with the best.
 
-    Returns which kind it is and, of the runs that all particles are parted into, the logarithms of
-    the mean weights, each times the run's share of the particles, and their relative variances.
+    Returns the best kind and, for each of the runs that the particles are split into, the logarithm
+    of the mean weight times the run's share of the particles, and its relative variance.
     """
-    groups, phantoms = arrangement.groups, arrangement.phantoms
-    n_topics, n_kinds, length = len(alpha), len(phantoms), int(groups.start[len(groups.size)])
+    groups, lookahead = arrangement.groups, arrangement.lookahead_counts
+    n_topics, n_kinds, length = len(alpha), len(lookahead), int(groups.start[len(groups.size)])
     a_particle = n_topics + 2 * min(n_topics, length) + length
     n_runs = max(1, min(n_particles // 2, -(-n_particles * a_particle // RUN_NUMBERS)))
-    n_scouts = min(max(SCOUTS[0], n_particles // 8), SCOUTS[1])
+    n_pilot = min(max(N_PILOT_PARTICLES[0], n_particles // 8), N_PILOT_PARTICLES[1])
     sweeps = np.zeros((n_kinds, len(groups.size)), dtype=np.bool_)
     log_mean, variance = np.empty(n_runs), np.empty(n_runs)
     best, best_run = 0, Run(-math.inf, math.nan)
-    for i in range(n_kinds + n_runs):  # in one loop, as what it calls takes long to compile
-        is_scout, part = i < n_kinds, i - n_kinds
-        kind = i if is_scout else best
+    for i in range(n_kinds + n_runs):  # in one loop, as run_particles takes long to compile
+        is_pilot, part = i < n_kinds, i - n_kinds
+        kind = i if is_pilot else best
         size = n_particles * (part + 1) // n_runs - n_particles * part // n_runs
-        if is_scout:
-            size = n_scouts
-        run = run_particles(groups, phantoms[kind], alpha, size, sweeps[kind], is_scout, rng)
-        if not is_scout:
+        if is_pilot:
+            size = n_pilot
+        run = run_particles(groups, lookahead[kind], alpha, size, sweeps[kind], is_pilot, rng)
+        if not is_pilot:
             log_mean[part] = run.log_mean + math.log(size / n_particles)
             variance[part] = run.relative_variance
         elif i == 0 or is_better(run, best_run):
@@ -180,10 +179,10 @@ def sent(
 
 @kernel
 def is_better(run: Run, other: Run) -> bool:
-    """Whether one run of a few particles is clearly better than another.
+    """Whether one pilot run is clearly better than another.
 
-    An estimate that varies too much is nearly always too low, and then its stated variance is as
-    well. So the higher one is better if the difference is clear, else one of half the variance.
+    An estimate of too high variance is nearly always too low, and so is its estimated variance. So
+    the higher one is better if the difference is significant, else one of half the variance.
     """
     difference = run.log_mean - other.log_mean
     if not abs(difference) <= 2.0 * math.sqrt(run.relative_variance + other.relative_variance):
@@ -193,10 +192,10 @@ def is_better(run: Run, other: Run) -> bool:
 
 @kernel
 def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floats) -> Arrangement:
-    """Groups in the order of doubt, and the phantom tokens that there may be before each."""
+    """Order the groups by the entropy of their topic, and compute the look-ahead counts."""
     n_topics = len(alpha)
-    rows, doubt, log_scale = np.empty((len(words), n_topics)), np.empty(len(words)), 0.0
-    # h_c is at most (Σα + L)^c: with it below 1e250 nothing overflows.
+    rows, topic_entropy, log_scale = np.empty((len(words), n_topics)), np.empty(len(words)), 0.0
+    # h_c is at most (Σα + L)^c: below 1e250 nothing overflows.
     largest_group = max(1, min(LARGEST_GROUP, int(250 / math.log10(alpha.sum() + n.sum() + 9.0))))
     n_groups = 0
     for u in range(len(words)):
@@ -207,8 +206,8 @@ def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floa
         n_groups += -(-n[u] // largest_group)
         for k in range(n_topics):
             row[k] = p[k] / largest
-        doubt[u] = entropy_of_topic(row, alpha)
-    order = np.argsort(doubt, kind="mergesort")
+        topic_entropy[u] = entropy_of_topic(row, alpha)
+    order = np.argsort(topic_entropy, kind="mergesort")
     size, of_group = np.empty(n_groups, dtype=np.int64), np.empty(n_groups, dtype=np.int64)
     weight, group = np.empty((n_groups, n_topics)), 0
     for u in order:
@@ -219,22 +218,22 @@ def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floa
                 weight[group, k] = rows[u, k]
             left -= size[group]
             group += 1
-    phantoms = np.zeros((3, n_groups + 1, n_topics))
+    lookahead = np.zeros((3, n_groups + 1, n_topics))
     for i in range(2):
         q = greedy_start(rows, n, alpha, order) if i else independent_start(rows, alpha)
         expected = mean_field(rows, n, alpha, q, False, N_CYCLES)
         to_come = np.zeros(n_topics)
         for group in range(n_groups - 1, -1, -1):
             for k in range(n_topics):
-                to_come[k] += PHANTOM_SHARE * size[group] * expected[of_group[group], k]
-                held = phantoms[i, group + 1, k]
-                phantoms[i, group, k] = to_come[k] if to_come[k] - held > PHANTOM_STEP else held
-    return Arrangement(new_groups(size, weight), phantoms, log_scale)
+                to_come[k] += LOOKAHEAD_SHARE * size[group] * expected[of_group[group], k]
+                held = lookahead[i, group + 1, k]
+                lookahead[i, group, k] = to_come[k] if to_come[k] - held > LOOKAHEAD_STEP else held
+    return Arrangement(new_groups(size, weight), lookahead, log_scale)
 
 
 @kernel
 def entropy_of_topic(weight: Floats, alpha: Floats) -> float:
-    """Entropy of a word's topic, with probabilities ∝ weight alpha, both (K,), some of them 0."""
+    """Return the entropy of a word's topic, with probabilities ∝ weight alpha, both (K,)."""
     total, weighted = 0.0, 0.0
     for k in range(len(alpha)):
         share = weight[k] * alpha[k]
@@ -246,10 +245,10 @@ def entropy_of_topic(weight: Floats, alpha: Floats) -> float:
 
 @kernel
 def greedy_start(word_topic: Floats, n: Ints64, alpha: Floats, order: Ints64) -> Floats:
-    """Topics (U, K) of words taken in `order`, each given the likeliest topics of those before.
+    """Return topics (U, K) of words in `order`, each given the likeliest topics of those before.
 
-    From the start that mean fields usually have, q ∝ φ alpha, topics that are alike would share all
-    their words, as updates keep such shares: which no posterior does if alpha is small.
+    From the usual start of a mean field, q ∝ φ alpha, similar topics would share all their words,
+    because updates keep such shares; no posterior does so if alpha is small.
     """
     q, mean = np.empty_like(word_topic), alpha.copy()
     for u in order:
@@ -270,28 +269,28 @@ def greedy_start(word_topic: Floats, n: Ints64, alpha: Floats, order: Ints64) ->
 @kernel
 def run_particles(
     groups: Groups,
-    phantoms: Floats,
+    lookahead_counts: Floats,
     alpha: Floats,
     n_particles: int,
     sweeps: NDArray[np.bool_],
-    is_scout: bool,
+    is_pilot: bool,
     rng: np.random.Generator,
 ) -> Run:
-    """The mean weight of particles that have seen all groups, with `phantoms` (U + 1, K).
+    """Return the mean weight of particles after all groups, with `lookahead_counts` (U + 1, K).
 
-    After which groups topics are resampled is given by `sweeps` (U,); or, by scouts, it is decided
-    here and put into it. The mean is unbiased if it is given.
+    `sweeps` (U,) says after which groups topics are swept; a pilot run decides that itself and
+    fills it. The mean is unbiased if `sweeps` is given.
     """
     n_groups, n_topics = groups.weight.shape
     particles = new_particles(n_particles, n_topics, int(groups.start[n_groups]))
     weight = np.ones(n_particles)  # their mean is kept at 1, and its logarithm in log_mean
-    root = np.arange(n_particles)  # the particle at the start that each descends from
-    prior = alpha + phantoms[0]
+    root = np.arange(n_particles)  # ancestor of each particle at the start
+    prior = alpha + lookahead_counts[0]
     log_mean, variance, n_resampled = 0.0, 0.0, 0
     for u in range(n_groups):
         n_before = groups.start[u]
-        log_mean += take_phantoms_out(
-            phantoms[u], phantoms[u + 1], alpha, prior, particles, n_before, weight
+        log_mean += remove_lookahead(
+            lookahead_counts[u], lookahead_counts[u + 1], alpha, prior, particles, n_before, weight
         )
         use_prior(groups, u, prior)
         prior_sum = prior.sum()
@@ -304,12 +303,12 @@ def run_particles(
         log_mean += math.log(mean)
         last = u == n_groups - 1
         is_unequal = not last and n_particles < RESAMPLE_BELOW * squares
-        if is_scout:
+        if is_pilot:
             sweeps[u] = is_unequal
         if last or is_unequal or sweeps[u]:
             variance += (squares / n_particles - 1.0) / n_particles
         if is_unequal or sweeps[u]:
-            draw_anew(weight, particles, root, rng)
+            resample_multinomial(weight, particles, root, rng)
             n_resampled += 1
         if sweeps[u]:
             for v in range(u + 1):
@@ -322,7 +321,7 @@ def run_particles(
 
 @kernel
 def normalise(weight: Floats) -> tuple[float, float]:
-    """Divide `weight` (N,) by its mean, in place; that mean, and the sum of the new squares."""
+    """Divide `weight` (N,) by its mean, in place; return the mean and the sum of new squares."""
     mean, squares = weight.mean(), 0.0
     for r in range(len(weight)):
         weight[r] /= mean
@@ -332,7 +331,7 @@ def normalise(weight: Floats) -> tuple[float, float]:
 
 
 @kernel
-def take_phantoms_out(
+def remove_lookahead(
     before: Floats,
     after: Floats,
     alpha: Floats,
@@ -343,10 +342,9 @@ def take_phantoms_out(
 ) -> float:
     """Lower the prior from α + before to α + after, each (K,), in place.
 
-    When a_k becomes a_k - δ, the Dirichlet-multinomial of counts C is multiplied by a factor that
-    all particles share, whose logarithm is returned, and by ∏_{i<C_k} (a_k - δ + i) / (a_k + i),
-    by which `weight` (N,) is multiplied in place; with all of them may go a common factor, which is
-    in the logarithm.
+    When a_k becomes a_k - δ, the Dirichlet-multinomial of counts C is multiplied by a factor common
+    to all particles, and by ∏_{i<C_k} (a_k - δ + i) / (a_k + i), by which `weight` (N,) is
+    multiplied in place up to another common factor. Returns the logarithm of the common factors.
     """
     sum_before = prior.sum()
     gain, ratio = np.zeros(len(weight)), np.empty(n_tokens + 1)
@@ -373,7 +371,7 @@ def take_phantoms_out(
 
 @kernel
 def log_rising_ratio(above: float, below: float, n: int) -> float:
-    """Sum over i < n of log (above + i) / (below + i), without the cancellation of two lgamma."""
+    """Return Σ_{i<n} log (above + i) / (below + i), without the cancellation of two lgamma."""
     total, product = 0.0, 1.0
     for i in range(n):
         product *= (above + i) / (below + i)
@@ -384,11 +382,13 @@ def log_rising_ratio(above: float, below: float, n: int) -> float:
 
 
 @kernel
-def draw_anew(weight: Floats, particles: Particles, root: Ints64, rng: np.random.Generator) -> None:
-    """Multinomial resampling by weights whose mean is 1; all change in place, weights become 1.
+def resample_multinomial(
+    weight: Floats, particles: Particles, root: Ints64, rng: np.random.Generator
+) -> None:
+    """Resample particles by weights of mean 1, multinomially and in place; weights become 1.
 
-    The sorted uniforms are running sums of exponentials, divided by the last of them. A particle
-    that is drawn stays where it is; its further copies take the places of those that are not.
+    The sorted uniforms are cumulative sums of exponentials, divided by the last. A drawn particle
+    keeps its place; its further copies take the places of particles that were not drawn.
     """
     n = len(weight)
     level = np.empty(n + 1)
@@ -419,7 +419,7 @@ def draw_anew(weight: Floats, particles: Particles, root: Ints64, rng: np.random
 def variance_by_root(weight: Floats, root: Ints64, n_resampled: int) -> float:
     """Relative variance of the mean of the final weights (Lee & Whiteley 2018, eq. 10 with φ = 1).
 
-    1 - (N / (N - 1))^(n + 1) Σ_{roots differ} W_i W_j, for n times of drawing anew.
+    1 - (N / (N - 1))^(n + 1) Σ_{roots differ} W_i W_j, after n resampling steps.
     """
     n = len(weight)
     of_root = np.zeros(n)

@@ -2,19 +2,19 @@
 
     p(j) = E[p(j, k) / ∏_l q_l(k_l)],   k_l ~ q_l independently
 
-(Buntine 2009, Sec. 3.3, eq. 2). q is made by coordinate updates of q_l(k) ∝ φ_k,j_l exp E log(C_k +
+(Buntine 2009, Sec. 3.3, eq. 2). Coordinate updates give q, q_l(k) ∝ φ_k,j_l exp E log(C_k +
 alpha_k), C the counts of the other tokens' topics, whose mean plus alpha is μ_k and variance v_k:
 
     first order    q_l(k) ∝ φ_k,j_l μ_k
     second order   q_l(k) ∝ φ_k,j_l μ_k exp(-v_k / (2 μ_k²))
 
-Time is linear in the document's length. The estimate of p(j) is unbiased whatever q is, as long as
-q_l(k) > 0 wherever φ_k,j_l > 0; and so it is here, since no factor behind φ is less than alpha_k:
-C_k >= 0, thus exp E log(C_k + alpha_k) >= alpha_k. Where the second order, which is poor if v_k is
-large beside μ_k², would go below that, alpha_k stands in its place.
+Time is linear in the document's length. The estimate of p(j) is unbiased for any q with q_l(k) > 0
+wherever φ_k,j_l > 0. That holds here, since no factor after φ is less than alpha_k: C_k >= 0, thus
+exp E log(C_k + alpha_k) >= alpha_k. Where the second order, which is poor if v_k is large beside
+μ_k², would be below alpha_k, it is replaced by alpha_k.
 
-Unbiased does not mean near. A mean field is one mode of a posterior that has several if alpha is
-small or topics are much alike; the other modes are then in weights so large and rare that an
+An unbiased estimate can be far off. A mean field is one mode of a posterior that has several if
+alpha is small or topics are similar; the other modes then have weights so large and rare that an
 estimate by few samples is most often too low, and neither its standard error nor its effective
 sample size shows it.
 """
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 DEFAULT_SAMPLES = 200
 AT_ONCE = 2**22
-"""Counts of topics, of all samples, that are held at the same time."""
+"""Maximal number of topic counts, of all samples, in memory at the same time."""
 N_CYCLES = 10
-"""Updates of every q_l."""
+"""Number of updates of every q_l."""
 
 
 def mean_field_is_1(
@@ -55,7 +55,7 @@ def mean_field_is_1(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """Importance sampling from the mean field of first order, 200 samples by default."""
+    """Importance sampling from the first-order mean field, 200 samples by default."""
     return _estimate("mean-field-is-1", False, topics, documents, n_samples, seed, n_jobs)
 
 
@@ -67,7 +67,7 @@ def mean_field_is_2(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """Importance sampling from the mean field of second order, 200 samples by default."""
+    """Importance sampling from the second-order mean field, 200 samples by default."""
     return _estimate("mean-field-is-2", True, topics, documents, n_samples, seed, n_jobs)
 
 
@@ -85,7 +85,7 @@ def _estimate(
 
     def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
         word_topic = topics.word_topic[words]
-        scale = word_topic.max(axis=1)  # so that a rare word underflows nowhere
+        scale = word_topic.max(axis=1)  # so that no rare word underflows
         word_topic /= scale[:, None]
         start = independent_start(word_topic, topics.alpha)
         proposal = mean_field(word_topic, n, topics.alpha, start, second_order, N_CYCLES)
@@ -110,7 +110,7 @@ def _estimate(
 
 @kernel
 def independent_start(word_topic: Floats, alpha: Floats) -> Floats:
-    """Topics q (U, K) of words that know nothing of each other: ∝ word_topic alpha."""
+    """Return the topics q (U, K) of independent words, ∝ word_topic alpha."""
     q = word_topic * alpha
     for u in range(len(q)):
         total = 0.0
@@ -130,7 +130,7 @@ def mean_field(
     second_order: bool,
     n_cycles: int,
 ) -> Floats:
-    """The distributions q (U, K) of each token of each different word; rows sum to 1.
+    """Return the distribution q (U, K) of the topic of each word's tokens; rows sum to 1.
 
     Tokens of one word are exchangeable and share their q, which is updated for all of them at once.
 
@@ -139,17 +139,17 @@ def mean_field(
     word_topic
         (U, K), φ_kw times any factor for each word.
     n
-        (U,), how often each word occurs.
+        (U,), the count of each word.
     start
-        (U, K), what q is at first; rows sum to 1.
+        (U, K), initial q; rows sum to 1.
     n_cycles
-        How often each is updated.
+        Number of updates of each.
     """
     n_words, n_topics = word_topic.shape
     q = start.copy()
     mean, variance, new = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for _ in range(n_cycles):
-        for k in range(n_topics):  # of all tokens' counts plus alpha; made anew against drift
+        for k in range(n_topics):  # of all tokens' counts plus alpha; recomputed against drift
             mean[k], variance[k] = alpha[k], 0.0
         for u in range(n_words):
             for k in range(n_topics):
@@ -174,12 +174,12 @@ def mean_field(
 def expected_factor(
     mean: float, variance: float, q: float, alpha: float, second_order: bool
 ) -> float:
-    """Approximately exp E log(C_k + alpha_k) of the tokens other than one that has topic k with
-    probability `q`; `mean`, with alpha, and `variance` are of the count of all of them.
+    """Return about exp E log(C_k + alpha_k), C_k without a token that has topic k with probability
+    `q`. `mean`, with alpha, and `variance` are those of the count of all tokens.
     """
     factor = mean - q
     if second_order and factor > alpha:
         spread = variance - q * (1.0 - q)
-        if spread > 0.0:  # but for rounding it is
+        if spread > 0.0:  # always, except for rounding
             factor *= math.exp(-0.5 * spread / (factor * factor))
     return factor if factor > alpha else alpha

@@ -1,15 +1,14 @@
-"""Particles of the left-to-right estimator: each the topics of a document's words so far.
+"""Particles of left-to-right SMC: each is the topics of a document's words so far.
 
-A particle's counts C_k are listed only where they are not 0, so that a word costs as many steps as
-the particle has topics, not K. The words of a group, tokens of one word, are taken together: with
-a_k = C_k + prior_k,
+A particle lists only its counts C_k > 0, so that a word costs as many steps as the particle has
+topics, not K. A group, tokens of one word, is one step: with a_k = C_k + prior_k,
 
     p(w c times | C) = c! h_c / ∏_{i<c} (A + i),    Σ_c h_c x^c = ∏_k (1 - φ_kw x)^(-a_k),
 
 where A = Σ a_k. The power sums s_m = Σ_k a_k φ_kw^m give the series: c h_c = Σ_{m<=c} s_m h_{c-m}.
-Read as a sum over what happens to one token, that is also how the topics are drawn: with
-probability s_m h_{c-m} / (c h_c) it shares its topic with m - 1 others, topic k with probability
-a_k φ_kw^m / s_m, and the c - m that are left are drawn in the same way, independently of these.
+The terms of that sum also tell how to draw topics: with probability s_m h_{c-m} / (c h_c) a token
+shares its topic with m - 1 others, topic k with probability a_k φ_kw^m / s_m, and the other c - m
+tokens are drawn in the same way, independently of these.
 """
 
 from __future__ import annotations
@@ -26,38 +25,38 @@ Ints = NDArray[np.int32]
 
 
 class Groups(NamedTuple):
-    """A document's words as kernels take them, in the order in which they come."""
+    """A document's words in the order in which particles take them."""
 
     size: NDArray[np.int64]
-    """(U,), tokens of each group."""
+    """(U,), number of tokens of each group."""
     start: NDArray[np.int64]
-    """(U + 1,), where its tokens are in a row of `topic_of`."""
+    """(U + 1,), positions of its tokens in a row of `topic_of`."""
     weight: Floats
-    """(U, K), φ_kw divided by the largest of a row."""
+    """(U, K), φ_kw divided by the maximum of a row."""
     power: Floats
-    """(U, largest size + 1), Σ_k prior_k weight_k^m at m >= 1, of the prior in use."""
+    """(U, largest size + 1), Σ_k prior_k weight_k^m at m >= 1, for the current prior."""
     cumulative: Floats
-    """(U, K), the running sums of prior_k weight_k."""
+    """(U, K), cumulative sums of prior_k weight_k."""
 
 
 class Particles(NamedTuple):
-    """N particles; S = min(K, number of tokens) is as many topics as one can have."""
+    """N particles; S = min(K, number of tokens) is the maximal number of topics of one."""
 
     n_listed: Ints
-    """(N,), topics that have a token."""
+    """(N,), number of topics with a token."""
     topic: Ints
     """(N, S), these topics."""
     tally: Floats
-    """(N, S), their tokens."""
+    """(N, S), their numbers of tokens."""
     place: Ints
-    """(N, K), where in the list a topic is; -1 if it has no token."""
+    """(N, K), position of a topic in the list; -1 if it has no token."""
     topic_of: Ints
     """(N, number of tokens)."""
 
 
 @kernel
 def new_groups(size: NDArray[np.int64], weight: Floats) -> Groups:
-    """Groups of `size` (U,) tokens with `weight` (U, K), of which nothing else is filled yet."""
+    """Return groups of `size` (U,) tokens with `weight` (U, K), other fields not yet filled."""
     n_groups, largest = len(size), 0
     start = np.zeros(n_groups + 1, dtype=np.int64)
     for u in range(n_groups):
@@ -68,7 +67,7 @@ def new_groups(size: NDArray[np.int64], weight: Floats) -> Groups:
 
 @kernel
 def new_particles(n_particles: int, n_topics: int, n_tokens: int) -> Particles:
-    """Particles that have seen no token."""
+    """Return particles without tokens."""
     size = min(n_topics, n_tokens)
     return Particles(
         np.zeros(n_particles, dtype=np.int32),
@@ -81,7 +80,7 @@ def new_particles(n_particles: int, n_topics: int, n_tokens: int) -> Particles:
 
 @kernel
 def copy_particle(particles: Particles, source: int, target: int) -> None:
-    """Make particle `target` one like `source`, in place."""
+    """Copy particle `source` to `target`, in place."""
     for i in range(particles.n_listed[target]):
         particles.place[target, particles.topic[target, i]] = -1
     particles.n_listed[target] = particles.n_listed[source]
@@ -96,7 +95,7 @@ def copy_particle(particles: Particles, source: int, target: int) -> None:
 
 @kernel
 def use_prior(groups: Groups, u: int, prior: Floats) -> None:
-    """Fill what `groups` keeps of group u's prior (K,), in place."""
+    """Fill the fields of `groups` that depend on the prior (K,), for group u, in place."""
     weight, power, cumulative = groups.weight[u], groups.power[u], groups.cumulative[u]
     total = 0.0
     for k in range(len(prior)):
@@ -126,12 +125,12 @@ def visit_groups(  # noqa: C901, PLR0912, PLR0915
 ) -> None:
     """Draw the topics of the groups `first <= u < last` in each particle, in place.
 
-    For the first time, or, if `again`, in place of those that they have. Then the group's tokens
-    are not counted while theirs are drawn, which is a sweep of Gibbs sampling. `weight` (N,) is
-    multiplied by h_c of each group that is drawn for the first time.
+    If `again`, existing topics are resampled, a group's tokens being left out of the counts: a
+    Gibbs sweep. Otherwise topics are drawn for the first time, and `weight` (N,) is multiplied by
+    h_c of each group.
 
-    One long function: in shorter ones, calls that hand over a dozen arrays for the work of some
-    nanoseconds took two thirds of the time.
+    One long function: calls of shorter ones, with a dozen arrays as arguments for some nanoseconds
+    of work, took two thirds of the time.
     """
     n_listed, topic, tally, place, topic_of = particles
     word_topic, cumulative = groups.weight, groups.cumulative
@@ -147,7 +146,7 @@ def visit_groups(  # noqa: C901, PLR0912, PLR0915
                     k = topic_of[r, i]
                     at = place[r, k]
                     tally[r, at] -= 1.0
-                    if tally[r, at] == 0.0:  # the last in the list takes its place
+                    if tally[r, at] == 0.0:  # the last of the list takes its place
                         n_here -= 1
                         topic[r, at], tally[r, at] = topic[r, n_here], tally[r, n_here]
                         place[r, topic[r, at]] = at
@@ -180,7 +179,7 @@ def visit_groups(  # noqa: C901, PLR0912, PLR0915
                             break
                 else:
                     rest -= listed
-                if k < 0:  # by bisection, the first whose running sum of the prior's is above
+                if k < 0:  # by bisection, the first whose cumulative sum of the prior is above
                     k, high = 0, n_topics
                     while k < high:
                         middle = (k + high) // 2
@@ -189,15 +188,13 @@ def visit_groups(  # noqa: C901, PLR0912, PLR0915
                         else:
                             k = middle + 1
                     k = min(k, n_topics - 1)
-                    while (
-                        word_topic[u, k] == 0.0
-                    ):  # rounding left a rest: the last that is possible
+                    while word_topic[u, k] == 0.0:  # rounding left a rest: the last possible topic
                         k -= 1
                 for i in range(at, at + m):
                     topic_of[r, i] = k
                 at += m
                 left -= m
-            # All are drawn given the counts without any of them.
+            # All are drawn given the counts without the group.
             for i in range(start, start + size):
                 k = topic_of[r, i]
                 at = place[r, k]
@@ -240,7 +237,7 @@ def fill_series(
 
 @kernel
 def draw_share(left: int, power: Floats, series: Floats, rng: np.random.Generator) -> int:
-    """Draw how many of the tokens `left` have the topic of the first of them."""
+    """Draw how many of the tokens `left` share the topic of the first of them."""
     rest = rng.random() * series[left] * left
     m = 1
     while m < left:
@@ -253,7 +250,7 @@ def draw_share(left: int, power: Floats, series: Floats, rng: np.random.Generato
 
 @kernel
 def whole_power(x: float, m: int) -> float:
-    """x^m by m multiplications: for the few tokens that m is of, far below the time of `pow`."""
+    """Return x^m by m multiplications: for small m, far faster than `pow`."""
     result = 1.0
     for _ in range(m):
         result *= x
@@ -272,12 +269,12 @@ def topic_of_many(
     m: int,
     rest: float,
 ) -> int:
-    """The topic where the running sum of (C_k + prior_k) weight_k^m passes `rest`."""
+    """Return the topic where the cumulative sum of (C_k + prior_k) weight_k^m exceeds `rest`."""
     for i in range(n_here):
         rest -= term[i] * whole_power(weight[u, topic[r, i]], m - 1)
         if rest < 0.0:
             return int(topic[r, i])
-    last = 0  # what rounding leaves over is the last's that is possible
+    last = 0  # the last possible topic gets a rest left by rounding
     for k in range(len(prior)):
         if weight[u, k] > 0.0:
             last = k

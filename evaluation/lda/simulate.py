@@ -1,4 +1,4 @@
-"""Documents drawn from a model, with the topics that they were made with."""
+"""Documents simulated from a model, with the topics of their tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def simulated_documents(
     topics: LDATopics, lengths: ArrayLike, rng: np.random.Generator
 ) -> tuple[sparse.csr_array, NDArray[np.int32]]:
-    """Documents of given lengths, and the topic of each of their tokens.
+    """Simulate documents of given lengths, and the topic of each of their tokens.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def simulated_documents(
     counts : csr_array (D, V)
         int64, canonical.
     assignments : (n_tokens,)
-        In the order of the rows of `counts`, and in a row of its words. Given its words, a
-        document's part is an exact draw from the posterior of its topics.
+        Topics, in the order of the rows of `counts`, and of the words in a row. Given its words,
+        the topics of a document are an exact draw from their posterior.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def simulated_documents(
 
 
 def checked_lengths(lengths: Any) -> NDArray[np.int64]:
-    """Numbers of tokens (D,) as int64.
+    """Return numbers of tokens (D,) as int64.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def checked_lengths(lengths: Any) -> NDArray[np.int64]:
 
 
 def cumulative_shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cumulative sums of each row over its last: 1.0 from the last positive weight on."""
+    """Return each row's cumulative sums over the last: 1.0 from the last positive weight on."""
     sums = np.cumsum(weights, axis=1)
     result: NDArray[np.float64] = sums / sums[:, -1:]
     return result
@@ -92,9 +92,9 @@ def draw_tokens(
 ) -> None:
     """Fill `topic_of` and `word_of` (n_tokens,) with the documents' tokens.
 
-    Without θ: token l of a document has the topic of one of the l before it, each as likely, with
-    probability l / (l + Σalpha), and one drawn in proportion to alpha else (Blackwell & MacQueen
-    1973). The cost of a token does not grow with the number of topics, and no θ underflows.
+    Without θ: with probability l / (l + Σalpha), token l of a document has the topic of a uniformly
+    chosen earlier token, else one drawn in proportion to alpha (Blackwell & MacQueen 1973). The
+    cost of a token does not depend on the number of topics, and no θ underflows.
     """
     first = 0
     for n in n_tokens:

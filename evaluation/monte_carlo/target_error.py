@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
 
-FIRST_LOOK = 50
+PILOT_SAMPLES = 50
 """Samples of the first look, for a method whose number is not given."""
-LEAST_LOOK = 20
+MIN_PILOT_SAMPLES = 20
 """With fewer, an error can seem to be 0."""
 STEP = 4.0
 """Largest growth of the samples after a step."""
@@ -26,7 +26,7 @@ MARGIN = 1.2
 """Samples beyond what a look says it takes, as it is uncertain itself."""
 UNKNOWN = 4.0
 """Times the target, what a standard error that is not known is taken for."""
-MOST_SAMPLES = 2**17
+MAX_SAMPLES = 2**17
 
 
 def sample_to_target(
@@ -50,7 +50,7 @@ def sample_to_target(
     Documents that are sampled together keep their numbers, the others being emptied: what one gets
     depends on itself alone, not on which others take as many samples.
     """
-    first = max(LEAST_LOOK, n_samples or FIRST_LOOK)
+    first = max(MIN_PILOT_SAMPLES, n_samples or PILOT_SAMPLES)
     settings = {"n_samples": first, "seed": seed, "n_jobs": n_jobs}
     result = method(topics, documents, **settings)
     scored = np.flatnonzero(result.n_tokens > 0)
@@ -62,7 +62,7 @@ def sample_to_target(
     while len(looking):
         error = np.nan_to_num(result.standard_error[looking], nan=UNKNOWN * target)
         wanted[looking] = size[looking] * MARGIN * (error / target) ** 2
-        looking = looking[(wanted[looking] > STEP * size[looking]) & (size[looking] < MOST_SAMPLES)]
+        looking = looking[(wanted[looking] > STEP * size[looking]) & (size[looking] < MAX_SAMPLES)]
         size[looking] = _rounded(wanted[looking] / STEP, first)
         look += 1
         result = _sampled(method, topics, documents, result, looking, size, [seed, 1, look], n_jobs)
@@ -72,8 +72,8 @@ def sample_to_target(
 
 
 def _rounded(n: NDArray[np.float64], first: int) -> NDArray[np.int64]:
-    """The next `first` times a power of two that is not below n, at most about MOST_SAMPLES."""
-    powers = np.ceil(np.log2(np.clip(n, first, max(first, MOST_SAMPLES)) / first))
+    """The next `first` times a power of two that is not below n, at most about MAX_SAMPLES."""
+    powers = np.ceil(np.log2(np.clip(n, first, max(first, MAX_SAMPLES)) / first))
     return first * 2 ** powers.astype(np.int64)
 
 

@@ -2,9 +2,9 @@
 
     p(k_i = k | all others, j) ∝ φ_k,j_i (C_k + alpha_k)
 
-with topic counts C that leave token i out (the conditional of Buntine 2009, eq. 1). All K
-probabilities are made for each token, in double precision and over blocks of topics that
-vectorise; a topic in which the word has probability 0 is never drawn.
+with topic counts C that exclude token i (the conditional of Buntine 2009, eq. 1). All K
+probabilities of a token are computed in double precision, over blocks of topics that vectorise; a
+topic in which the word has probability 0 is never drawn.
 """
 
 from __future__ import annotations
@@ -22,23 +22,22 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LANES = 8
-"""Topics a block; rows are padded with zeros to a multiple."""
+"""Topics in a block; rows are padded with zeros to a multiple."""
 
 
 class DocumentWords(NamedTuple):
-    """Distinct words of a document under the topics, for `resample`."""
+    """Probabilities of a document's different words under the topics, for `resample`."""
 
     word_topic: Floats
-    """(U, K padded), φ_kw of each word over the largest of its K: a rare word underflows nowhere.
-    Padded with zeros."""
+    """(U, K padded with zeros), φ_kw divided by each word's maximum, so that none underflows."""
     log_scale: Floats
-    """(U,), logarithms of what they were divided by."""
+    """(U,), logarithms of these maxima."""
     alpha: Floats
-    """(K padded,), padded with zeros."""
+    """(K padded with zeros,)."""
 
 
 def document_words(topics: WeightedTopics, words: NDArray[np.int32]) -> DocumentWords:
-    """The rows of `topics` of the different words (U,) of a document."""
+    """Return the rows of `topics` of a document's different words (U,)."""
     n_topics = topics.n_topics
     n_padded = -(-n_topics // LANES) * LANES
     alpha = np.zeros(n_padded)
@@ -63,7 +62,7 @@ def fill_probabilities(word_topic: Floats, u: int, alpha: Floats, n_k: Floats, p
 
 @kernel
 def pick(p: Floats, rest: float) -> int:
-    """The first k with p_0 + … + p_k > rest, for 0 <= rest < Σ p; p (K,) in whole blocks."""
+    """Return the first k with p_0 + … + p_k > rest, for 0 <= rest < Σ p; p (K,) in whole blocks."""
     k, last = 0, len(p) - LANES
     while k < last:
         block_sum = 0.0
@@ -74,10 +73,10 @@ def pick(p: Floats, rest: float) -> int:
         rest -= block_sum
         k += LANES
     block, running = k, 0.0
-    for lane in range(LANES - 1):  # without branches, which nobody could predict
+    for lane in range(LANES - 1):  # without branches, which would be unpredictable
         running += p[block + lane]
         k += 1 if rest >= running else 0
-    while p[k] == 0.0 and k > 0:  # rounding left a rest: it is the last possible topic's
+    while p[k] == 0.0 and k > 0:  # rounding left a rest: the last possible topic
         k -= 1
     return k
 
@@ -100,18 +99,18 @@ def resample(
     word_topic, alpha
         (U, K) and (K,) of `DocumentWords`.
     word_of
-        (L,), which of the U words each token is.
+        (L,), the word of each token, out of U.
     topic_of, n_k
-        Mutated: (L,), the tokens' topics, and (K,), how many of the first tokens have each.
+        Mutated: (L,), the tokens' topics, and (K,), the number of the first tokens with each.
     p
-        (K,), room.
+        (K,), scratch space.
     """
     drawn = -1
     for i in range(n_tokens):
         u, left = word_of[i], topic_of[i]
         total = 0.0
-        # All counts are written anew: one that is written alone and then read with its neighbours
-        # as a vector makes the processor wait.
+        # All counts are written, as writing one and then reading it with its neighbours as a
+        # vector stalls the processor.
         for k in range(len(p)):
             count = n_k[k]
             count = count + 1.0 if k == drawn else count

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from scipy.special import gammaln, logsumexp
 
-from evaluation.estimate import UNSURE_BELOW
+from evaluation.estimate import MIN_EFFECTIVE_SAMPLES
 from evaluation.monte_carlo.log_mean import log_mean_of
 from evaluation.poisson_mrf.exact_partition import MAX_STATES, exact_log_partition
 from evaluation.poisson_mrf.partition_bound import upper_bound
@@ -46,11 +46,11 @@ class PartitionEstimate:
 
     @property
     def has_low_ess(self) -> bool:
-        """Whether the effective sample size is below `UNSURE_BELOW`.
+        """Whether the effective sample size is below `MIN_EFFECTIVE_SAMPLES`.
 
         `log_partition` is then most likely too low, by more than its standard error.
         """
-        return self.effective_sample_size < UNSURE_BELOW <= self.n_samples  # never for NaN
+        return self.effective_sample_size < MIN_EFFECTIVE_SAMPLES <= self.n_samples  # never for NaN
 
     @property
     def is_unsure(self) -> bool:

@@ -1,7 +1,7 @@
-"""Number of windows in which the words of a topic occur, alone and in pairs.
+"""Numbers of windows in which the words of a topic occur, alone and in pairs.
 
-A window is boolean: it holds a word or not. It is a document, or `size` consecutive tokens of one.
-A document of n tokens has n - size + 1 of these; a shorter one, unless it is empty, is one window.
+A window is boolean: it has a word or not. It is a document, or `size` consecutive tokens of one. A
+document of n tokens has n - size + 1 windows; a shorter one, unless it is empty, is one window.
 """
 
 from __future__ import annotations
@@ -23,36 +23,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cooccurrence:
-    """Counts for K topics of n words."""
+    """Counts of windows for K topics of n words."""
 
     n_windows: int
     n_word: NDArray[np.int64]
-    """(K, n) windows with the word; 0 for one that is not known."""
+    """(K, n), windows with the word; 0 for an unknown word."""
     n_both: NDArray[np.int64]
-    """(K, n, n) windows with both words; symmetric, its diagonals are `n_word`."""
+    """(K, n, n), windows with both words; symmetric, with the diagonals `n_word`."""
 
 
 def count_documents(counts: sparse.csr_array[np.int32], topics: NDArray[np.int64]) -> Cooccurrence:
-    """Co-occurrence in documents, from counts (D, V) without explicit zeros.
+    """Count co-occurrences in documents, from counts (D, V) without explicit zeros.
 
     Parameters
     ----------
     topics : (K, n)
-        Column numbers, each topic's all different, or UNKNOWN.
+        Column numbers, all different in a topic, or UNKNOWN.
     """
-    # The different words of a document, in whatever order, are all that its window holds, and only
-    # pairs of words of one topic are looked at. A product of sparse matrices makes all others too:
-    # for 1,000 topics that took 2 to 10 times as long.
+    # Only pairs of words of one topic are counted. A product of sparse matrices would count all
+    # pairs: for 1,000 topics that took 2 to 10 times as long.
     return _count(counts.indices, counts.indptr, counts.shape[1], topics, None)
 
 
 def count_windows(text: RunningText, topics: NDArray[np.int64], size: int | None) -> Cooccurrence:
-    """Co-occurrence in windows of `size` tokens that slide by one; None takes documents whole.
+    """Count co-occurrences in windows of `size` tokens that slide by one; None: in documents.
 
     Parameters
     ----------
     topics : (K, n)
-        Vocabulary indices, each topic's all different, or UNKNOWN.
+        Vocabulary indices, all different in a topic, or UNKNOWN.
     """
     return _count(text.word_of, text.doc_start, len(text.vocabulary), topics, size)
 
@@ -69,7 +68,7 @@ def _count(
     place = place.reshape(topics.shape)
     i, j = np.triu_indices(n_words, 1)
     a, b = place[:, i].ravel(), place[:, j].ravel()
-    # All that occurs of these pairs is counted once, whatever the number of topics that it is in.
+    # A pair is counted once, whatever the number of topics that it is in.
     key, pair_of = np.unique(np.minimum(a, b) * len(words) + np.maximum(a, b), return_inverse=True)
     low, high = np.divmod(key, len(words))
     order = np.argsort(np.concatenate((low, high)), kind="stable")
@@ -78,7 +77,7 @@ def _count(
     n_partners = np.bincount(np.concatenate((low, high)), minlength=len(words))
     partner_start = np.concatenate(([0], np.cumsum(n_partners)))
 
-    renumbered = np.full(vocabulary_size + 1, -1, dtype=np.int32)  # UNKNOWN is the last
+    renumbered = np.full(vocabulary_size + 1, -1, dtype=np.int32)  # UNKNOWN is last
     renumbered[words] = np.arange(len(words))
     renumbered[UNKNOWN] = -1
     n_word = np.zeros(len(words), dtype=np.int64)
@@ -111,33 +110,33 @@ def _slide(
     n_word: NDArray[np.int64],
     n_pair: NDArray[np.int64],
 ) -> int:
-    """Add to `n_word` (R,) and `n_pair` (P,) the windows with each word and pair; their number.
+    """Add the windows with each word and pair to `n_word` (R,) and `n_pair` (P,); return their sum.
 
-    A word is in a window from when its first token comes in until its last goes out. When it goes
-    out, the windows that it shared with each partner that is in are those since the later of the
-    two came in. That takes a step a token, and a step a partner and stay, whatever the size.
+    A word stays in the window from its first token's entry to its last token's exit. On its exit,
+    the windows shared with a partner in the window are those since the later entry of the two. That
+    takes one step for each token, and one for each partner and stay, whatever the size.
 
     Parameters
     ----------
     word_of
-        (n_tokens,) from 0 to R - 1, or -1 for words that nobody asks for.
+        (n_tokens,) from 0 to R - 1, or -1 for words of no topic.
     partner_start, partner_of, number_of
         Word r is in the pairs `number_of[partner_start[r]:partner_start[r + 1]]`, with the words
-        that `partner_of` has there.
+        in `partner_of` at the same positions.
     """
     n_windows = 0
     n_in = np.zeros(len(n_word), dtype=np.int64)  # tokens of each word in the window
-    since = np.zeros(len(n_word), dtype=np.int64)  # the first of the windows that it is in now
+    since = np.zeros(len(n_word), dtype=np.int64)  # first window of its current stay
     partners = (partner_start, partner_of, number_of)
     for d in range(len(doc_start) - 1):
         begin, end = doc_start[d], doc_start[d + 1]
         if begin == end:
             continue
-        last = max(end - size, begin)  # where the last window begins
+        last = max(end - size, begin)  # start of the last window
         for i in range(begin, min(begin + size, end)):
             _come_in(word_of[i], begin, n_in, since)
         for start in range(begin + 1, last + 1):
-            # In this order: a word that comes in as it goes out stays.
+            # In this order, so that a word that enters as it leaves stays.
             _come_in(word_of[start + size - 1], start, n_in, since)
             _go_out(word_of[start - 1], start, n_in, since, partners, n_word, n_pair)
         for i in range(last, end):
@@ -148,7 +147,7 @@ def _slide(
 
 @kernel
 def _come_in(w: int, window: int, n_in: NDArray[np.int64], since: NDArray[np.int64]) -> None:
-    """A token of word `w` is in the windows from `window` on; changes `n_in` and `since`."""
+    """Add a token of word `w` to the windows from `window` on; mutates `n_in` and `since`."""
     if w >= 0:
         if n_in[w] == 0:
             since[w] = window
@@ -165,7 +164,7 @@ def _go_out(
     n_word: NDArray[np.int64],
     n_pair: NDArray[np.int64],
 ) -> None:
-    """A token of `w` is in no window from `window` on; changes `n_in`, `n_word` and `n_pair`."""
+    """Remove a token of `w` from `window` on; mutates `n_in`, `n_word` and `n_pair`."""
     if w < 0:
         return
     n_in[w] -= 1

@@ -1,4 +1,4 @@
-"""Distance between topics: the Jensen-Shannon distance of their distributions of words.
+"""Distances of topics: the Jensen-Shannon distance of their distributions of words.
 
     JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 in bits,   distance √JS, from 0 to 1
 
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 CHUNK = 1024
-"""Words that are summed over at a time, for rows to stay in the cache."""
+"""Words in a partial sum, so that rows stay in the CPU cache."""
 ROWS = 8
-"""Rows of a block of work."""
+"""Rows in a task of a thread."""
 
 ROOT_HALF = 0x3FE6A09E667F3BCD
-"""The bits of √½, above which mantissas are taken to lie."""
+"""Bits of √½, the lower limit of mantissas."""
 BIAS = 1024
 EXPONENT_OF_INTEGER = 0x4330000000000000
-"""The bits of 2⁵²: the number with these bits and an integer's is 2⁵² and the integer."""
+"""Bits of 2⁵²: the number with these bits and an integer's is 2⁵² plus the integer."""
 
 
 def topic_distances(topic_word: ArrayLike, *, n_jobs: int | None = None) -> Floats:
-    """Jensen-Shannon distances (K, K) between topics; symmetric to the bit, with a zero diagonal.
+    """Return Jensen-Shannon distances (K, K) of topics; symmetric to the bit, with a zero diagonal.
 
     Parameters
     ----------
     topic_word : (K, V)
-        Weights of words, none negative; rows need not sum to 1. A topic without any weight has
-        nothing in common with another: their distance is 1, and that of two of them 0.
+        Weights of words, none negative; rows need not sum to 1. The distance of a topic without
+        weights from another topic is 1, and that of two such topics 0.
     n_jobs : int, optional
         Threads; None is 1, -1 every core. They change no bit.
 
     Raises
     ------
     ValueError
-        If it is no matrix of such weights.
+        If `topic_word` is no matrix of such weights.
     """
     rows = normalised_rows(topic_word, "topic_word")
     return _distances(rows, rows, effective_n_jobs(n_jobs), is_square=True)
 
 
 def cross_distances(first: ArrayLike, second: ArrayLike, *, n_jobs: int | None = None) -> Floats:
-    """Jensen-Shannon distances (K1, K2) of the topics of one model from those of another.
+    """Return Jensen-Shannon distances (K1, K2) of the topics of one model from those of another.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def cross_distances(first: ArrayLike, second: ArrayLike, *, n_jobs: int | None =
     Raises
     ------
     ValueError
-        If they are no matrices of weights, or not over as many words.
+        If they are no matrices of weights, or have different numbers of words.
     """
     rows, columns = normalised_rows(first, "first"), normalised_rows(second, "second")
     if rows.shape[1] != columns.shape[1]:
@@ -78,12 +78,12 @@ def cross_distances(first: ArrayLike, second: ArrayLike, *, n_jobs: int | None =
 
 
 def normalised_rows(weights: ArrayLike, name: str) -> Floats:
-    """`weights` (K, V) with rows that sum to 1; rows of zeros stay.
+    """Return `weights` (K, V) with rows that sum to 1; rows of zeros stay.
 
     Raises
     ------
     ValueError
-        If it is no matrix of finite weights, none negative; the message calls it `name`.
+        If `weights` is no matrix of finite weights, none negative; the message calls it `name`.
     """
     rows = np.asarray(weights, dtype=np.float64)
     if rows.ndim != 2 or not rows.size:
@@ -91,7 +91,7 @@ def normalised_rows(weights: ArrayLike, name: str) -> Floats:
     if not np.isfinite(rows).all() or (rows < 0).any():
         raise ValueError(f"{name} must hold finite weights, none negative")
     largest = rows.max(axis=1, keepdims=True)
-    scaled = rows / np.where(largest > 0, largest, 1.0)  # whose sum can neither over- nor underflow
+    scaled = rows / np.where(largest > 0, largest, 1.0)  # its sum neither overflows nor underflows
     sums = scaled.sum(axis=1, keepdims=True)
     return np.ascontiguousarray(scaled / np.where(sums > 0, sums, 1.0))
 
@@ -113,7 +113,7 @@ def _distances(rows: Floats, columns: Floats, n_threads: int, *, is_square: bool
 
 
 def _own(rows: Floats) -> Floats:
-    """(K,) -H of each row, by the same sums as those of mixtures: equal rows are 0 apart."""
+    """Return -H (K,) of each row, summed as for mixtures, so that equal rows have distance 0."""
     found = np.empty((1, 1))
     own = np.empty(len(rows))
     for k in range(len(rows)):
@@ -129,12 +129,13 @@ def _mixed_negentropy(
 ) -> None:
     """Add Σ_w m_w log2 m_w, m = (rows_k + columns_l) / 2, to out_kl, k from start to stop.
 
-    If it `is_square`, only for l ≥ k. It is `(m * np.log2(m)).sum()`, with log2 written out so that
-    it is compiled to vector instructions, several times as fast:
+    If `is_square`, only for l ≥ k. Equivalent to `(m * np.log2(m)).sum()`, with log2 written out so
+    that it vectorises, several times as fast:
 
         m = 2^e f, √½ ≤ f < √2;   log2 f = 2 / log 2 · (s + s³/3 + s⁵/5 + …), s = (f - 1) / (f + 1)
 
-    To s²¹, which leaves 1e-17. For m = 0 the bits read as a finite logarithm, and the product is 0.
+    The series ends at s²¹, with an error of 1e-17. For m = 0 the bits give a finite logarithm, and
+    the product is 0.
     """
     n_words = rows.shape[1]
     mixture = np.empty(CHUNK)

@@ -1,1 +1,1 @@
-"""Collapsed Gibbs sampling: the sweeps, states and priors that all families fitted by it share."""
+"""Collapsed Gibbs sampling, shared by all families: sweeps, states and priors."""

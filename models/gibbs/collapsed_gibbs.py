@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling as an estimator: what all families that are fitted by it share."""
+"""Base class of the estimators of all families that are fitted by collapsed Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models.counts import whole_numbers
+from models.counts import frozen_words, whole_numbers
 from models.dirichlet_prior import prior_vector
 from models.estimator import TopicEstimator
-from models.gibbs.frozen_words import frozen_words
 from models.gibbs.start import online_start, random_start
 from models.gibbs.state import GibbsLDAState, GibbsLDAStep, check_state
 from models.gibbs.sweep import SAMPLERS, GibbsSweeps
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_TOPICS = 65_535
+MAX_TOPICS = 65_535
 DENSE_UP_TO = 200
-"""Most topics for which "auto" takes a dense sampler."""
+"""Maximal number of topics for which "auto" takes a dense sampler."""
 PARALLEL_FROM = 100_000
-"""Fewest tokens for which "auto" takes a parallel sampler."""
+"""Minimal number of tokens for which "auto" takes a parallel sampler."""
 WORD_BLOCK = 512
-"""Words a task when a sample is added up."""
+"""Words in a task when a sample is added to the sum."""
 
 
 class CollapsedGibbs(TopicEstimator):
@@ -68,8 +67,8 @@ class CollapsedGibbs(TopicEstimator):
     ) -> Iterator[GibbsLDAStep]:
         """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
 
-        `state`, of an earlier run on the same data with the same settings, is where training goes
-        on, to the same bits as if it had not been interrupted. It is trained further in place.
+        Training continues from `state`, of an earlier run on the same data with the same settings,
+        to the same bits as an uninterrupted run. The state changes in place.
         """
         del y
         self.resume(X, state)
@@ -78,7 +77,7 @@ class CollapsedGibbs(TopicEstimator):
     def resume(self, X: Any, state: GibbsLDAState | None) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.
 
-        None is the state before the first sweep.
+        None stands for the state before the first sweep.
 
         Raises
         ------
@@ -98,15 +97,15 @@ class CollapsedGibbs(TopicEstimator):
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is a sample: topics of a single assignment go up and down."""
+        """Whether there is a sample: topics of a single assignment vary too much."""
         return super().is_ready and self.state_.n_samples > 0
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
         lowest = {"n_topics": 1, "n_iter": 1, "thinning": 1, "prior_interval": 1}
         self._check_integers(lowest | {"burn_in": 0, "word_budget": 0}, ("word_budget",))
-        if self.n_topics > MOST_TOPICS:
-            raise ValueError(f"n_topics must be at most {MOST_TOPICS}, found {self.n_topics}")
+        if self.n_topics > MAX_TOPICS:
+            raise ValueError(f"n_topics must be at most {MAX_TOPICS}, found {self.n_topics}")
         choices = {"sampler": ("auto", *SAMPLERS), "start": ("online", "random")}
         for name, allowed in choices.items():
             self._check_choice(name, allowed)
@@ -117,18 +116,18 @@ class CollapsedGibbs(TopicEstimator):
             raise ValueError(f"{name} must be one of {allowed}, found {getattr(self, name)!r}")
 
     def _first_state(self, counts: sparse.csr_array, tokens: Tokens) -> GibbsLDAState:
-        """First state of training on documents `counts` (D, V)."""
+        """Return the state before the first sweep over documents `counts` (D, V)."""
         raise NotImplementedError
 
     def _first_fields(
         self, counts: sparse.csr_array, tokens: Tokens, alpha: Floats
     ) -> dict[str, Any]:
-        """Fields of every first state; `alpha` (K,) is the prior of a document's topics."""
+        """Return the fields that every first state has; `alpha` (K,) is the document prior."""
         eta = prior_vector(self.eta, counts.shape[1], "eta")
         seed, none = seed_from(self.random_state), (0, self.n_topics)
         return {
             "topic_of": self._first_topics(counts, tokens, alpha, eta, seed),
-            "n_kw_before": np.zeros(none, np.int32),
+            "n_wk_before": np.zeros(none, np.int32),
             "topic_word_sum": np.zeros(none, np.float32),
             "n_samples": 0,
             "alpha": alpha.copy(),
@@ -149,7 +148,7 @@ class CollapsedGibbs(TopicEstimator):
         raise NotImplementedError
 
     def _begin(self, counts: sparse.csr_array, tokens: Tokens, state: GibbsLDAState) -> None:
-        """Turn to the documents `counts` (D, V), from `state`."""
+        """Continue from `state` on the documents `counts` (D, V)."""
         self.state_ = state
         sampler = self.sampler
         if sampler == "auto":
@@ -162,7 +161,7 @@ class CollapsedGibbs(TopicEstimator):
     def _first_topics(
         self, counts: sparse.csr_array, tokens: Tokens, alpha: Floats, eta: Floats, seed: int
     ) -> NDArray[np.uint16]:
-        """Topics (n_tokens,) of the first sweep."""
+        """Return the topics (n_tokens,) before the first sweep."""
         if self.start == "online" and len(tokens.doc_of):
             return online_start(counts, tokens, alpha, eta, self.word_budget, seed, self.n_jobs)
         rng = np.random.default_rng([seed, 0, 0])
@@ -204,7 +203,7 @@ class CollapsedGibbs(TopicEstimator):
 
 
 def auto_sampler(n_topics: int, n_tokens: int) -> str:
-    """The sampler that "auto" stands for."""
+    """Return the sampler that "auto" stands for."""
     kind = "dense" if n_topics <= DENSE_UP_TO else "sparse"
     return f"{'parallel' if n_tokens >= PARALLEL_FROM else 'exact'}-{kind}"
 

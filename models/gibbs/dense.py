@@ -1,11 +1,10 @@
-"""Collapsed Gibbs sampling with all K probabilities of each token: fastest up to some 200 topics.
+"""Collapsed Gibbs sampling that computes all K probabilities of each token, for up to 200 topics.
 
     p(z_t = k | all others) ∝ p_k (n_dk + alpha_k) (n_kw + eta_w) / (n_k + Σ_v eta_v)
 
 (Griffiths & Steyvers 2004, eq. 5, where all p_k are 1; in Gamma-Poisson models alpha is r, and p_k
-the probability of the topic's negative binomial), with counts that leave token t out. Probabilities
-are float32: they are off by some 1e-7, so that 1 token in about a million gets another topic than
-it would.
+the probability of the topic's negative binomial), with counts that exclude token t. Probabilities
+are float32: their relative error of about 1e-7 changes the topic of about 1 token in a million.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ Counts = NDArray[np.int32]
 Floats32 = NDArray[np.float32]
 
 LANES = 16
-"""Topics a block; rows are padded to a multiple, so that sums over blocks are vector operations."""
+"""Topics in a block; rows are padded to a multiple, so that sums over blocks vectorise."""
 
 
 class Priors(NamedTuple):
-    """alpha and eta as kernels take them."""
+    """Priors in the form that kernels take."""
 
     alpha: Floats32
     """(K,), padded with zeros."""
@@ -39,17 +38,17 @@ class Priors(NamedTuple):
     topic_weight: Floats32
     """(K,), p_k up to a factor: all 1 in LDA."""
     counted: Counts
-    """(V,), 1, or 0 for frozen words: their tokens have topics, but topics do not count them."""
+    """(V,), 1, or 0 for frozen words: their tokens have topics, but are in no topic's counts."""
 
 
 def padded(n_topics: int, lanes: int = LANES) -> int:
-    """The least multiple of `lanes` that is not below `n_topics`."""
+    """Return the smallest multiple of `lanes` that is at least `n_topics`."""
     return -(-n_topics // lanes) * lanes
 
 
 @kernel
 def count_doc_topics(tokens: Tokens, first: int, last: int, topic_of: Topics, n_dk: Counts) -> None:
-    """Add the tokens `first <= t < last` to the counts `n_dk` (D, K), in place."""
+    """Count the tokens `first <= t < last` in `n_dk` (D, K), in place."""
     for t in range(first, last):
         n_dk[tokens.doc_of[t], topic_of[t]] += 1
 
@@ -75,10 +74,10 @@ def resample_dense(
     priors: Priors,
     uniforms: Floats32,
 ) -> None:
-    """Give each token of the runs `first_run <= i < last_run` a new topic, one after the other.
+    """Resample the topic of each token of the runs `first_run <= i < last_run`, in order.
 
-    Mutates `topic_of` (n_tokens,), `n_wk` (V, K), `n_k` (K,) and `n_dk` (D, K padded), which count
-    it. `uniforms` holds a number in [0, 1) for each of the runs' tokens.
+    Mutates `topic_of` (n_tokens,) and its counts `n_wk` (V, K), `n_k` (K,) and `n_dk` (D, K
+    padded). `uniforms` holds a number in [0, 1) for each of the runs' tokens.
     """
     n_topics, n_padded = n_wk.shape[1], n_dk.shape[1]
     n_blocks = n_padded // LANES
@@ -106,7 +105,7 @@ def resample_dense(
             for j in range(n_padded):
                 p[j] = (np.float32(doc[j]) + alpha[j]) * weight[j]
             total = sum_of(p)
-            # Find the block, then the topic in it; rounding may leave a rest, which is the last's.
+            # Find the block, then the topic in it; a rest that rounding leaves is the last one's.
             rest = uniforms[t - first_token] * total
             block = 0
             while block < n_blocks - 1:

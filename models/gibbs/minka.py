@@ -5,7 +5,7 @@ For counts n_dk drawn from Dirichlet-multinomials with one alpha, each step
     alpha_k ← alpha_k Σ_d [ψ(n_dk + alpha_k) - ψ(alpha_k)] / Σ_d [ψ(n_d + Σ alpha) - ψ(Σ alpha)]
 
 raises their likelihood. As ψ(n + a) - ψ(a) = Σ_{i<n} 1 / (a + i), the sums over documents need only
-how many documents have more than i: no ψ, and a cost that does not grow with their number.
+the numbers of documents with more than i tokens: no ψ, at a cost independent of their number.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]
 Topics = NDArray[np.uint16]
 
-LEAST = 1e-8
-"""Priors stay above it: of a topic without tokens, alpha would become 0."""
+MIN_PRIOR = 1e-8
+"""Lower limit of priors: alpha of a topic without tokens would become 0."""
 
 
 class Exceedances(NamedTuple):
-    """Number of counts above i in each of n rows, for each i from 0 to the largest."""
+    """Numbers of counts above i in each of n rows, for each i from 0 to the row's largest count."""
 
     start: NDArray[np.int64]
-    """(n + 1,), those of row k are `above[start[k]:start[k+1]]`."""
+    """(n + 1,), the numbers of row k are `above[start[k]:start[k+1]]`."""
     above: Floats
 
     def digamma_sums(self, prior: Floats) -> Floats:
-        """Σ over a row's counts c of ψ(c + prior_k) - ψ(prior_k), for each row (n,)."""
+        """Return the sum of ψ(c + prior_k) - ψ(prior_k) over the counts c of each row (n,)."""
         lengths = np.diff(self.start)
         i = np.arange(len(self.above)) - np.repeat(self.start[:-1], lengths)
         terms = self.above / (np.repeat(prior, lengths) + i)
@@ -42,13 +42,13 @@ class Exceedances(NamedTuple):
 
 
 def exceedances(row: Topics, counts: Ints, n_rows: int) -> Exceedances:
-    """Return exceedances of counts (n, m) in rows `row` (m,) by column; zeros may be absent."""
+    """Return those of counts (n, m), column j of which belongs to row `row[j]`; zeros may lack."""
     largest = np.zeros(n_rows, dtype=np.int64)
     raise_to_largest(row, counts, largest)
     start = np.concatenate(([0], np.cumsum(largest)))
     ending = np.zeros(start[-1], dtype=np.int64)
     count_ends(row, counts, start, ending)
-    # Above i are those of the row that end at i or later.
+    # Counts above i are those that end at i or later.
     total = np.concatenate(([0], np.cumsum(ending)))
     before = total[:-1] - np.repeat(total[start[:-1]], largest)
     of_row = np.repeat(total[start[1:]] - total[start[:-1]], largest)
@@ -77,7 +77,7 @@ def count_ends(
 def asymmetric_prior(
     of_topics: Exceedances, n_tokens: Ints, alpha: Floats, n_iterations: int = 5
 ) -> Floats:
-    """Alpha (K,) after some steps from `alpha`, given the documents' counts of each topic.
+    """Return alpha (K,) after `n_iterations` steps, given the documents' counts of each topic.
 
     `n_tokens` (D,) are the documents' lengths.
     """
@@ -86,12 +86,12 @@ def asymmetric_prior(
         norm = float(of_lengths.digamma_sums(alpha.sum(keepdims=True))[0])
         if norm == 0.0:
             break
-        alpha = np.maximum(alpha * of_topics.digamma_sums(alpha) / norm, LEAST)
+        alpha = np.maximum(alpha * of_topics.digamma_sums(alpha) / norm, MIN_PRIOR)
     return alpha
 
 
 def symmetric_prior(counts: Ints, eta: float, n_iterations: int = 5) -> float:
-    """The same for a prior whose entries are all `eta`, given counts (V, K) of K draws."""
+    """Return symmetric eta after `n_iterations` steps, given counts (V, K) of K draws."""
     n_entries = counts.shape[0]
     of_total = _of_one_row(counts.sum(axis=0, dtype=np.int64))
     of_entry = _of_one_row(counts.ravel())
@@ -99,7 +99,7 @@ def symmetric_prior(counts: Ints, eta: float, n_iterations: int = 5) -> float:
         norm = n_entries * float(of_total.digamma_sums(np.array([n_entries * eta]))[0])
         if norm == 0.0:
             break
-        eta = max(eta * float(of_entry.digamma_sums(np.array([eta]))[0]) / norm, LEAST)
+        eta = max(eta * float(of_entry.digamma_sums(np.array([eta]))[0]) / norm, MIN_PRIOR)
     return eta
 
 

@@ -1,13 +1,13 @@
-"""Collapsed Gibbs sampling in two parts: for many topics, of which a document has only a few.
+"""Collapsed Gibbs sampling whose cost depends on the topics of a document, for many topics.
 
     p(z_t = k | all others) ∝ n_dk φ_kw + alpha_k φ_kw
     φ_kw = p_k (n_kw + eta_w) / (n_k + Σ_v eta_v)
 
-The first part is a sum over the document's own topics. Of the second, word by word, block sums are
-kept and put right as counts change, so that a token costs its document's topics, two blocks and a
-look at the K / 64 sums; φ_kw is made for all K once a run of a word's tokens. That is the
-decomposition of Yu, Hsieh, Yun, Vishwanathan & Dhillon 2015 (F+LDA, word by word) with blocks that
-vectorise in the place of a tree. The conditional is that of `gibbs_dense`.
+The first part is a sum over the document's own topics. Block sums of the second are kept for a word
+and updated as counts change, so that a token costs its document's topics, two blocks and the K / 64
+sums; φ_kw is computed for all K once in a run of a word's tokens. That is the decomposition of Yu,
+Hsieh, Yun, Vishwanathan & Dhillon 2015 (F+LDA, word by word) with blocks that vectorise instead of
+a tree. The conditional is that of `models.gibbs.dense`.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ Counts = NDArray[np.int32]
 Floats32 = NDArray[np.float32]
 
 BLOCK = 64
-"""Topics a block of the second part."""
+"""Topics in a block of the second part."""
 LANES = 16
-"""A document's topics that are summed at a time when one of them is looked for."""
+"""Topics of a document that are summed at a time in the search for one of them."""
 
 
 class DocTopics(NamedTuple):
-    """The topics that each document has, and how many of its tokens have them.
+    """Topics of each document, with the number of its tokens in each.
 
-    Those of document d are the first `n_distinct[d]` of the places from `start[d]` on.
+    The topics of document d are the first `n_distinct[d]` places from `start[d]` on.
     """
 
     start: NDArray[np.int64]
-    """(D + 1,): a document has a place for each topic that it can have."""
+    """(D + 1,), each document has as many places as it can have topics."""
     topic: Topics
     n_dk: Counts
-    """Count of each place's topic; 0 for a place without a topic."""
+    """Tokens of each place's topic; 0 for an empty place."""
     n_distinct: Counts
     """(D,)."""
 
 
 def no_doc_topics(n_tokens: NDArray[np.int64], n_topics: int) -> DocTopics:
-    """Room for the topics of documents of `n_tokens` (D,), all still empty."""
+    """Return empty places for the topics of documents of `n_tokens` (D,)."""
     start = np.concatenate(([0], np.cumsum(np.minimum(n_tokens, n_topics)))).astype(np.int64)
     return DocTopics(
         start=start,
@@ -63,7 +63,7 @@ def no_doc_topics(n_tokens: NDArray[np.int64], n_topics: int) -> DocTopics:
 def list_doc_topics(
     tokens: Tokens, first: int, last: int, topic_of: Topics, doc_topics: DocTopics
 ) -> None:
-    """Add the tokens `first <= t < last` to `doc_topics`, in place."""
+    """Count the tokens `first <= t < last` in `doc_topics`, in place."""
     for t in range(first, last):
         d, k = tokens.doc_of[t], topic_of[t]
         place = doc_topics.start[d]
@@ -81,8 +81,7 @@ def list_doc_topics(
 def sort_doc_topics(doc_topics: DocTopics, first: int, last: int) -> None:
     """Put each document's most frequent topics first, in place, for `first <= d < last`.
 
-    The order then depends on the counts alone, not on how they came about; and what is looked for
-    is found sooner.
+    The order then depends on the counts alone, not on earlier sweeps, and searches are shorter.
     """
     for d in range(first, last):
         start = doc_topics.start[d]
@@ -110,9 +109,9 @@ def resample_sparse(
     priors: Priors,
     uniforms: Floats32,
 ) -> None:
-    """Give each token of the runs `first_run <= i < last_run` a new topic, one after the other.
+    """Resample the topic of each token of the runs `first_run <= i < last_run`, in order.
 
-    Mutates `topic_of` (n_tokens,), `n_wk` (V, K), `n_k` (K,) and `doc_topics`, which count it.
+    Mutates `topic_of` (n_tokens,) and its counts `n_wk` (V, K), `n_k` (K,) and `doc_topics`.
     `uniforms` holds a number in [0, 1) for each of the runs' tokens.
     """
     n_topics, n_padded = n_wk.shape[1], priors.alpha.shape[0]
@@ -172,7 +171,7 @@ def resample_sparse(
 
 @kernel
 def _product(a: Floats32, b: Floats32) -> np.float32:
-    """Σ a b of two blocks."""
+    """Return Σ a b of two blocks."""
     total = np.float32(0.0)
     for lane in range(BLOCK):
         total += a[lane] * b[lane]
@@ -181,7 +180,7 @@ def _product(a: Floats32, b: Floats32) -> np.float32:
 
 @kernel
 def _take_out(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
-    """Count one token less of topic `k`, in place; returns how many topics there are now."""
+    """Remove one token of topic `k`, in place; return the number of topics left."""
     place = np.int32(0)
     for i in range(n):  # the one place that has k; a sum, so that it vectorises
         place += np.int32(i) if topic[i] == k else np.int32(0)
@@ -196,7 +195,7 @@ def _take_out(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
 
 @kernel
 def _put_in(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
-    """Count one token more of topic `k`, in place; returns how many topics there are now."""
+    """Add one token of topic `k`, in place; return the number of topics then."""
     i = 0
     while i < n and topic[i] != k:
         i += 1
@@ -210,7 +209,7 @@ def _put_in(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
 
 @kernel
 def _find_place(p: Floats32, n: int, rest: np.float32) -> int:
-    """The first i < n at which the sum of `p` exceeds `rest`; if rounding leaves none, the last."""
+    """Return the first i < n where the sum of `p` exceeds `rest`; the last if none does."""
     start = 0
     while start + LANES < n:
         part = np.float32(0.0)
@@ -229,7 +228,7 @@ def _find_place(p: Floats32, n: int, rest: np.float32) -> int:
 
 @kernel
 def _find_topic(alpha: Floats32, phi: Floats32, prior_sum: Floats32, rest: np.float32) -> int:
-    """The first k at which the sum of alpha_k φ_kw exceeds `rest`; both are by block."""
+    """Return the first k where the sum of alpha_k φ_kw exceeds `rest`; both are by block."""
     block, lane = 0, 0
     while block < prior_sum.shape[0] - 1 and rest >= prior_sum[block]:
         rest -= prior_sum[block]

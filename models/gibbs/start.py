@@ -1,4 +1,4 @@
-"""Start of collapsed Gibbs sampling: uniform, or from topics of a short online run."""
+"""First topics of collapsed Gibbs sampling: random, or from a short run of online LDA."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_ALPHA = 5.0
-"""Most that alpha sums to while an online run makes a start. With 0.1 for each of many topics its
-E-step would give every document a little of all of them, and the topics would stay alike: at K =
-1000 the perplexity of 600 test articles after 20 sweeps was 1273 from such a start, and 1207 from
-this."""
+MAX_ALPHA = 5.0
+"""Upper limit of the sum of alpha in the online run. With 0.1 for each of many topics, the E-step
+would spread every document over all topics, and these would stay alike: at K = 1000 the perplexity
+of 600 test articles after 20 sweeps was 1273 without the limit and 1207 with it."""
 ONLINE_PASSES = 1
-LEAST_CAP, MOST_CAP, CAP_TIMES_TOPICS = 3, 10, 500
-"""E-step iterations a document, in the online run and when its topics are handed over: 500 / K, but
-3 to 10. Few topics have to be told apart before sampling goes on; of many topics, a document that
-has settled on some keeps them for a long time, and its iterations cost more."""
+MIN_CAP, MAX_CAP, CAP_TIMES_TOPICS = 3, 10, 500
+"""E-step iterations of a document, in the online run and when the first topics are drawn: 500 / K,
+within 3 to 10. Few topics must be distinct before sampling begins. With many topics iterations cost
+more, and a document keeps the topics that it has converged to for a long time."""
 
 
 def random_start(n_tokens: int, n_topics: int, rng: np.random.Generator) -> NDArray[np.uint16]:
-    """Topics (n_tokens,), each as likely as the other."""
+    """Return uniformly random topics (n_tokens,)."""
     return rng.integers(0, n_topics, size=n_tokens, dtype=np.uint16)
 
 
@@ -48,13 +47,13 @@ def online_start(
     n_jobs: int | None,
     warm: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None,
 ) -> NDArray[np.uint16]:
-    """Topics (n_tokens,) drawn from θ_dk φ_kw of one pass of `OnlineLDA` over counts (D, V).
+    """Draw topics (n_tokens,) from θ_dk φ_kw after a pass of `OnlineLDA` over counts (D, V).
 
-    With `warm`, counts n_wk (V, K) of words and topics in earlier documents and which words are
-    frozen (V,), it is a warm start: the pass begins at the topics that the counts show.
+    `warm` holds counts n_wk (V, K) of earlier documents and the frozen words (V,), for a warm
+    start: the pass begins at the topics of these counts.
     """
     n_topics = len(alpha)
-    alpha = alpha * min(1.0, MOST_ALPHA / alpha.sum())
+    alpha = alpha * min(1.0, MAX_ALPHA / alpha.sum())
     online = OnlineLDA(
         n_topics,
         alpha=alpha,
@@ -82,7 +81,7 @@ def topics_given(
     seed: int,
     n_jobs: int | None,
 ) -> NDArray[np.uint16]:
-    """Topics (n_tokens,) drawn from θ_dk φ_kw, given φ (V, K), for the tokens of counts (D, V)."""
+    """Draw topics (n_tokens,) for the tokens of counts (D, V) from θ_dk φ_kw, given φ (V, K)."""
     n_topics, cap = len(alpha), _cap(len(alpha))
     padded_word_topic = _padded(word_topic)
     topic_of = np.empty(len(tokens.doc_of), dtype=np.uint16)
@@ -118,11 +117,11 @@ def topics_given(
 
 
 def _cap(n_topics: int) -> int:
-    return min(MOST_CAP, max(LEAST_CAP, CAP_TIMES_TOPICS // n_topics))
+    return min(MAX_CAP, max(MIN_CAP, CAP_TIMES_TOPICS // n_topics))
 
 
 def _padded(weights: Floats) -> NDArray[np.float32]:
-    """`weights` (n, K) with columns of zeros, as float32."""
+    """Return `weights` (n, K) as float32, padded with columns of zeros."""
     n_rows, n_topics = weights.shape
     result = np.zeros((n_rows, padded(n_topics, LANES)), dtype=np.float32)
     result[:, :n_topics] = weights
@@ -144,8 +143,8 @@ def draw_topics(
     """Draw topics with probability ∝ θ_dk φ_kw for the tokens of the runs `first_run:last_run`.
 
     Mutates their entries of `topic_of`. `doc_topic` has a row for each document from `first_doc`
-    on, and `word_topic` one for each word; both have K columns, padded. `uniforms` holds a number
-    in [0, 1) for each token.
+    on, `word_topic` one for each word; both have K columns, padded. `uniforms` holds a number in
+    [0, 1) for each token.
     """
     n_blocks = doc_topic.shape[1] // LANES
     p = np.empty((n_blocks, LANES), dtype=np.float32)

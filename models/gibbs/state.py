@@ -1,4 +1,4 @@
-"""State of collapsed Gibbs sampling, and the report of a sweep."""
+"""State of collapsed Gibbs sampling, and its report of a sweep."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class GibbsLDAState:
-    """All that a run needs to go on: with it and the same data, the next sweep has the same
-    bits.
-    """
+    """State of a run: with it and the same data, the next sweep has the same bits."""
 
     topic_of: NDArray[np.uint16]
     """(n_tokens,), the topic of each token, in the order of `tokens_of(counts)`. In the literature
-    this is z. Of a stream these are the tokens of the last call: of its new documents, and before
-    them those of the earlier ones that were resampled."""
-    n_kw_before: NDArray[np.int32]
-    """(V, K), counts by word of earlier documents of a stream that are not among the present ones;
-    (0, K) if there are none."""
+    this is z. In a stream these are the tokens of the last call: first those of earlier documents
+    that were resampled, then those of new documents."""
+    n_wk_before: NDArray[np.int32]
+    """(V, K), counts of earlier documents of a stream that are not among the present ones; (0, K)
+    if there are none."""
     topic_word_sum: NDArray[np.float32]
     """(V, K), weighted sum over samples of (n_kw + eta_w) / (n_k + Σ eta); (0, K) before the
     first."""
@@ -39,9 +37,9 @@ class GibbsLDAState:
     eta: Floats
     """(V,)."""
     frozen: NDArray[np.bool_]
-    """(V,), words that no topic counts."""
+    """(V,), words that are in no topic's counts."""
     n_sweeps: int
-    """Made over the present documents."""
+    """Sweeps over the present documents."""
     n_documents: int
     """Documents visited, counted once a sweep."""
     n_batches: int
@@ -50,25 +48,25 @@ class GibbsLDAState:
 
     @property
     def topic_weight(self) -> Floats:
-        """(K,), what makes a topic more or less probable besides counts and priors: nothing."""
+        """(K,), factors of the topics' probabilities besides counts and priors: 1 in LDA."""
         return np.ones(len(self.alpha))
 
 
 @dataclass(frozen=True)
 class GibbsLDAStep:
-    """Report of one sweep."""
+    """Report of a sweep."""
 
     n_sweeps: int
     n_documents: int
     """Documents visited so far, counted once a sweep."""
     n_passes: float
-    """Sweeps, by the name that `OnlineLDAStep` has for it."""
+    """Sweeps, by the name in `OnlineLDAStep`."""
     n_samples: int
     """Samples that `topics_` averages."""
 
 
 def mean_topics(state: GibbsLDAState, tokens_by_word: NDArray[np.int32]) -> LDATopics:
-    """Topics averaged over the samples so far; before the first, those of the present assignment.
+    """Return topics averaged over the samples so far, or those of the assignment before any.
 
     `tokens_by_word` (V, K) is n_kw of the present assignment.
     """
@@ -78,7 +76,7 @@ def mean_topics(state: GibbsLDAState, tokens_by_word: NDArray[np.int32]) -> LDAT
 
 
 def check_state(state: GibbsLDAState, tokens: Tokens, n_words: int, n_topics: int) -> None:
-    """Raise ValueError if `state` is not one of these data and of so many topics."""
+    """Raise ValueError if `state` is of other data or another number of topics."""
     found = (len(state.topic_of), len(state.eta), len(state.alpha))
     if found != (len(tokens.doc_of), n_words, n_topics):
         raise ValueError(

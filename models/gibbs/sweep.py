@@ -1,10 +1,10 @@
-"""A sweep of collapsed Gibbs sampling over a corpus: which tokens at the same time, which after.
+"""Sweeps of collapsed Gibbs sampling over a corpus, exact or parallel.
 
-An exact sampler visits the cells of the grid one after the other, each with all counts as they
-are. A parallel one visits P cells at the same time that share neither documents nor words (see
-`gibbs_tokens`): only the totals n_k miss what the other cells are doing, until all P are done. That
-is an approximation within a part of a sweep, but of K numbers that change little in that time. (In
-AD-LDA, Newman, Asuncion, Smyth & Welling 2009, the words' counts are out of date as well.)
+An exact sampler visits the cells of the grid one after the other, each with current counts. A
+parallel one visits P cells at the same time that share neither documents nor words (see
+`models.gibbs.tokens`): only the totals n_k lack the changes of the other cells until all P are
+done, an approximation of K numbers that change little in that time. (In AD-LDA, Newman, Asuncion,
+Smyth & Welling 2009, the words' counts are out of date as well.)
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 
 SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
 SORT_BLOCK = 256
-"""Documents a task when their topics are sorted."""
+"""Documents in a task that sorts their topics."""
 
 
 class GibbsSweeps:
-    """The counts that belong to a state's assignment, and sweeps that change both.
+    """Counts of a state's assignment, and sweeps that change both.
 
     Parameters
     ----------
     tokens
-        Of the corpus.
+        Tokens of the corpus.
     state
-        Its `topic_of` is resampled in place, and `n_sweeps` counted on.
+        State whose `topic_of` is resampled in place; `n_sweeps` and `n_documents` increase.
     n_docs : int
         D.
     sampler : str
         One of `SAMPLERS`.
     n_threads : int
-        No bit of the result depends on it; the exact samplers use one.
+        Threads, which change no bit of the result; exact samplers use one.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class GibbsSweeps:
         self._n_threads = n_threads
         n_words, n_topics = len(state.eta), len(state.alpha)
         self.n_wk = np.zeros((n_words, n_topics), dtype=np.int32)
-        """(V, K), tokens of each word and topic; none of frozen words."""
-        if len(state.n_kw_before):
-            self.n_wk += state.n_kw_before
+        """(V, K), tokens of each word and topic, without frozen words."""
+        if len(state.n_wk_before):
+            self.n_wk += state.n_wk_before
         n_runs = len(tokens.word_of_run)
         count_word_topics(tokens, 0, n_runs, state.topic_of, state.frozen, self.n_wk)
         self.n_k: NDArray[np.int64] = self.n_wk.sum(axis=0, dtype=np.int64)
@@ -105,7 +105,7 @@ class GibbsSweeps:
         self._state.n_documents += self._n_docs
 
     def doc_topic_exceedances(self) -> Exceedances:
-        """Number of documents with more than i tokens of each topic."""
+        """Return the numbers of documents with more than i tokens of each topic."""
         n_topics = len(self._state.alpha)
         if not self._dense:
             return exceedances(self._doc_topics.topic, self._doc_topics.n_dk[None, :], n_topics)

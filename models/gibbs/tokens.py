@@ -1,10 +1,10 @@
-"""Tokens in the order that Gibbs samplers visit them: a grid of document blocks and word ranges.
+"""Tokens in the order of Gibbs sampling: a grid of document blocks and word ranges.
 
 Documents are cut into P blocks and words into P ranges of about equal numbers of tokens. Cell
 (b, r) holds the tokens of block b whose words are in range r, by word and then by document, so that
-a word's counts stay in the cache while all its tokens are resampled. The cells (b, (b + p) mod P)
-of one p share neither documents nor words: they can be resampled at the same time (Yan, Xu & Qi
-2009). P depends on the corpus alone, never on the number of threads.
+a word's counts stay in the CPU cache while its tokens are resampled. The cells (b, (b + p) mod P)
+of one p share neither documents nor words: they can be resampled in parallel (Yan, Xu & Qi 2009).
+P depends on the corpus alone, never on the number of threads.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 TOKENS_A_CELL = 20_000
-MOST_BLOCKS = 32
+MAX_BLOCKS = 32
 
 
 Ints32 = NDArray[np.int32]
 
 
 class Tokens(NamedTuple):
-    """Every token of a corpus, by cell, word and document; a run is one word's within a cell."""
+    """Tokens of a corpus, by cell, word and document; a run is the tokens of a word in a cell."""
 
     doc_of: Ints32
     """(n_tokens,)."""
@@ -48,18 +48,18 @@ class Tokens(NamedTuple):
         return len(self.block_start) - 1
 
     def runs(self, block: int, word_range: int) -> tuple[int, int]:
-        """First run of a cell, and the one after its last."""
+        """Return the first run of a cell, and the run after its last."""
         cell = block * self.n_blocks + word_range
         return int(self.cell_start[cell]), int(self.cell_start[cell + 1])
 
     @property
     def word_of(self) -> NDArray[np.int32]:
-        """(n_tokens,), made anew at each call."""
+        """(n_tokens,), computed at each call."""
         return np.repeat(self.word_of_run, np.diff(self.run_start))
 
 
 def tokens_of(counts: sparse.csr_array) -> Tokens:
-    """Lay out the tokens of whole-number counts (D, V)."""
+    """Return the tokens of whole-number counts (D, V)."""
     n_tokens = int(counts.data.sum())
     n_blocks = _n_blocks(n_tokens)
     block_start = _cuts(np.asarray(counts.sum(axis=1), dtype=np.int64).ravel(), n_blocks)
@@ -73,7 +73,7 @@ def tokens_of(counts: sparse.csr_array) -> Tokens:
         n_here = int(data.sum())
         doc_of[done : done + n_here] = np.repeat(by_word.indices + np.int32(first), data)
         done += n_here
-        # Tokens before each word's first entry: their differences are each word's tokens.
+        # Tokens before each word's first entry: the differences are the tokens of each word.
         before = np.concatenate(([0], np.cumsum(data)))[by_word.indptr]
         length = np.diff(before)
         present = np.flatnonzero(length)
@@ -91,13 +91,13 @@ def tokens_of(counts: sparse.csr_array) -> Tokens:
 
 
 def _n_blocks(n_tokens: int) -> int:
-    """P: a power of two, so that cells divide evenly among the usual numbers of threads."""
-    wanted = min(MOST_BLOCKS, max(2, isqrt(n_tokens // TOKENS_A_CELL)))
+    """Return P: a power of two, so that cells divide evenly among the usual numbers of threads."""
+    wanted = min(MAX_BLOCKS, max(2, isqrt(n_tokens // TOKENS_A_CELL)))
     return 1 << (wanted.bit_length() - 1)
 
 
 def _cuts(n_tokens: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
-    """Positions (n_parts + 1,) of cuts into parts with about equally many tokens."""
+    """Return positions (n_parts + 1,) that cut items into parts of about equally many tokens."""
     total = np.cumsum(n_tokens)
     all_tokens = int(total[-1]) if len(total) else 0
     inner = np.searchsorted(total, np.arange(1, n_parts) * all_tokens / n_parts)
@@ -113,7 +113,7 @@ def count_word_topics(
     frozen: NDArray[np.bool_],
     n_wk: NDArray[np.int32],
 ) -> None:
-    """Add the tokens of some runs, but for frozen words, to the counts `n_wk` (V, K), in place."""
+    """Count the tokens of some runs, except frozen words, in `n_wk` (V, K), in place."""
     for run in range(first_run, last_run):
         if frozen[tokens.word_of_run[run]]:
             continue

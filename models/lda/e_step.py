@@ -1,12 +1,12 @@
-"""The E-step of a mini-batch as a value: what goes in, what comes out, and how parts add up.
+"""E-step of a mini-batch as values, so that parts of it can run in other processes.
 
     EStep, counts of some documents → expected_counts → BatchStatistics
     BatchStatistics, BatchStatistics → combined → BatchStatistics
 
-Sufficient statistics are summed in a binary tree over leaves of `LEAF` consecutive documents: leaf
-0 with 1, 2 with 3, the sum of the first two with that of the next two, and so on. A part of a batch
-that is a node of this tree can be worked on anywhere, and parts be combined anywhere: the sums have
-the same bits as if one process had all of the batch.
+Sufficient statistics are summed in a binary tree whose leaves are `LEAF` consecutive documents:
+leaf 0 with 1, 2 with 3, then the sums of these pairs, and so on. A part of a batch that is a node
+of this tree can be computed and combined in any process: the sums have the same bits as if one
+process had computed the whole batch.
 """
 
 from __future__ import annotations
@@ -34,56 +34,55 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]
 
 LEAF = 128
-"""Documents whose statistics are summed one after the other."""
+"""Documents in a leaf, whose statistics are summed one after the other."""
 WORD_BLOCK = 512
-"""Words a task."""
+"""Words in a task of a thread."""
 _DEEPEST = 40
 
 
 @dataclass(frozen=True, eq=False)
 class EStep:
-    """All that the E-step of a batch needs besides its documents."""
+    """Parameters and settings of the E-step of a batch."""
 
     words: NDArray[np.int32]
-    """(n,) the words of the batch, ascending."""
+    """(n,), the words of the batch, ascending."""
     weight: Floats
-    """(n, K) their exp E[log φ], up to a factor a word."""
+    """(n, K), exp E[log φ] of these words; each row may have any factor."""
     alpha: Floats
     """(K,)."""
     max_iterations: int
     tolerance: float
     seed: tuple[int, ...]
-    """Seed of the batch; with the number of a leaf it fixes the starts of its documents' fixed
-    points."""
+    """Seed of the batch; with the number of a leaf it fixes the starting values of γ there."""
     learns_alpha: bool
-    """Whether Σ_d E[log θ_d] is wanted."""
+    """Whether to compute Σ_d E[log θ_d]."""
 
 
 class BatchStatistics(NamedTuple):
-    """Statistics of the E-step of a part of a batch, for the M-step."""
+    """Sufficient statistics of a part of a batch, for the M-step."""
 
     words: NDArray[np.int32]
     """(m,) words of the part, ascending."""
     sums: Floats
     """(m, K) Σ_d n_dw t_dk / Σ_j t_dj b_jw: times b_kw, the expected counts of the words."""
     elog_doc_topic: Floats
-    """(K,) Σ_d E[log θ_dk]; zeros if it is not wanted."""
+    """(K,), Σ_d E[log θ_dk]; zeros if it was not asked for."""
     n_documents: int
     iterations: int
-    """Total iterations of the fixed points of documents."""
+    """Iterations of the fixed points of all documents."""
 
 
-ExpectCounts = Callable[[sparse.csr_array, EStep], Callable[[], BatchStatistics]]
-"""Begins the E-step of a batch (S, V); what it returns waits for the result."""
+SubmitEStep = Callable[[sparse.csr_array, EStep], Callable[[], BatchStatistics]]
+"""Function that begins the E-step of a batch (S, V), and returns one that waits for the result."""
 
 
 def expected_counts(
     counts: sparse.csr_array, step: EStep, n_jobs: int | None = None, *, first_leaf: int = 0
 ) -> BatchStatistics:
-    """The E-step of documents (S, V), which begin with leaf `first_leaf` of the batch.
+    """Return the E-step of documents (S, V), which begin at leaf `first_leaf` of the batch.
 
-    For sums of other parts to be added they must be a node of the tree: 2^i leaves, or those left
-    at the end of the batch, from a multiple of 2^i on.
+    Only nodes of the tree can be combined: 2^i leaves, or those left at the end of the batch, that
+    begin at a multiple of 2^i.
     """
     n_threads, n_docs = effective_n_jobs(n_jobs), counts.shape[0]
     words, place, word_of = _numbered(counts, step.words)
@@ -142,7 +141,7 @@ def expected_counts(
 
 
 def combined(first: BatchStatistics, second: BatchStatistics) -> BatchStatistics:
-    """Statistics of two neighbours in the tree as those of their parent."""
+    """Combine the statistics of two neighbours in the tree into those of their parent."""
     words = np.union1d(first.words, second.words)
     sums = np.zeros((len(words), first.sums.shape[1]))
     sums[np.searchsorted(words, first.words)] = first.sums
@@ -157,10 +156,10 @@ def combined(first: BatchStatistics, second: BatchStatistics) -> BatchStatistics
 
 
 def nodes(n_documents: int, at_least: int) -> list[tuple[int, int]]:
-    """A batch parted into `at_least` nodes of one level of the tree, or more, if it has so many.
+    """Split a batch into `at_least` nodes of one level of the tree, or more, if it has so many.
 
-    Returns the first and last + 1 document of each. `combined` of neighbours, level after level,
-    with an odd one at the end passed on as it is, gives the whole batch.
+    Returns the first and last + 1 document of each. Combining neighbours, level after level, gives
+    the whole batch; a node without a neighbour at the end of a level goes to the next level.
     """
     n_leaves = -(-n_documents // LEAF)
     size = 1
@@ -171,7 +170,7 @@ def nodes(n_documents: int, at_least: int) -> list[tuple[int, int]]:
 
 
 def words_of(counts: sparse.csr_array) -> NDArray[np.int32]:
-    """(n,) the words of a batch (S, V), ascending."""
+    """Return the words (n,) of a batch (S, V), ascending."""
     present = np.zeros(counts.shape[1], dtype=np.bool_)
     present[counts.indices] = True
     return np.flatnonzero(present).astype(np.int32)
@@ -180,7 +179,9 @@ def words_of(counts: sparse.csr_array) -> NDArray[np.int32]:
 def _numbered(
     counts: sparse.csr_array, known: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """The words (m,) of a part, their places (m,) in `known`, and which of them entries (nnz,) are.
+    """Return the words (m,) of a part, their places (m,) in `known`, and the word of each entry.
+
+    The last (nnz,) is an index into the first.
 
     Equivalent to `np.unique(counts.indices, return_inverse=True)`, without sorting the entries.
     """
@@ -191,7 +192,7 @@ def _numbered(
 
 
 def _sum_elog(doc_topic_dirichlet: Floats) -> Floats:
-    """(K,) Σ_d E[log θ_d] for q(θ_d) = Dirichlet(γ_d), γ (S, K), in the order of the tree."""
+    """Return Σ_d E[log θ_d] (K,) for q(θ_d) = Dirichlet(γ_d), γ (S, K), summed by the tree."""
     elog = psi(doc_topic_dirichlet) - psi(doc_topic_dirichlet.sum(axis=1, keepdims=True))
     sums = [elog[first : first + LEAF].sum(axis=0) for first in range(0, len(elog), LEAF)]
     while len(sums) > 1:
@@ -206,8 +207,8 @@ def sum_by_word(
 ) -> None:
     """Fill rows `first:last` of `sums` (m, K) with Σ_d ratio_dw t_dk, in the order of the tree.
 
-    A stack holds sums of nodes that are whole, or may still grow. Two neighbours on it are added
-    when nothing that is still to come is below their first common ancestor.
+    A stack holds the sums of nodes so far. Its two last nodes are added when no further document is
+    below their lowest common ancestor.
     """
     n_topics = sums.shape[1]
     stack = np.empty((_DEEPEST, n_topics))
@@ -233,13 +234,13 @@ def sum_by_word(
 
 @exact_kernel
 def is_whole(a: int, b: int, leaf: int) -> bool:
-    """Whether the first common ancestor of leaves a < b is below that of b and `leaf` > b."""
+    """Whether the lowest common ancestor of leaves a < b is below that of b and `leaf` > b."""
     below, above = a ^ b, b ^ leaf
     return below < above and below < (below ^ above)  # by their highest bits
 
 
 @exact_kernel
 def add_to(total: Floats, added: Floats, times: float) -> None:
-    """Add `added` (K,) to `total` (K,), so many times."""
+    """Add `times` times `added` (K,) to `total` (K,), in place."""
     for k in range(total.shape[0]):
         total[k] += times * added[k]

@@ -1,7 +1,7 @@
 """LDA of other libraries with its words: gensim, scikit-learn, tomotopy, MALLET and lda-c.
 
-Each function gives a `SavedModel`. Its vocabulary is empty where the library does not keep words:
-then it is for the caller to say what the columns stand for.
+Each function returns a `SavedModel`. Its vocabulary is empty if the library does not store words:
+the caller must then know the words of the columns.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ if TYPE_CHECKING:
 
 
 def gensim_model(model: Any) -> SavedModel:
-    """A `gensim.models.LdaModel` or `LdaMulticore`; without words if it was given no id2word.
+    """Read a `gensim.models.LdaModel` or `LdaMulticore`; without words if it has no id2word.
 
     Raises
     ------
     ValueError
-        If it was loaded without its state, which gensim keeps in a file of its own.
+        If the model was loaded without its state, which gensim stores in a separate file.
     """
     if model.state is None:
         raise ValueError("it has no state: its file that ends in .state is missing")
     topics = LDATopics.from_gensim(model)
-    # Where there was no dictionary gensim makes a stand-in, in which each word is its number.
+    # Without a dictionary gensim makes a substitute, in which each word is its number.
     has_words = bool(model.id2word) and type(model.id2word).__name__ != "FakeDict"
     words = tuple(str(model.id2word[w]) for w in range(topics.n_words)) if has_words else ()
     return SavedModel(topics, words, {"family": "lda", "from": "gensim"})
 
 
 def sklearn_model(model: Any) -> SavedModel:
-    """A fitted `LatentDirichletAllocation`, or a `Pipeline` that ends in one.
+    """Read a fitted `LatentDirichletAllocation`, or a `Pipeline` that ends in one.
 
-    The words are those that the pipeline's earlier steps, such as a `CountVectorizer`, give out, or
-    the names of the columns that it was fitted to; none if neither is there.
+    The words are the output names of the pipeline's earlier steps, such as a `CountVectorizer`, or
+    the names of the columns that it was fitted to; none without either.
 
     Raises
     ------
     TypeError
-        If it is anything else.
+        If the model is of another class.
     ValueError
-        If it has not been fitted.
+        If the model has not been fitted.
     """
     steps = getattr(model, "steps", None)
     last = steps[-1][1] if steps else model
@@ -76,25 +76,25 @@ def sklearn_model(model: Any) -> SavedModel:
 
 
 def tomotopy_model(model: Any) -> SavedModel:
-    """A trained `tomotopy.LDAModel`."""
+    """Read a trained `tomotopy.LDAModel`."""
     topics = LDATopics.from_tomotopy(model)
     header = {"family": "lda", "from": "tomotopy"}
     return SavedModel(topics, tuple(map(str, model.used_vocabs)), header)
 
 
 def mallet_state_model(path: PathLike) -> SavedModel:
-    """The model in MALLET's `--output-state`: its counts, alpha and beta.
+    """Read the model in MALLET's `--output-state`: its counts, alpha and beta.
 
-    Words without a token, which MALLET may know from elsewhere, are not in a state.
+    A state has only words with tokens.
 
     Raises
     ------
     OSError
         If the file is missing or cannot be read.
     CorpusFormatError
-        If it is no state.
+        If the file is no state.
     ModelFormatError
-        If it does not say alpha and beta, or is empty.
+        If the state lacks alpha and beta, or is empty.
     """
     state = read_mallet_state(path)
     try:
@@ -105,7 +105,7 @@ def mallet_state_model(path: PathLike) -> SavedModel:
 
 
 def mallet_weights_model(path: PathLike, alpha_from: PathLike) -> SavedModel:
-    """The model in MALLET's `--topic-word-weights-file`, with alpha from another file.
+    """Read the model in MALLET's `--topic-word-weights-file`, with alpha from another file.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def mallet_weights_model(path: PathLike, alpha_from: PathLike) -> SavedModel:
     OSError
         If a file is missing or cannot be read.
     CorpusFormatError
-        If a file is not what its format says.
+        If a file violates its format.
     ModelFormatError
-        If the two have different numbers of topics or, of a state, different tokens in them.
+        If the two files have different numbers of topics or, for a state, of tokens in a topic.
     """
     weights = read_topic_word_weights(path)
     first = LineReader(alpha_from).line()
@@ -139,14 +139,14 @@ def mallet_weights_model(path: PathLike, alpha_from: PathLike) -> SavedModel:
 
 
 def ldac_model(path: PathLike) -> SavedModel:
-    """The model in lda-c's final.beta and final.other, or in the directory of them; without words.
+    """Read the model in lda-c's final.beta and final.other, or in their directory; without words.
 
     Raises
     ------
     OSError
         If a file is missing or cannot be read.
     CorpusFormatError
-        If a file is not what its format says, or the two contradict each other.
+        If a file violates its format, or the two contradict each other.
     """
     model = read_ldac_model(path)
     topics = LDATopics.from_ldac(model.log_topic_word, model.alpha)
@@ -156,14 +156,14 @@ def ldac_model(path: PathLike) -> SavedModel:
 def _alpha_of_state(
     weights: TopicWordWeights, path: PathLike, alpha_from: PathLike
 ) -> NDArray[np.float64]:
-    """The alpha of a state, if the tokens of its topics are what the weights are without beta."""
+    """Return alpha of a state, if its topics have as many tokens as the weights without beta."""
     state = read_mallet_state(alpha_from)
     if state.alpha is None or state.beta is None:
         raise CorpusFormatError(f"{alpha_from}: does not say alpha and beta")
     in_weights = weights.weights.sum(axis=1) - state.beta * len(weights.vocabulary)
     in_state = state.n_kw.sum(axis=1)
     if in_weights.shape != in_state.shape:
-        return state.alpha  # which the caller finds to be of another length
+        return state.alpha  # its length differs, which the caller refuses
     contradicts = ~np.isclose(in_weights, in_state, 1e-6, 1e-2)
     if contradicts.any():
         k = int(np.argmax(contradicts))

@@ -1,4 +1,4 @@
-"""LDA by collapsed Gibbs sampling (Griffiths & Steyvers 2004), topics averaged over samples."""
+"""LDA by collapsed Gibbs sampling (Griffiths & Steyvers 2004); topics average samples."""
 
 from __future__ import annotations
 
@@ -34,62 +34,62 @@ if TYPE_CHECKING:
 
 
 class _Stream(NamedTuple):
-    """Earlier documents of a stream, as far as the state does not have them."""
+    """Earlier documents of a stream that are not in the state."""
 
     state: GibbsLDAState
-    """The one that the last call left; another means that other data came since."""
+    """State after the last call; another state means that other data came since."""
     n_started: int
-    """Documents at the last start; 0 if there will be no other, as not all are remembered."""
+    """Documents at the last start; 0 if not all are remembered, and no start will follow."""
     n_docs: int
     """Documents so far."""
     documents: TokenTopics | None
-    """Those before the last call; None if that had all that are remembered."""
+    """Documents before the last call; None if the call had all remembered documents."""
     resampled: NDArray[np.int64] | None
-    """(n,) which of them the last call resampled, ascending."""
+    """(n,), those of them that the last call resampled, ascending."""
 
 
 START_ITERATIONS = 20
-"""Fixed-point iterations when priors are first learned, from the topics of an online start."""
+"""Fixed-point iterations of the first priors, from the topics of an online start."""
 
 
 class GibbsLDA(CollapsedGibbs):
     """LDA by collapsed Gibbs sampling.
 
-    Memory, in bytes: 6 a token; with a sparse sampler 6 for each topic that a document can have,
-    the fewer of its tokens and K, with a dense one 4·D·K; 8·V·K for counts and samples. While they
-    last, an online start takes 35·V·K and `topics_` 25·V·K.
+    Memory in bytes: 6 for each token; with a sparse sampler Σ_d 6·min(n_d, K), with a dense one
+    4·D·K; 8·V·K for counts and samples. An online start takes another 35·V·K for a time, and
+    `topics_` 25·V·K.
 
     Parameters
     ----------
     n_topics : int
         K, at most 65,535.
     alpha : float, array (K,), "symmetric" or "asymmetric"
-        Dirichlet prior of a document's topics, or where learning it starts from.
+        Dirichlet prior of a document's topics, or the starting value if it is learned.
     eta : float, array (V,) or "symmetric"
         Dirichlet prior of a topic's words; to be learned, it must be one number.
     learn_priors : {"alpha", "eta", "both", "none"}
-        Which of them to learn by Minka's fixed point: alpha as K numbers, eta as one.
+        Priors to learn by Minka's fixed point: alpha as K numbers, eta as one.
     n_iter : int
         Sweeps over the corpus that `fit` makes.
     sampler : str
-        "exact-dense" and "exact-sparse" draw from the posterior itself, one token after another on
-        one thread; "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep
-        (see `models.gibbs.sweep`) and use `n_jobs` threads. Dense ones cost K a token, sparse
-        ones as many topics as its document has, K / 64, and K for each run of one word's tokens.
-        "auto" is exact below 100,000 tokens and dense up
-        to 200 topics.
+        "exact-dense" and "exact-sparse" draw from the posterior itself on one thread;
+        "parallel-dense" and "parallel-sparse" approximate it within a part of a sweep (see
+        `models.gibbs.sweep`) and use `n_jobs` threads. The cost of a token is K with dense ones;
+        with sparse ones its document's number of topics plus K / 64, and K for each run of one
+        word's tokens. "auto" is exact below 100,000 tokens and dense up to 200 topics.
     start : {"online", "random"}
-        What the first sweep goes on from: one pass of `OnlineLDA`, or topics drawn evenly.
+        Topics before the first sweep: from one pass of `OnlineLDA`, or uniformly random.
     burn_in : int
-        Sweeps before the first sample that `topics_` averages. Early samples fade even without: a
-        sample weighs as much as the number of sweeps since burn-in.
+        Sweeps before the first sample in `topics_`. A sample's weight is the number of sweeps since
+        burn-in, so that early samples fade.
     thinning : int
         Sweeps from one sample to the next.
     prior_interval : int
-        Sweeps from one time that priors are learned to the next.
+        Sweeps from one update of learned priors to the next.
     word_budget : int, optional
-        Words that topics count. All others, the most frequent of the first data seen, are frozen
-        (Aldebakel et al. 2022): their tokens have topics, but n_kw stays 0 and φ_kw at its prior.
+        Words in the counts of topics. All others, the most frequent of the first data seen, are
+        frozen (Aldebakel et al. 2022): their tokens have topics, but n_kw stays 0 and φ_kw at its
+        prior.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
@@ -98,10 +98,10 @@ class GibbsLDA(CollapsedGibbs):
     Attributes
     ----------
     topics_ : LDATopics
-        Topics (K, V) averaged over the samples, and alpha (K,). Before the first sample, those of
-        the present assignment.
+        Topics (K, V) averaged over the samples, or before the first sample those of the present
+        assignment, and alpha (K,).
     state_ : GibbsLDAState
-        What training continues from.
+        State that training continues from.
     seed_ : int
         The seed in use.
     """
@@ -138,17 +138,17 @@ class GibbsLDA(CollapsedGibbs):
         self.n_jobs = n_jobs
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
-        """Take the next documents of a stream, and resample earlier ones along with them.
+        """Learn from the next documents of a stream, and resample earlier ones with them.
 
-        A call visits `n_iter` times as many documents as are new: these, from topics that are
-        probable by what was learned, and earlier ones at random, of which the last 100,000 are
-        remembered, in 6 bytes a token. When the documents have become half as many again, and all
-        are remembered, the call makes a warm start: a pass of `OnlineLDA` over all of them from the
-        present topics, and `n_iter` / 2 sweeps. `burn_in` is for the first call and such ones, and
-        there is no warm start if `start` is "random". `topics_` averages over the samples since the
-        last start. A document that comes a second time is taken as another. Priors are learned by
-        calls that visit 10 documents a topic. To keep a stream for later, pickle the estimator: the
-        state alone has the documents of the last call, new and resampled.
+        A call visits `n_iter` times as many documents as are new: the new ones, from topics that
+        are probable under the present model, and random earlier ones out of the last 100,000, which
+        are remembered in 6 bytes for each token. When the number of documents has grown by a half
+        since the last start, and all are remembered, the call makes a warm start: a pass of
+        `OnlineLDA` over all of them from the present topics, and `n_iter` / 2 sweeps. There is none
+        if `start` is "random". `burn_in` holds for the first call and for warm starts. `topics_`
+        averages the samples since the last start. A repeated document counts as a new one. Priors
+        are learned in calls that visit at least 10 documents for each topic. To save a stream,
+        pickle the estimator: the state alone has only the documents of the last call.
 
         Raises
         ------
@@ -176,18 +176,18 @@ class GibbsLDA(CollapsedGibbs):
                 self._restart(earlier, counts)
             else:
                 self._add_documents(earlier, counts)
-        except BaseException:  # an interrupt, as a rule: as if there had been no call
+        except BaseException:  # usually an interrupt: undo the call
             self.__dict__.update(before)
             raise
         return self
 
     def _remembered(self) -> TokenTopics:
-        """Earlier documents, with the topics that the last call left them with."""
+        """Return earlier documents with their topics after the last call."""
         state, tokens = self.state_, self._tokens
         present = TokenTopics.of(tokens, state.topic_of, len(self._n_tokens))
         stream: _Stream | None = getattr(self, "_stream", None)
         if stream is None or stream.state is not state:  # `fit`, `iterate` or `resume` came last
-            n_started = 0 if len(state.n_kw_before) else present.n_docs
+            n_started = 0 if len(state.n_wk_before) else present.n_docs
             self._stream = _Stream(state, n_started, present.n_docs, None, None)
             return present
         if stream.documents is None or stream.resampled is None:
@@ -221,7 +221,7 @@ class GibbsLDA(CollapsedGibbs):
                 self.n_jobs,
                 (self._sweeps.n_wk, last.frozen),
             ),
-            n_kw_before=np.zeros((0, self.n_topics), np.int32),
+            n_wk_before=np.zeros((0, self.n_topics), np.int32),
             topic_word_sum=np.zeros((0, self.n_topics), np.float32),
             n_samples=0,
             n_sweeps=0,
@@ -234,7 +234,7 @@ class GibbsLDA(CollapsedGibbs):
         self._stream = _Stream(state, n_docs, n_docs, None, None)
 
     def _add_documents(self, earlier: TokenTopics, new: sparse.csr_array) -> None:
-        """Sample the topics of new documents (n, V), and those of earlier ones chosen at random."""
+        """Sample the topics of new documents (n, V) and of random earlier ones."""
         last, stream, n_new = self.state_, self._stream, new.shape[0]
         n_batches, n_words = last.n_batches + 1, new.shape[1]
         rng = np.random.default_rng([last.seed, 5, n_batches])
@@ -254,14 +254,14 @@ class GibbsLDA(CollapsedGibbs):
         state = replace(
             last,
             topic_of=topic_of,
-            n_kw_before=n_wk - earlier.word_topics(chosen, last.frozen, self.n_topics),
+            n_wk_before=n_wk - earlier.word_topics(chosen, last.frozen, self.n_topics),
             topic_word_sum=np.zeros((0, self.n_topics), np.float32),
             n_samples=0,
             n_sweeps=0,
             n_batches=n_batches,
         )
         self._begin(counts, tokens, state)
-        # Of few documents alpha would be learned as if topics that they lack were gone.
+        # From few documents, alpha of topics that they lack would become too small.
         self._sample(n_sweeps, 0, learns_priors=counts.shape[0] >= MIN_DOCUMENTS * self.n_topics)
         n_docs = stream.n_docs + n_new
         if len(average) and n_docs:
@@ -277,7 +277,7 @@ class GibbsLDA(CollapsedGibbs):
     def _topics_of_new(
         self, new: sparse.csr_array, n_wk: NDArray[np.int32], rng: np.random.Generator
     ) -> NDArray[np.uint16]:
-        """Topics (n_tokens,) to begin with for new documents (n, V), by document and word."""
+        """Return first topics (n_tokens,) of new documents (n, V), by document and word."""
         tokens, state = tokens_of(new), self.state_
         if self.start == "random":
             return random_start(len(tokens.doc_of), self.n_topics, rng)
@@ -293,7 +293,7 @@ class GibbsLDA(CollapsedGibbs):
         return topic_of[by_document(tokens)]
 
     def _sample(self, n_iter: int, burn_in: int, *, learns_priors: bool = True) -> None:
-        """Make sweeps, and take one sample at least."""
+        """Make sweeps, and take at least one sample."""
         burn_in = min(burn_in, n_iter - 1)
         thinning = min(self.thinning, n_iter - burn_in)
         for _ in self._train(n_iter, burn_in, thinning, learns_priors=learns_priors):
@@ -301,7 +301,7 @@ class GibbsLDA(CollapsedGibbs):
 
     @property
     def topics_(self) -> LDATopics:
-        """Topics averaged over samples, and the prior as learned so far; made anew at each call."""
+        """Topics averaged over samples, and the current prior; computed at each call."""
         check_is_fitted(self, "state_")
         return mean_topics(self.state_, self._sweeps.n_wk)
 
@@ -333,7 +333,9 @@ class GibbsLDA(CollapsedGibbs):
             )
         if self.learn_priors in {"eta", "both"}:
             n_wk = self._sweeps.n_wk
-            if state.frozen.any():  # their counts are 0 by decree and say nothing of eta
+            if (
+                state.frozen.any()
+            ):  # their counts are 0 by definition and carry no information on eta
                 n_wk = n_wk[~state.frozen]
             eta = symmetric_prior(n_wk, float(state.eta[0]), n_iterations)
             state.eta = np.full_like(state.eta, eta)

@@ -1,9 +1,8 @@
-"""Documents of a stream that collapsed Gibbs sampling remembers, to resample them with new ones.
+"""Earlier documents of a stream, which collapsed Gibbs sampling resamples with new ones.
 
-A sampler that assigns each document once, given those before it, never leaves the topics that it
-found in the first few. So earlier documents are resampled along with the new ones (rejuvenation;
-Canini, Shi & Griffiths 2009), and the sampler makes a warm start from all of them when they have
-become half as many again.
+A sampler that assigns each document once, given earlier ones, never leaves the topics of the first
+few documents. So earlier documents are resampled with new ones (rejuvenation; Canini, Shi &
+Griffiths 2009), and a warm start from all of them follows each growth of their number by a half.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ if TYPE_CHECKING:
     from models.gibbs.tokens import Tokens
 
 MAX_REMEMBERED = 100_000
-"""Documents that are remembered, the last ones; topics of those before stay as they are."""
+"""Number of last documents that are remembered; topics of earlier ones stay fixed."""
 RESTART_GROWTH = 1.5
 """Documents at a warm start, as a multiple of those at the last start."""
 RESTART_SHARE = 0.5
 """Sweeps after a warm start, as a share of `n_iter`."""
 MIN_SWEEPS = 5
-"""Sweeps over new documents, at least, and over the earlier ones resampled with them."""
+"""Minimal number of sweeps over new documents and the earlier ones resampled with them."""
 MIN_DOCUMENTS = 10
-"""Documents of a call for each topic from which on it learns priors."""
+"""Minimal number of documents for each topic in a call that learns priors."""
 FADING = 4
-"""Power of the number of documents whose growth weights a call in the average of topics: topics of
-few documents fade soon."""
+"""Exponent of the average of topics over calls: a call's weight is the growth of this power of the
+number of documents, so that topics of few documents fade soon."""
 
 
 class TokenTopics(NamedTuple):
-    """Documents token by token, each with its topic, by document and word: 6 bytes a token."""
+    """Tokens of documents with their topics, by document and word: 6 bytes for each token."""
 
     start: NDArray[np.int64]
     """(n + 1,), the tokens of document d are `start[d]:start[d+1]`."""
@@ -45,7 +44,7 @@ class TokenTopics(NamedTuple):
 
     @classmethod
     def of(cls, tokens: Tokens, topic_of: NDArray[np.uint16], n_docs: int) -> TokenTopics:
-        """The documents of a sampler, whose topics are in the order of `tokens`."""
+        """Return the documents of a sampler, whose topics are in the order of `tokens`."""
         order = by_document(tokens)
         n_tokens = np.bincount(tokens.doc_of, minlength=n_docs)
         start = np.concatenate(([0], np.cumsum(n_tokens))).astype(np.int64)
@@ -53,17 +52,17 @@ class TokenTopics(NamedTuple):
 
     @property
     def n_docs(self) -> int:
-        """Number of documents, those without tokens too."""
+        """Number of documents, including those without tokens."""
         return len(self.start) - 1
 
     def positions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Places of the tokens of some documents, one document after the other."""
+        """Return the positions of the tokens of some documents, one document after the other."""
         lengths = self.start[rows + 1] - self.start[rows]
         first = np.cumsum(lengths) - lengths
         return np.repeat(self.start[rows] - first, lengths) + np.arange(lengths.sum())
 
     def counts(self, rows: NDArray[np.int64], n_words: int) -> sparse.csr_array:
-        """Counts (n, V) of some documents."""
+        """Return the counts (n, V) of some documents."""
         lengths = self.start[rows + 1] - self.start[rows]
         start = np.concatenate(([0], np.cumsum(lengths)))
         words = self.word_of[self.positions(rows)]
@@ -73,7 +72,7 @@ class TokenTopics(NamedTuple):
         return counts
 
     def followed_by(self, others: TokenTopics) -> TokenTopics:
-        """These documents and then the others; of all, the last `MAX_REMEMBERED`."""
+        """Return the last `MAX_REMEMBERED` of these documents and then `others`."""
         start = np.concatenate((self.start, self.start[-1] + others.start[1:]))
         dropped = max(0, len(start) - 1 - MAX_REMEMBERED)
         first = start[dropped]
@@ -86,7 +85,7 @@ class TokenTopics(NamedTuple):
     def word_topics(self, rows: NDArray[np.int64], frozen: NDArray[np.bool_], n_topics: int) -> (
         NDArray[np.int32]
     ):  # fmt: skip
-        """(V, K) how often some documents have a word with a topic, but for frozen words."""
+        """Return counts (V, K) of words and topics in some documents, without frozen words."""
         positions = self.positions(rows)
         words, topics = self.word_of[positions], self.topic_of[positions]
         shape = (len(frozen), n_topics)
@@ -96,5 +95,5 @@ class TokenTopics(NamedTuple):
 
 
 def by_document(tokens: Tokens) -> NDArray[np.int64]:
-    """(n_tokens,) the order of tokens by document and word."""
+    """Return the order (n_tokens,) of tokens by document and word."""
     return np.lexsort((tokens.word_of, tokens.doc_of))

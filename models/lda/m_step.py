@@ -1,4 +1,4 @@
-"""M-step of online variational Bayes: a batch's statistics change λ and the priors of a state.
+"""M-step of online variational Bayes: update λ and priors by a batch's statistics.
 
     λ ← (1 - ρ) λ + ρ (eta + D/S · expected counts)    (Hoffman, Blei & Bach 2010, Algorithm 2)
 
@@ -28,13 +28,13 @@ Floats = NDArray[np.float64]
 MIN_SCALE = 1e-50
 """Scale below which it is multiplied into the excess."""
 FAINT = 1e-30
-"""Largest weight of a word below which its weights are made from logarithms."""
+"""Maximal weight of a word below which its weights are computed from logarithms."""
 MIN_ELOG = -600.0
-"""Least logarithm of a norm whose exponential is a normal number."""
+"""Minimal logarithm of a norm, whose exponential is still a normal number."""
 
 
 def word_weights(state: OnlineLDAState, words: NDArray[np.int32], n_threads: int) -> Floats:
-    """Exp E[log φ_kw] (U, K) of words (U,) under λ, each row up to a factor."""
+    """Return exp E[log φ_kw] (U, K) of words (U,) under λ, each row up to a factor."""
     elog_norm = psi(state.eta.sum() + state.scale * state.excess_sum)
     norm = np.exp(np.maximum(elog_norm, MIN_ELOG))
     weight = np.empty((len(words), len(state.alpha)))
@@ -46,7 +46,7 @@ def word_weights(state: OnlineLDAState, words: NDArray[np.int32], n_threads: int
         WORD_BLOCK,
         n_threads,
     )
-    # Where all of a word's exp E[log φ_kw] underflow, their ratios are what counts.
+    # Where all of a word's exp E[log φ_kw] underflow, their ratios still count.
     faint = np.flatnonzero(weight.max(axis=1) < FAINT)
     if faint.size:
         row = words[faint]
@@ -63,14 +63,14 @@ def update_topics(
     total_documents: float,
     n_threads: int,
 ) -> None:
-    """Step of λ in place; λ of frozen words stays eta.
+    """Update λ in place; λ of frozen words stays eta.
 
     Parameters
     ----------
     weight
-        (U, K), the `word_weights` that the batch was inferred by.
+        (U, K), the `word_weights` in the E-step of the batch.
     total_documents
-        D, documents that the batch stands for.
+        D, the number of documents that the batch represents.
     """
     n_words = len(statistics.words)
     _decay(state, 1.0 - step_size)
@@ -98,15 +98,15 @@ def update_topics(
 
 
 def update_alpha(state: OnlineLDAState, statistics: BatchStatistics, step_size: float) -> None:
-    """Step of alpha towards the most likely for the documents of a batch."""
+    """Move alpha towards its maximum likelihood on the documents of a batch."""
     n_docs = statistics.n_documents
     step = newton_step(state.alpha, statistics.elog_doc_topic / n_docs, n_docs)
-    # Newton from far above would go below zero: at most, an entry is halved.
+    # A Newton step from far above would end below zero: an entry is at most halved.
     state.alpha = np.maximum(state.alpha + step_size * step, state.alpha / 2)
 
 
 def update_eta(state: OnlineLDAState, step_size: float) -> None:
-    """Step of the symmetric eta towards the most likely for the present topics."""
+    """Move the symmetric eta towards its maximum likelihood on the present topics."""
     dirichlet = state.topic_word_dirichlet
     mean_log = float((psi(dirichlet).mean(axis=1) - psi(dirichlet.sum(axis=1))).mean())
     eta = float(state.eta[0])
@@ -115,7 +115,7 @@ def update_eta(state: OnlineLDAState, step_size: float) -> None:
 
 
 def _decay(state: OnlineLDAState, keep: float) -> None:
-    """λ - eta ← keep · (λ - eta), for all words at once."""
+    """Set λ - eta ← keep · (λ - eta) for all words."""
     state.scale *= keep
     if state.scale < MIN_SCALE:
         state.excess *= state.scale

@@ -1,11 +1,12 @@
 """Online variational Bayes for LDA with a capped E-step (Hoffman, Blei & Bach 2010).
 
-The cap and the frozen words are Aldebakel et al. 2022's: a document's fixed point need not be
-perfect while the topics are still crude, and the most frequent words may do without parameters.
+The cap and the frozen words are those of Aldebakel et al. 2022: a document's fixed point need not
+converge while the topics are still crude, and the most frequent words need no parameters.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -15,10 +16,10 @@ from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from corpora.row_blocks import taken_rows, total_of
+from models.counts import frozen_words
 from models.dirichlet_prior import check_priors, prior_vector
 from models.estimator import TopicEstimator
 from models.family import Schedule
-from models.gibbs.frozen_words import frozen_words
 from models.lda.bound import document_bound, topic_bound
 from models.lda.e_step import EStep, expected_counts, words_of
 from models.lda.m_step import update_alpha, update_eta, update_topics, word_weights
@@ -33,41 +34,40 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from scipy import sparse
 
-    from models.lda.e_step import BatchStatistics, ExpectCounts
+    from models.lda.e_step import BatchStatistics, SubmitEStep
     from models.lda.topics import LDATopics
 
 Floats = NDArray[np.float64]
 
 MIN_TOKENS_PER_WORD = 20.0
-"""Tokens that D documents have at least, for each topic and word of the vocabulary, by default.
+"""Minimal number of tokens in D documents, by default, for each topic and word of the vocabulary.
 exp E[log φ_kw] of a λ_kw near 0 is far below its mean, so with fewer tokens topics hardly leave
-their random start: K = 100 on 1,000 articles had a perplexity of 2500, and of 1850 with these (see
-docs/benchmarks.md)."""
+their random start: K = 100 on 1,000 articles had a perplexity of 2500, and 1850 with this minimum
+(see docs/benchmarks.md)."""
 MIN_STREAM_BATCH, MAX_BATCH = 50, 1000
 DOCUMENTS_PER_TOPIC = 2
-"""Least documents of a stream's batch for each topic, up to `MAX_BATCH`: in the first steps few
-documents cannot tell many topics apart."""
+"""Minimal number of documents for each topic in a stream's batch, up to `MAX_BATCH`: few documents
+cannot separate many topics in the first steps."""
 STREAM_BATCHES = 40
-"""Documents seen of a stream are this many of its batches, if that is neither too few nor too many
-a batch."""
+"""Ratio of the documents seen of a stream to those of a batch, within the limits of a batch."""
 _BETWEEN_STANDSTILLS = 16
-"""Times one more than the staleness: batches after which no batch is under way for a moment."""
+"""Batches between two moments without a batch in flight, divided by the staleness plus one."""
 
 
 class _Begun(NamedTuple):
-    """A batch whose E-step is under way."""
+    """A batch whose E-step is in flight."""
 
     number: int
     weight: Floats
-    """(n, K) of its words."""
+    """(n, K), weights of its words."""
     result: Callable[[], BatchStatistics]
 
 
 class OnlineLDA(TopicEstimator):
     """LDA by online variational Bayes.
 
-    Differs from the original in one thing: each visit of a document starts its fixed point from
-    noise that is new and strong (see `noisy_start`), which makes better topics.
+    It differs from the paper in one point: each visit of a document starts its fixed point from
+    fresh, strong noise (see `noisy_start`), which makes better topics.
 
     Parameters
     ----------
@@ -76,39 +76,39 @@ class OnlineLDA(TopicEstimator):
     alpha : float, array (K,), "symmetric", "asymmetric" or "learned"
         Dirichlet prior of a document's topics. "learned" takes a Newton step after each batch.
     eta : float, array (V,), "symmetric" or "learned"
-        Dirichlet prior of a topic's words. "learned" is one number for all words; it costs a look
-        at all K·V parameters after each batch.
+        Dirichlet prior of a topic's words. "learned" is one number for all words; it costs a pass
+        over all K·V parameters after each batch.
     batch_size : int, optional
-        S, documents a step. By default 1,000, or a twentieth of a corpus of fewer than 20,000
-        documents (but 100 at least), so that a pass over any corpus makes a good many steps. It
-        is the most that `fit` takes: a pass is parted into batches of equal size. For a stream
-        (`partial_fit`) the default is a fortieth of the documents seen, but at least 50 and two
-        for each topic, and at most 1,000. With a small eta, such as 0.01, give 1,000: topics can
-        then hardly take on words that their first batches did not have.
+        S, documents in a step. By default 1,000, or a twentieth of a corpus of fewer than 20,000
+        documents (but at least 100), so that a pass over any corpus has many steps. `fit` splits a
+        pass into batches of equal size, at most this. For a stream (`partial_fit`) the default is a
+        fortieth of the documents seen, but at least 50 and two for each topic, and at most 1,000.
+        With a small eta, such as 0.01, use 1,000: topics can then hardly learn words that were not
+        in their first batches.
     max_e_iterations : int
-        The cap: most iterations of a document's fixed point.
+        The cap: maximal number of iterations of a document's fixed point.
     e_tolerance : float
         The fixed point has converged when γ changes by less than this, on average over topics.
     learning_decay, learning_offset : float
         κ and τ0 of the step size ρ_t = (τ0 + 1 + t)^-κ. Convergence needs κ in (0.5, 1]; smaller
-        values are allowed because Aldebakel et al. used 0.05. A batch of a stream that has a part
-        f of S documents is a part of a step: its step size is 1 - (1 - ρ_t)^f, and t grows by f.
+        values are allowed because Aldebakel et al. used 0.05. A batch of a stream with f·S
+        documents, f < 1, is a part of a step: its step size is 1 - (1 - ρ_t)^f, and t grows by f.
     n_passes : int
         Passes over the corpus that `fit` makes.
     total_documents : int, optional
-        D, the documents that a batch stands for in λ ← (1-ρ) λ + ρ (eta + D/S · expected counts).
-        By default those of the corpus, or those seen of a stream, but at least as many as hold 20
+        D, the documents that a batch represents in λ ← (1-ρ) λ + ρ (eta + D/S · expected counts).
+        By default those of the corpus, or those seen of a stream, but at least as many as have 20
         tokens for each topic and word of the vocabulary, at the mean length of the documents: with
-        fewer, topics stay near their random start. The weight of eta falls as D grows. Set it to
-        the size of the corpus for the algorithm as it was published.
+        fewer, topics stay near their random start. The weight of eta falls as D grows. The
+        published algorithm takes the size of the corpus.
     word_budget : int, optional
         Words with parameters. All others, the most frequent of the first data seen, are frozen:
-        they keep λ = eta after every step, while data and likelihood stay as they are.
+        they keep λ = eta after every step, while data and likelihood are unchanged.
     staleness : int
-        How many batches, at most, the topics that a batch is inferred by are behind, in `fit`. With
-        0 each batch knows of all before it. With more the E-steps of so many batches and one can be
-        made at the same time (see `iterate`); it always is as many, but where training begins and
-        where no batch is under way, so that the result depends on nothing else.
+        Number of earlier batches, at most, that the topics in a batch's E-step lack, in `fit`. With
+        0 they lack none. With s > 0 the E-steps of s + 1 batches can run at the same time (see
+        `iterate`). The number is always s, except at the start of training and where no batch is in
+        flight, so that the result depends on nothing else.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
@@ -121,7 +121,7 @@ class OnlineLDA(TopicEstimator):
     topic_word_dirichlet_ : array (K, V)
         λ, the Dirichlet parameters of q(φ).
     state_ : OnlineLDAState
-        What training continues from.
+        State that training continues from.
     seed_ : int
         The seed in use.
     """
@@ -181,31 +181,38 @@ class OnlineLDA(TopicEstimator):
         X: Any,
         y: object = None,
         state: OnlineLDAState | None = None,
-        expect: ExpectCounts | None = None,
+        submit_e_step: SubmitEStep | None = None,
+        *,
+        expect: SubmitEStep | None = None,
     ) -> Iterator[OnlineLDAStep]:
         """Train as `fit` does, yielding after each batch; `topics_` and `state_` are then current.
 
-        With a `staleness` it yields when no batch is under way: after 16 times as many, and at the
-        end of a pass.
+        With a staleness s it yields when no batch is in flight: after 16 (s + 1) batches, and at
+        the end of a pass.
 
         Parameters
         ----------
         X
             Counts (D, V).
         state
-            Of an earlier run on the same data with the same settings: where training goes on, to
-            the same bits as if it had not been interrupted. It is trained further in place. After
-            `partial_fit` on a stream it may be the stream's: `n_passes` over `X` then follow.
+            State of an earlier run on the same data with the same settings, which training
+            continues in place, to the same bits as an uninterrupted run. After `partial_fit` on a
+            stream it may be the stream's: `n_passes` over `X` then follow.
+        submit_e_step
+            Function that begins the E-step of a batch elsewhere and returns a function that waits
+            for the result; see `models.lda.e_step`. By default E-steps run in this process.
         expect
-            Begins the E-step of a batch elsewhere, and returns what waits for its result; see
-            `models.lda.e_step`. By default E-steps are made here.
+            Former name of `submit_e_step`.
         """
         del y
+        if expect is not None:
+            warnings.warn("expect is now submit_e_step", DeprecationWarning, stacklevel=2)
+            submit_e_step = expect
         self.check_settings()
         counts = self._check_counts(X, reset=True)
         n_docs = counts.shape[0]
         batches_per_pass = -(-n_docs // self._batch_size(n_docs))
-        # Of equal size: a short last batch would weigh its few documents as much as a full one.
+        # Equal sizes: a short last batch would give its few documents the weight of a full one.
         first = np.arange(batches_per_pass + 1) * n_docs // batches_per_pass
         self._start(counts, state)
         order, order_pass = np.arange(0), -1
@@ -227,7 +234,9 @@ class OnlineLDA(TopicEstimator):
                 taken_rows(counts, np.sort(order[first[b] : first[b + 1]]))
                 for b in range(batch, end)
             )
-            iterations, step_size = self._window(batches, stands_for, expect or self._expect_here)
+            iterations, step_size = self._window(
+                batches, stands_for, submit_e_step or self._submit_here
+            )
             yield OnlineLDAStep(
                 n_batches=self.state_.n_batches,
                 n_documents=self.state_.n_documents,
@@ -237,19 +246,22 @@ class OnlineLDA(TopicEstimator):
             )
 
     def _window(
-        self, batches: Iterable[sparse.csr_array], total_documents: float, expect: ExpectCounts
+        self,
+        batches: Iterable[sparse.csr_array],
+        total_documents: float,
+        submit_e_step: SubmitEStep,
     ) -> tuple[int, float]:
-        """Train on batches; returns iterations of their E-steps and the last ρ.
+        """Train on batches; return iterations of their E-steps and the last ρ.
 
-        At any time `staleness` E-steps are under way besides the one that is waited for, and
-        M-steps are made in the order of the batches: so what a batch is inferred by is always as
-        old, wherever E-steps are made and however long each takes.
+        At any time `staleness` E-steps are in flight besides the awaited one, and M-steps follow
+        the order of the batches: so the age of the topics in an E-step depends on neither place nor
+        duration of E-steps.
         """
         under_way: deque[_Begun] = deque()
         iterations, step_size = 0, 0.0
         number = self.state_.n_batches
         for counts in batches:
-            under_way.append(self._begin(counts, number, expect))
+            under_way.append(self._begin(counts, number, submit_e_step))
             number += 1
             if len(under_way) > self.staleness:
                 statistics, step_size = self._end(under_way.popleft(), total_documents)
@@ -260,12 +272,12 @@ class OnlineLDA(TopicEstimator):
         return iterations, step_size
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
-        """Take the next documents of a stream, once and in order.
+        """Learn from the next documents of a stream, once and in order.
 
-        What is learned depends little on how the stream is cut into calls: more documents than
-        `batch_size` are parted into batches, and fewer make a part of a step. Until as many have
-        come as the first batch has, all are inferred by the topics at the start: few documents
-        would else decide what the topics are.
+        The result depends little on how the stream is cut into calls: more documents than
+        `batch_size` are split into batches, and fewer make a part of a step. Before the first full
+        batch, all E-steps use the topics at the start: otherwise a few documents would determine
+        the topics.
 
         Raises
         ------
@@ -289,11 +301,11 @@ class OnlineLDA(TopicEstimator):
             n_docs, n_tokens = state.n_stream_documents + batch.shape[0], total_of(batch)
             if state.n_stream_tokens or not state.n_stream_documents:
                 n_tokens += state.n_stream_tokens
-            else:  # as long as these, for all that is known
+            else:  # assume the mean length of these
                 n_tokens *= n_docs / batch.shape[0]
             is_at_start = state.n_streamed > 0 and not state.is_started
             by = self._topics_at_start() if is_at_start else state
-            begun = self._begin(batch, state.n_batches, self._expect_here, by)
+            begun = self._begin(batch, state.n_batches, self._submit_here, by)
             self._end(begun, self._total_documents(n_docs, n_tokens), batch.shape[0] / size)
             state.n_stream_documents, state.n_stream_tokens = n_docs, n_tokens
             state.is_started |= n_docs >= size
@@ -305,25 +317,26 @@ class OnlineLDA(TopicEstimator):
     def resume(self, X: Any, state: OnlineLDAState | None) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.
 
-        None is the state before the first step: `partial_fit` then goes on from where `fit` on `X`
-        would begin, with the words frozen that are the most frequent of `X`.
+        None stands for the state before the first step: `partial_fit` then starts as `fit` on `X`
+        would, with the most frequent words of `X` frozen.
         """
         self.check_settings()
         self._start(self._check_counts(X, reset=True), state)
         return self
 
     def score(self, X: Any, y: object = None) -> float:
-        """Variational bound on the log-probability of `X` (D, V) with topics unknown, in nats.
+        """Return the variational bound on log p of `X` (D, V) with topics unknown, in nats.
 
-        E_q[log p(X, θ, z, φ)] - E_q[log q(θ, z, φ)]: of the documents plus of the topics (Hoffman,
-        Blei & Bach 2010, eq. 4). For held-out documents prefer `evaluation.log_likelihood`.
+        E_q[log p(X, θ, z, φ)] - E_q[log q(θ, z, φ)], the sum of the bounds of documents and topics
+        (Hoffman, Blei & Bach 2010, eq. 4). For held-out documents prefer
+        `evaluation.log_likelihood`.
         """
         del y
         check_is_fitted(self, "state_")
         counts, state = self._check_counts(X, reset=False), self.state_
         word_topic = state.topic_word_dirichlet.T
         elog = psi(word_topic) - psi(word_topic.sum(axis=0))
-        largest = elog.max(axis=1)  # taken out, as all of exp(E[log φ_kw]) of a word may underflow
+        largest = elog.max(axis=1)  # factored out, as all exp(E[log φ_kw]) of a word may underflow
         weight = np.exp(elog - largest[:, None])
         dirichlet = infer_doc_topic(
             counts,
@@ -339,12 +352,12 @@ class OnlineLDA(TopicEstimator):
 
     @property
     def schedule(self) -> Schedule:
-        """Length of training with these settings, if nothing ends it early."""
+        """Length of training with these settings, without early stopping."""
         return Schedule(max_passes=self.n_passes)
 
     @property
     def topics_(self) -> LDATopics:
-        """Posterior mean topics and the prior; made anew at each call."""
+        """Posterior mean topics and the prior; computed at each call."""
         check_is_fitted(self, "state_")
         return self.state_.topics()
 
@@ -355,7 +368,7 @@ class OnlineLDA(TopicEstimator):
         return self.state_.topic_word_dirichlet
 
     def documents_stood_for(self, counts: sparse.csr_array) -> float:
-        """D of `fit` on counts (D, V)."""
+        """Return the D of `fit` on counts (D, V)."""
         return self._total_documents(counts.shape[0], total_of(counts))
 
     def _batch_size(self, n_docs: int) -> int:
@@ -370,7 +383,7 @@ class OnlineLDA(TopicEstimator):
         return min(MAX_BATCH, max(least, self.state_.n_stream_documents // STREAM_BATCHES))
 
     def _total_documents(self, n_docs: int, n_tokens: float) -> float:
-        """D, given documents of which there are so many and their tokens."""
+        """Return D, given numbers of documents and of their tokens."""
         if self.total_documents is not None:
             return self.total_documents
         if not n_tokens:
@@ -407,7 +420,7 @@ class OnlineLDA(TopicEstimator):
         self.state_ = self._first_state(frozen, seed_from(self.random_state))
 
     def _first_state(self, frozen: NDArray[np.bool_], seed: int) -> OnlineLDAState:
-        """State before the first step: random topics, which the seed decides."""
+        """Return the state before the first step: topics drawn by the seed."""
         n_words = len(frozen)
         eta = prior_vector(self.eta, n_words, "eta")
         # λ starts as Gamma(100, 0.01) draws, as in Hoffman's onlineldavb.
@@ -434,7 +447,7 @@ class OnlineLDA(TopicEstimator):
             )
 
     def _topics_at_start(self) -> OnlineLDAState:
-        """The first state again, kept as long as it is needed."""
+        """Return the first state again, cached while it is needed."""
         if self._first is None or self._first.seed != self.state_.seed:
             self._first = self._first_state(self.state_.frozen, self.state_.seed)
         return self._first
@@ -443,7 +456,7 @@ class OnlineLDA(TopicEstimator):
         self,
         counts: sparse.csr_array,
         number: int,
-        expect: ExpectCounts,
+        submit_e_step: SubmitEStep,
         by: OnlineLDAState | None = None,
     ) -> _Begun:
         """Begin the E-step of a batch (S, V) under the present λ, or that of the state `by`."""
@@ -457,12 +470,12 @@ class OnlineLDA(TopicEstimator):
             seed=(state.seed, 2, number),
             learns_alpha=self._learns("alpha"),
         )
-        return _Begun(number, step.weight, expect(counts, step))
+        return _Begun(number, step.weight, submit_e_step(counts, step))
 
     def _end(
         self, begun: _Begun, total_documents: float, share: float = 1.0
     ) -> tuple[BatchStatistics, float]:
-        """Wait for the E-step of a batch and make its M-step; returns what came of it, and ρ.
+        """Wait for the E-step of a batch and make its M-step; return its statistics and ρ.
 
         `share` is the part of a whole step that the batch is.
         """
@@ -481,8 +494,8 @@ class OnlineLDA(TopicEstimator):
         state.n_documents += statistics.n_documents
         return statistics, step_size
 
-    def _expect_here(self, counts: sparse.csr_array, step: EStep) -> Callable[[], BatchStatistics]:
-        """The E-step in this process: what is returned has the result already."""
+    def _submit_here(self, counts: sparse.csr_array, step: EStep) -> Callable[[], BatchStatistics]:
+        """Run the E-step in this process; return a function that returns its result."""
         statistics = expected_counts(counts, step, self.n_jobs)
         return lambda: statistics
 

@@ -1,4 +1,4 @@
-"""State of online variational Bayes, and the report of a step."""
+"""State of online variational Bayes, and its report of a step."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class OnlineLDAState:
-    """All that a run needs to go on: with it and the same data, the next step has the same bits.
+    """State of a run: with it and the same data, the next step has the same bits.
 
-    The parameters λ of q(φ) are kept as λ_wk = eta_w + scale · excess_wk. The step
-    λ ← (1-ρ) λ + ρ (eta + D/S · expected counts) then touches the words of its batch alone: for all
-    others it is `scale ← (1-ρ) scale`, which makes a step's cost independent of the vocabulary.
+    The parameters λ of q(φ) are stored as λ_wk = eta_w + scale · excess_wk. The step
+    λ ← (1-ρ) λ + ρ (eta + D/S · expected counts) then changes only the words of its batch: for all
+    others it is `scale ← (1-ρ) scale`, so that its cost does not depend on the vocabulary.
     """
 
     excess: Floats
-    """(V, K), the learned part of λ, by word so that a word's topics lie together."""
+    """(V, K), the learned part of λ, by word so that a word's topics are contiguous."""
     scale: float
     excess_sum: Floats
     """(K,), the sum of `excess` over words."""
@@ -36,18 +36,18 @@ class OnlineLDAState:
     n_documents: int
     """Documents seen, counted once a pass."""
     seed: int
-    """Fixes the order of the documents."""
+    """Seed of all random numbers, such as the order of documents."""
     n_streamed: int = 0
-    """Those of the batches that `partial_fit` took; `iterate` counts its passes from there."""
+    """Batches of `partial_fit`; `iterate` counts its passes from there."""
     n_stream_documents: int = 0
-    """Documents that a stream has brought: to `partial_fit`, or all at once to `fit`."""
+    """Documents of a stream so far: in `partial_fit`, or all at once in `fit`."""
     n_stream_tokens: float = 0.0
-    """Tokens of these; 0 if an earlier version did not count them."""
+    """Tokens of these documents; 0 if an earlier version did not count them."""
     is_started: bool = True
-    """Whether the topics have left the start: not until a stream has brought its first batch."""
+    """Whether topics have left their start: not before the first full batch of a stream."""
     time: float = -1.0
-    """t of the next step size: steps made, of which a small batch of a stream is a part. If not
-    given, `n_batches`."""
+    """t of the next step size: steps so far, a small batch of a stream being a part of one. By
+    default `n_batches`."""
 
     def __post_init__(self) -> None:
         if self.time < 0:
@@ -67,19 +67,19 @@ class OnlineLDAState:
         self.excess_sum = self.excess.sum(axis=0)
 
     def topics(self) -> LDATopics:
-        """The posterior mean topics, and the prior as learned so far."""
+        """Return the posterior mean topics and the current prior."""
         return LDATopics.from_weights(self.topic_word_dirichlet, self.alpha)
 
 
 @dataclass(frozen=True)
 class OnlineLDAStep:
-    """Report of one batch."""
+    """Report of a batch."""
 
     n_batches: int
     n_documents: int
     n_passes: float
-    """Passes over the corpus so far, with the fraction of the present one."""
+    """Passes over the corpus so far, including the fraction of the present one."""
     mean_iterations: float
-    """E-step iterations a document, in this batch."""
+    """Mean number of E-step iterations of a document in this batch."""
     step_size: float
     """ρ_t of this batch."""

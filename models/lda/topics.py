@@ -1,4 +1,4 @@
-"""Model of LDA: topics and the prior of a document's topic proportions."""
+"""Topics of LDA, with the prior of a document's topic proportions."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ class LDATopics(TopicWords):
                 f"each row of topic_word must sum to 1, row {k} sums to {sums[k]:.8g}: "
                 "divide each row by its sum"
             )
-        # What has been normalised stays as it is, so that saving and loading change no bit.
+        # Normalised rows stay as they are, so that saving and loading change no bit.
         topic_word /= np.where(np.abs(sums - 1.0) > 1e-12, sums, 1.0)[:, None]
         self._freeze({"topic_word": topic_word, "alpha": alpha})
 
     @property
     def word_share(self) -> Floats:
-        """(V,), how probable each word is as a token of a new document; sums to 1."""
+        """(V,), probability of each word as a token of a new document; sums to 1."""
         share: Floats = self.alpha @ self.topic_word / self.alpha.sum()
         return share
 
     def with_words(self, order: NDArray[np.intp]) -> Self:
-        """The same model over its words in another order (V,)."""
+        """Return the same model over its words in another order (V,)."""
         return type(self)(self.topic_word[:, order], self.alpha)
 
     def smoothed(self, share: float) -> Self:
-        """Topics of which `share`, from 0 to below 1, is even over all words: (1 - s) φ + s / V.
+        """Return topics with a `share` s in [0, 1) spread evenly over words: (1 - s) φ + s / V.
 
-        No word is impossible then. It is another model, and a little worse at what it knew.
+        No word is impossible then, and the probability of known words falls a little.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class LDATopics(TopicWords):
         return type(self)((1.0 - share) * self.topic_word + share / self.n_words, self.alpha)
 
     def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
-        """Expected shares (D, K) of the topics in the tokens of documents: what `transform` is."""
+        """Return expected shares (D, K) of the topics in documents' tokens, as `transform`."""
         return self.transform(counts, n_jobs=n_jobs)
 
     def transform(
@@ -86,7 +86,7 @@ class LDATopics(TopicWords):
         tolerance: float = 1e-4,
         n_jobs: int | None = None,
     ) -> Floats:
-        """Topic proportions (D, K) of documents: the mean of the variational q(θ).
+        """Return topic proportions (D, K) of documents: the mean of the variational q(θ).
 
         Parameters
         ----------
@@ -112,9 +112,9 @@ class LDATopics(TopicWords):
 
     @classmethod
     def from_weights(cls, topic_word_weight: ArrayLike, alpha: ArrayLike) -> Self:
-        """Topics from any non-negative weights (K, V), such as counts or Dirichlet parameters.
+        """Return topics from non-negative weights (K, V), such as counts or Dirichlet parameters.
 
-        `alpha` may be a number: then it is every topic's.
+        `alpha` may be a number for all topics.
         """
         weight = np.asarray(topic_word_weight, dtype=np.float64)
         prior = np.asarray(alpha, dtype=np.float64)
@@ -125,26 +125,26 @@ class LDATopics(TopicWords):
 
     @classmethod
     def from_sklearn(cls, model: Any) -> Self:
-        """Posterior mean topics of a fitted `sklearn.decomposition.LatentDirichletAllocation`."""
+        """Return posterior mean topics of a fitted `LatentDirichletAllocation` of scikit-learn."""
         return cls.from_weights(model.components_, model.doc_topic_prior_)
 
     @classmethod
     def from_gensim(cls, model: Any) -> Self:
-        """Posterior mean topics of a `gensim.models.LdaModel` or `LdaMulticore`."""
+        """Return posterior mean topics of a `gensim.models.LdaModel` or `LdaMulticore`."""
         return cls.from_weights(model.state.get_lambda(), model.alpha)
 
     @classmethod
     def from_tomotopy(cls, model: Any) -> Self:
-        """Posterior mean topics of a trained `tomotopy.LDAModel`, over its `used_vocabs`.
+        """Return posterior mean topics of a trained `tomotopy.LDAModel`, over its `used_vocabs`.
 
         Words that tomotopy dropped (`min_cf`, `rm_top`) have no column.
 
         Raises
         ------
         TypeError
-            If it is a model of another kind: HDPModel and others are derived from LDAModel.
+            If the model is of another kind: HDPModel and others are derived from LDAModel.
         ValueError
-            If it has not been trained.
+            If the model has not been trained.
         """
         if type(model).__name__ != "LDAModel":
             raise TypeError(f"expected a tomotopy LDAModel, found a {type(model).__name__}")
@@ -154,7 +154,7 @@ class LDATopics(TopicWords):
 
     @classmethod
     def from_mallet(cls, state: MalletState) -> Self:
-        """Posterior mean topics of MALLET's state, φ_kw ∝ n_kw + beta, over `state.vocabulary`.
+        """Return posterior mean topics of MALLET's state, φ_kw ∝ n_kw + beta.
 
         Raises
         ------
@@ -169,8 +169,8 @@ class LDATopics(TopicWords):
 
     @classmethod
     def from_ldac(cls, log_topic_word: ArrayLike, alpha: ArrayLike) -> Self:
-        """Topics of lda-c, which keeps log φ (K, V): -100, and so almost no probability, for none.
+        """Return topics of lda-c, from log φ (K, V), which is -100 for words without tokens.
 
-        `alpha` may be a number: then it is every topic's.
+        `alpha` may be a number for all topics.
         """
         return cls.from_weights(np.exp(np.asarray(log_topic_word, dtype=np.float64)), alpha)

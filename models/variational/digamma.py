@@ -1,4 +1,4 @@
-"""exp(ψ(x)), the function that every variational iteration spends its time on.
+"""exp(ψ(x)), the function that takes most of the time of variational inference.
 
 ψ is the digamma function. For q(θ) = Dirichlet(γ), exp E[log θ_k] = exp(ψ(γ_k)) / exp(ψ(Σγ)).
 """
@@ -60,11 +60,11 @@ def exp_digamma(x: Floats, out: Floats) -> None:
 
 @kernel
 def exp_digamma_up_to_factor(x: Floats, out: Floats) -> bool:
-    """Compute `exp_digamma`, times a factor if every x is so small that `out` would underflow.
+    """Fill `out` with exp(ψ(x)), times a factor if every x is so small that `out` would underflow.
 
-    `x` and `out` are two arrays. With ψ(x) = ψ(x+1) - 1/x, the factor is exp(1/max(x)); it is 1
-    unless all x < 0.0145. Ratios of the results, all that a fixed point needs, are then right.
-    Returns whether the factor is 1.
+    `x` and `out` are different arrays. With ψ(x) = ψ(x+1) - 1/x, the factor is exp(1/max(x)) if all
+    x < 0.0145, else 1. Fixed points need only ratios of the results. Returns whether the factor is
+    1.
     """
     exp_digamma(x, out)
     largest = 0.0

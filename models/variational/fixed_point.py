@@ -1,9 +1,9 @@
-"""The fixed point of γ of one document, iterated over those topics that still change.
+"""Fixed point of γ of one document, iterated over the topics that still change.
 
-After a few iterations most topics of a document are at rest. The others, the active ones, are then
-iterated alone, on a small copy of their weights, while what the topics at rest give to the norm
-Σ_j t_j b_jw of each word is held. Nothing is taken for granted: iterations over all topics follow
-until one changes γ by less than the tolerance, or the cap is reached, and each may wake any topic.
+After a few iterations most topics of a document have converged. The others, the active ones, are
+then iterated alone, on a small copy of their weights, while the share of the converged topics in
+the norm Σ_j t_j b_jw of each word is kept constant. Iterations over all topics follow until one
+changes γ by less than the tolerance, or the cap is reached; each can make any topic active again.
 With caps of 5 or less every iteration is that of Hoffman, Blei & Bach 2010, Algorithm 2.
 """
 
@@ -19,11 +19,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]
 
 TINY = 1e-100
-"""Added to norms: a word is passed over that no topic has, or only topics with t far below it."""
+"""Added to norms: a word is skipped if no topic has it, or only topics with t far below this."""
 
-_AT_REST = 0.1  # of the tolerance: a topic whose γ changes by less is at rest
-_WORTH_A_COPY = 5  # iterations: with fewer to come, copying the weights of the active takes longer
-_AT_A_TIME = 50  # iterations of active topics before all have their turn: rest may be slow motion
+_AT_REST = 0.1  # of the tolerance: a topic whose γ changes by less is not active
+_WORTH_A_COPY = 5  # iterations: with fewer left, copying the weights of active topics takes longer
+_AT_A_TIME = 50  # iterations of active topics before one of all: others may change slowly
 
 
 @kernel
@@ -37,12 +37,12 @@ def infer_document(
     gamma: Floats,
     theta: Floats,
 ) -> int:
-    """Run the fixed point of `gamma` (K,), which holds the starting value, of one document.
+    """Iterate γ of one document to its fixed point, from the starting value in `gamma` (K,).
 
     Fills `theta` (K,) with exp ψ(γ) up to a factor. The document's entries are `counts` (n,) of
-    `words` (n,), rows of `word_topic_weight` (V, K). It is done when an iteration over all topics
-    changes γ by less than `tolerance`, on average over topics, or after `max_iterations`, of
-    active topics or of all. Returns their number.
+    `words` (n,), rows of `word_topic_weight` (V, K). Stops when an iteration over all topics
+    changes γ by less than `tolerance`, on average over topics, or after `max_iterations`, of active
+    topics or of all. Returns their number.
     """
     n_topics = gamma.shape[0]
     total = np.empty(n_topics)
@@ -97,11 +97,11 @@ def iterate_active_topics(
     gamma: Floats,
     theta: Floats,
 ) -> int:
-    """Iterate γ of the topics `active` until it changes by less than `tolerance` a topic of all K.
+    """Iterate γ of the topics `active` until it changes by less than `tolerance` times all K.
 
-    Topics that come to rest are left out from then on, and what they give to norms is held. Mutates
-    these entries of `gamma` (K,), and `active` itself. `norm` (n,) is Σ_k t_k b_kw of each word, t
-    being `theta` (K,). Returns the number of iterations, `max_iterations` at most.
+    Topics that converge are left out from then on, and their share in norms is kept. Mutates these
+    entries of `gamma` (K,), and `active` itself. `norm` (n,) is Σ_k t_k b_kw of each word, t being
+    `theta` (K,). Returns the number of iterations, `max_iterations` at most.
     """
     n_words, n_active = words.shape[0], active.shape[0]
     topic_word = np.empty((n_active, n_words))
@@ -151,8 +151,8 @@ def part_topics(
 ) -> None:
     """Fill `topic_word` (A, n) with the weights of the topics `active`, `held` (n,) with the rest.
 
-    The rest is what all other topics give to `norm` (n,), Σ_k t_k b_kw with t in `theta` (K,). The
-    copy is by topic, as there are few topics and the sums that follow are over words.
+    The rest is the share of all other topics in `norm` (n,), Σ_k t_k b_kw with t in `theta` (K,).
+    The copy is by topic, as there are few topics and the sums that follow are over words.
     """
     for j in range(words.shape[0]):
         weight = word_topic_weight[words[j]]
@@ -160,7 +160,7 @@ def part_topics(
             topic_word[i, j] = weight[active[i]]
     sum_over_topics(topic_word, -theta[active], norm, held)
     for j in range(words.shape[0]):
-        held[j] = held[j] if held[j] > TINY else TINY  # where there is no rest but rounding
+        held[j] = held[j] if held[j] > TINY else TINY  # where the rest is only rounding
 
 
 @kernel

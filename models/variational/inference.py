@@ -5,9 +5,9 @@ being learned, φ_kw itself once they are fixed), the fixed point of a document 
 
     γ_dk = α_k + Σ_w n_dw t_k b_kw / Σ_j t_j b_jw,    t_k = exp E[log θ_dk].
 
-The responsibilities φ_dwk = t_k b_kw / Σ_j t_j b_jw are never stored: what remains of them is one
-number an entry, the ratio n_dw / Σ_j t_j b_jw. The factor exp(-ψ(Σγ)) of t cancels in both, so t is
-exp(ψ(γ)) throughout. So does any factor of a word's weights b_.w.
+The responsibilities φ_dwk = t_k b_kw / Σ_j t_j b_jw are never stored, only one number for each
+entry, the ratio n_dw / Σ_j t_j b_jw. The factor exp(-ψ(Σγ)) of t cancels in both, so t is exp(ψ(γ))
+throughout. Any factor of a word's weights b_.w cancels too.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32] | NDArray[np.int64]
 
 DOCUMENT_BLOCK = 32
-"""Documents a task: small enough to keep the threads busy to the end of a batch."""
+"""Documents in a task: few enough to keep all threads busy to the end of a batch."""
 
 START_SHAPE = 2.0
 """Shape of the Gamma noise in `noisy_start`; the larger, the less noise."""
 
 
 class Documents(NamedTuple):
-    """A CSR matrix as kernels take it; the entries of document d are `start[d]:start[d+1]`."""
+    """CSR matrix in the form of kernels; document d has the entries `start[d]:start[d+1]`."""
 
     start: Ints
     word_of: Ints
@@ -44,7 +44,7 @@ class Documents(NamedTuple):
 
 
 def documents_of(counts: sparse.csr_array) -> Documents:
-    """A CSR matrix as kernels take it, with small indices wherever they will do, as in SciPy."""
+    """Return a CSR matrix in the form that kernels take, with 32-bit indices if they suffice."""
     start: Ints = counts.indptr
     word_of: Ints = counts.indices
     if max(counts.nnz, counts.shape[1]) <= np.iinfo(np.int32).max:
@@ -57,7 +57,7 @@ def documents_of(counts: sparse.csr_array) -> Documents:
 
 
 class Occurrences(NamedTuple):
-    """The same entries by word (CSC); those of word w are `start[w]:start[w+1]`."""
+    """Entries by word (CSC); word w has the entries `start[w]:start[w+1]`."""
 
     start: Ints
     doc_of: Ints
@@ -78,13 +78,13 @@ def infer_documents(
     exp_elog_doc_topic: Floats,
     ratio: Floats,
 ) -> int:
-    """Run the fixed point of γ for the documents `first <= d < last`.
+    """Iterate γ of the documents `first <= d < last` to its fixed point.
 
     Mutates rows `first:last` of `doc_topic_dirichlet` (D, K), which hold the starting values, of
     `exp_elog_doc_topic` (D, K), exp ψ(γ) up to a factor a row, and the entries of these rows in
     `ratio` (nnz,). `word_topic_weight` is (V, K). A document is done when the mean absolute change
     of γ falls below `tolerance`, or after `max_iterations`, the cap (see `infer_document`). Returns
-    the number of iterations made in all.
+    the total number of iterations.
     """
     iterations = 0
     for d in range(first, last):
@@ -118,7 +118,7 @@ def infer_documents_only(
     tolerance: float,
     doc_topic_dirichlet: Floats,
 ) -> None:
-    """Infer as `infer_documents`, without statistics for the M-step: mutates γ (D, K) alone."""
+    """Run `infer_documents` without the part for the M-step: mutates γ (D, K) alone."""
     theta = np.empty(alpha.shape[0])
     for d in range(first, last):
         start, stop = documents.start[d], documents.start[d + 1]
@@ -174,7 +174,7 @@ def add_expected_counts(
 ) -> None:
     """Add `factor` times the expected counts Σ_d n_dw φ_dwk to the rows `words[first:last]`.
 
-    Mutates those rows of `excess` (V, K), and adds what they gained in all to `added` (K,).
+    Mutates those rows of `excess` (V, K), and adds the sum of the additions to `added` (K,).
     Expected counts are the product of `sums` (n, K), from `models.lda.e_step`, and
     `word_topic_weight` (n, K), which are indexed like `words` (n,).
     """
@@ -188,18 +188,18 @@ def add_expected_counts(
 
 
 def starting_dirichlet(counts: sparse.csr_array, alpha: Floats) -> Floats:
-    """Start of the fixed point: tokens of each document spread evenly, γ_dk = α_k + n_d / K."""
+    """Return the starting value γ_dk = α_k + n_d / K: tokens spread evenly over topics."""
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.float64).reshape(-1, 1)
     started: Floats = alpha + n_tokens / alpha.shape[0]
     return started
 
 
 def noisy_start(counts: sparse.csr_array, alpha: Floats, rng: np.random.Generator) -> Floats:
-    """A start for training: the even one, each entry times a Gamma draw of mean 1.
+    """Return the starting value of γ in training: the even one times Gamma noise of mean 1.
 
-    The fixed point of a document has many solutions. From an even start every visit ends in the one
-    that the topics suggest already; from a noisy one the topics learn from several, which makes
-    them better (measured in docs/benchmarks.md).
+    A document has many fixed points. From the even start every visit reaches the one that the
+    topics already favour; from noisy starts topics learn from several, which makes them better
+    (measured in docs/benchmarks.md).
     """
     noise = rng.gamma(START_SHAPE, 1.0 / START_SHAPE, size=(counts.shape[0], alpha.shape[0]))
     return starting_dirichlet(counts, alpha) * noise
@@ -214,10 +214,10 @@ def infer_doc_topic(
     tolerance: float,
     n_jobs: int | None = None,
 ) -> Floats:
-    """Variational Dirichlet parameters γ (D, K) of documents under topics that stay as they are.
+    """Return the variational Dirichlet parameters γ (D, K) of documents under fixed topics.
 
-    Each document's result depends on that document alone, never on its neighbours in `counts` or
-    on the number of threads.
+    The result of a document depends on neither the other documents in `counts` nor the number of
+    threads.
     """
     doc_topic_dirichlet = starting_dirichlet(counts, alpha)
     documents = documents_of(counts)

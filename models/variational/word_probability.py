@@ -1,4 +1,4 @@
-"""log p(words | θ, φ): what every bound and estimator adds up in the end."""
+"""log p(words | θ, φ), a term of every bound and estimator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 def log_word_probability(
     counts: sparse.csr_array, doc_topic: Floats, word_topic: Floats, n_jobs: int | None = None
 ) -> Floats:
-    """Σ_w n_dw log Σ_k θ_dk φ_kw for each document (D,).
+    """Return Σ_w n_dw log Σ_k θ_dk φ_kw of each document (D,).
 
     `doc_topic` is (D, K) and `word_topic` (V, K), the topics by word. Equivalent to
     `(counts * np.log(doc_topic @ word_topic.T)).sum(axis=1)` without the (D, V) array.
@@ -48,7 +48,7 @@ def _sum_log_probability(
     word_topic: Floats,
     log_probability: Floats,
 ) -> None:
-    """Fill `log_probability[first:last]`; a word that no topic has makes it -inf."""
+    """Fill `log_probability[first:last]`; -inf for a document with a word that no topic has."""
     for d in range(first, last):
         start, stop = documents.start[d], documents.start[d + 1]
         probability = np.empty(stop - start)

@@ -305,7 +305,7 @@ def _row(
         "bits_per_word": estimate.bits_per_word,
         "perplexity": estimate.perplexity,
         "perplexity_standard_error": or_none(by_article.perplexity_standard_error),
-        "unsure_documents": int(estimate.is_unsure.sum()),
+        "unsure_documents": int(estimate.has_low_ess.sum()),
         "mean_effective_sample_size": float(known_sizes.mean()) if len(known_sizes) else None,
     }
 

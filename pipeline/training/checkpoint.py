@@ -97,12 +97,17 @@ class Checkpoint:
             raise ModelFormatError(f"{path}: not a usable checkpoint: {error!r}") from error
 
 
+FORMER_FIELDS = {"n_kw_before": "n_wk_before"}
+"""Fields of states by the names that earlier versions saved them under."""
+
+
 def _state_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """Return the state with these arrays as fields; numbers and texts are 0-dimensional arrays.
 
     A field that an older version did not write takes its default.
     """
     kind = {each.state.__name__: each.state for each in trainers()}[name]
+    arrays = {FORMER_FIELDS.get(field, field): array for field, array in arrays.items()}
     values: dict[str, Any] = {}
     for each in fields(kind):
         if each.name in arrays:

@@ -305,7 +305,7 @@ def _expect(settings: TrainSettings, by: _By, n_threads: int) -> dict[str, Any]:
     if by.cluster is None:
         return {}
     if spec_of(settings).distributes_e_step:
-        return {"expect": ClusterEStep(by.cluster, n_threads, settings.staleness)}
+        return {"submit_e_step": ClusterEStep(by.cluster, n_threads, settings.staleness)}
     if by.stop_after is None:
         logger.info("--model %s is trained on this machine alone", settings.model)
     return {}
@@ -324,7 +324,7 @@ def _steps(
     settings: TrainSettings,
     counts: sparse.csr_array,
     state: Any,
-    expect: dict[str, Any],
+    e_steps: dict[str, Any],
 ) -> Iterator[tuple[int, float]]:
     """Yield (documents seen, passes made) after each remaining step of training.
 
@@ -339,7 +339,7 @@ def _steps(
         if settings.max_passes == n_streamed:
             return
         estimator.set_params(n_passes=settings.max_passes - n_streamed)
-    for step in estimator.iterate(counts, state=state, **expect):
+    for step in estimator.iterate(counts, state=state, **e_steps):
         yield step.n_documents, n_streamed + step.n_passes
 
 

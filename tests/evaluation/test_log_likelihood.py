@@ -16,12 +16,14 @@ def test_few_effective_samples_are_warned_of(caplog):
     counts = rng.multinomial(150, rng.dirichlet(np.full(30, 0.2), 4) @ model.topic_word)
     with caplog.at_level("WARNING", "evaluation"):
         found = log_likelihood(model, counts, "mean-field-is-1", random_state=0)
-    assert found.is_unsure.any()
-    assert f"{found.is_unsure.sum()} of 4 documents" in caplog.text
+    assert found.has_low_ess.any()
+    with pytest.deprecated_call(match="is_unsure is now has_low_ess"):
+        assert (found.is_unsure == found.has_low_ess).all()
+    assert f"{found.has_low_ess.sum()} of 4 documents" in caplog.text
     caplog.clear()
     with caplog.at_level("WARNING", "evaluation"):
         found = log_likelihood(model_of(LDATopics), documents(), "mean-field-is-1", random_state=0)
-    assert not found.is_unsure.any()
+    assert not found.has_low_ess.any()
     assert not caplog.text
 
 

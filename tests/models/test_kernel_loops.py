@@ -21,7 +21,7 @@ SEQUENTIAL = {
     "add_token": "whole numbers",
     "add_token_of_two": "a sum of two terms, not over the loop",
     "document_of": "whole numbers",
-    "draw_anew": "each sum so far is stored",
+    "resample_multinomial": "each sum so far is stored",
     "exp_of_differences": "one array, which cannot overlap itself",
     "fill_series": "each product so far is used",
     "log_sum_of_matrices": "each step needs the one before",

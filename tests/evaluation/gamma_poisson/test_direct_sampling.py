@@ -73,7 +73,7 @@ def test_far_from_the_prior_nothing_is_found(caplog):
     topics = GammaPoissonTopics(np.eye(3), [0.01] * 3, [0.01] * 3)
     with caplog.at_level("WARNING", "evaluation"):
         found = sampled(topics, [[400, 0, 0], [30, 30, 30]], n_samples=50, random_state=0)
-    assert found.is_unsure.all()
+    assert found.has_low_ess.all()
     assert "effective sample size" in caplog.text
     truth = log_likelihood(topics, [[400, 0, 0], [30, 30, 30]], "exact").log_likelihood
     assert (found.log_likelihood < truth - 5).all()

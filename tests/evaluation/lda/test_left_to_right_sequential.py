@@ -17,10 +17,10 @@ from evaluation.lda.left_to_right_sequential import (
     LARGEST_GROUP,
     RUN_NUMBERS,
     arrange,
-    draw_anew,
     left_to_right_sequential,
+    resample_multinomial,
     run_particles,
-    sent,
+    run_with_pilots,
     variance_by_root,
 )
 from evaluation.lda.particles import new_particles
@@ -74,19 +74,19 @@ def test_unbiased_with_few_particles(name, n_particles):
 
 @pytest.mark.slow
 def test_unbiased_would_notice_sweeps_that_depend_on_the_particles():
-    """What a scout does, as many samplers do: it decides by its own weights when to sweep."""
+    """What a pilot run does, as many samplers do: it decides by its own weights when to sweep."""
     model, document = CASES["tiny alpha"]
     counts = np.array(document)
     words = np.flatnonzero(counts).astype(np.int32)
-    groups, phantoms, log_scale = arrange(model.word_topic, words, counts[words], model.alpha)
+    groups, lookahead, log_scale = arrange(model.word_topic, words, counts[words], model.alpha)
     truth = exact(model, DocumentBlock(sparse.csr_array([document]))).log_likelihood[0]
     rng = np.random.default_rng(0)
 
-    def score(is_scout):
+    def score(is_pilot):
         sweeps = np.ones(len(groups.size), dtype=bool)
         sweeps[-1] = False
         runs = [
-            run_particles(groups, phantoms[0], model.alpha, 10, sweeps, is_scout, rng).log_mean
+            run_particles(groups, lookahead[0], model.alpha, 10, sweeps, is_pilot, rng).log_mean
             for _ in range(8000)
         ]
         return score_of(np.exp(np.array(runs) + log_scale - truth))
@@ -167,8 +167,8 @@ def test_two_standard_errors_hold_the_truth_as_often_as_they_should():
 def test_copies_of_a_topic_are_one_topic(n_groups, copies, alpha, length):
     """The merged model, with alpha added up, is the same: an oracle for any number of topics.
 
-    The mean field knows the average of the copies or one of them; phantoms after it would be off by
-    many nats, and not say so.
+    The mean field knows the average of the copies or one of them; look-ahead counts by it are off
+    by many nats.
     """
     rng = np.random.default_rng(3)
     base = rng.dirichlet(np.full(200, 0.1), n_groups)
@@ -186,18 +186,19 @@ def test_copies_of_a_topic_are_one_topic(n_groups, copies, alpha, length):
 
 
 @pytest.mark.slow
-def test_phantoms_are_left_out_where_they_harm():
+def test_lookahead_counts_are_left_out_where_they_harm():
     rng = np.random.default_rng(0)
     base = rng.dirichlet(np.full(60, 0.1), 2)
     words = np.arange(60, dtype=np.int32)
 
     def shares(topic_word, alpha):
-        """How often each kind of phantoms is taken."""
+        """How often each kind of look-ahead counts is taken."""
         n = np.random.default_rng(1).multinomial(150, [0.5, 0.5] @ base) + 1
         arrangement = arrange(read_only(topic_word.T), words, n, read_only(alpha))
-        assert (arrangement.phantoms[:2, 0].sum(axis=1) > 5).all()
-        assert (arrangement.phantoms[2] == 0).all()
-        taken = [sent(arrangement, alpha, 200, np.random.default_rng(seed))[0] for seed in range(9)]
+        assert (arrangement.lookahead_counts[:2, 0].sum(axis=1) > 5).all()
+        assert (arrangement.lookahead_counts[2] == 0).all()
+        rngs = map(np.random.default_rng, range(9))
+        taken = [run_with_pilots(arrangement, alpha, 200, rng)[0] for rng in rngs]
         return np.bincount(taken, minlength=3) / len(taken)
 
     assert shares(np.repeat(base, 20, axis=0), np.full(40, 0.05))[0] == 0.0
@@ -235,7 +236,7 @@ def test_what_is_drawn_anew_keeps_its_root_and_all_it_is():
             particles.tally[r, 0], particles.place[r, r % 3], particles.n_listed[r] = 1.0, 0, 1
         root = np.array([0, 1, 2, 3, 4, 5])
         weight = np.array([0.0, 3.0, 0.0, 2.0, 1.0, 0.0])
-        draw_anew(weight, particles, root, rng)
+        resample_multinomial(weight, particles, root, rng)
         assert (weight == 1.0).all()
         assert set(root) <= {1, 3, 4}
         assert (particles.topic_of[:, 0] == root % 3).all()
@@ -317,17 +318,17 @@ def test_a_long_document():
     assert abs(found.log_likelihood[0] - truth) < 4 * found.standard_error[0]
 
 
-def test_phantom_tokens_go_as_words_come():
+def test_lookahead_counts_go_as_words_come():
     model = model_of(3, n_topics=4)
     words, n = np.arange(6, dtype=np.int32), np.array([40, 3, 1, 70, 5, 2])
-    groups, phantoms, log_scale = arrange(model.word_topic, words, n, model.alpha)
+    groups, lookahead, log_scale = arrange(model.word_topic, words, n, model.alpha)
     assert groups.size.sum() == n.sum()
     assert groups.size.max() <= LARGEST_GROUP
-    assert (np.diff(phantoms, axis=1) <= 0).all()
-    assert (phantoms[:, -1] == 0).all()
-    assert (phantoms[2] == 0).all()
-    assert (phantoms[:2, 0].sum(axis=1) > 0).all()
-    assert (phantoms[:, 0].sum(axis=1) <= n.sum()).all()
+    assert (np.diff(lookahead, axis=1) <= 0).all()
+    assert (lookahead[:, -1] == 0).all()
+    assert (lookahead[2] == 0).all()
+    assert (lookahead[:2, 0].sum(axis=1) > 0).all()
+    assert (lookahead[:, 0].sum(axis=1) <= n.sum()).all()
     assert log_scale == pytest.approx(n @ np.log(model.topic_word.max(axis=0)))
     assert (groups.weight.max(axis=1) == 1.0).all()
 

@@ -9,11 +9,11 @@ from scipy import sparse
 
 from evaluation import LikelihoodEstimate, log_likelihood
 from evaluation.document_blocks import DocumentBlock
-from evaluation.estimate import MISSED
+from evaluation.estimate import MISSED_FROM
 from evaluation.monte_carlo.target_error import (
-    LEAST_LOOK,
     MARGIN,
-    MOST_SAMPLES,
+    MAX_SAMPLES,
+    MIN_PILOT_SAMPLES,
     sample_to_target,
 )
 from models import LDATopics
@@ -50,7 +50,7 @@ def numbered(n_docs):
     return DocumentBlock(sparse.csr_array(np.arange(1, n_docs + 1)[:, None]))
 
 
-def reach(spread, target, n_samples=LEAST_LOOK, seed=0):
+def reach(spread, target, n_samples=MIN_PILOT_SAMPLES, seed=0):
     asked = []
     method = normal_method(np.asarray(spread, float), asked)
     found = sample_to_target(
@@ -64,15 +64,15 @@ def test_each_document_has_the_samples_it_takes_and_no_more():
     assert (found.standard_error <= 0.1).all()
     needed = (np.array([0.1, 1.0, 5.0, 20.0]) / 0.1) ** 2
     assert (found.n_samples >= needed).all()
-    assert (found.n_samples <= np.maximum(LEAST_LOOK, 2 * MARGIN * needed)).all()
+    assert (found.n_samples <= np.maximum(MIN_PILOT_SAMPLES, 2 * MARGIN * needed)).all()
 
 
 def test_looks_are_thrown_away():
     """Else what stopped the sampling would be in the estimate."""
     found, asked = reach([1e-3, 1e-3], 1.0)
-    assert [n for _, n in asked] == [LEAST_LOOK] * 2
+    assert [n for _, n in asked] == [MIN_PILOT_SAMPLES] * 2
     method = normal_method(np.full(2, 1e-3), [])
-    look = method(None, numbered(2), n_samples=LEAST_LOOK, seed=0, n_jobs=1)
+    look = method(None, numbered(2), n_samples=MIN_PILOT_SAMPLES, seed=0, n_jobs=1)
     assert (found.log_likelihood != look.log_likelihood).all()
 
 
@@ -99,7 +99,7 @@ def test_a_large_number_is_not_believed_at_once():
     _, asked = reach([20.0], 0.1)
     sizes = [n for _, n in asked]
     assert sizes == sorted(sizes)
-    assert sizes[0] == LEAST_LOOK
+    assert sizes[0] == MIN_PILOT_SAMPLES
     assert sizes[-2] >= sizes[-1] / 8  # the look that decided was not much smaller
 
 
@@ -114,13 +114,13 @@ def test_there_is_an_end():
     (warning,) = found.warnings
     assert warning.startswith("1 documents have a standard error above 0.15 nats")
     assert found.standard_error[0] <= 0.1
-    assert MOST_SAMPLES <= found.n_samples[1] < 2 * MOST_SAMPLES
+    assert MAX_SAMPLES <= found.n_samples[1] < 2 * MAX_SAMPLES
 
 
 def test_who_has_missed_the_target():
     estimate = LikelihoodEstimate(
         log_likelihood=np.zeros(4),
-        standard_error=np.array([MISSED * 0.1, 0.2, np.nan, np.nan]),
+        standard_error=np.array([MISSED_FROM * 0.1, 0.2, np.nan, np.nan]),
         n_tokens=np.array([3, 3, 3, 0]),
         method="normal",
         convention="sequence",

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 from scipy.special import gammaln, psi
 
-from models.gibbs.minka import LEAST, asymmetric_prior, exceedances, symmetric_prior
+from models.gibbs.minka import MIN_PRIOR, asymmetric_prior, exceedances, symmetric_prior
 
 
 def learned_alpha(counts, alpha, n_iterations):
@@ -53,7 +53,7 @@ def test_each_step_is_minkas_and_raises_the_evidence(counts, start):
     gain = (psi(counts + alpha) - psi(alpha)).sum(axis=0)
     norm = (psi(counts.sum(axis=1) + alpha.sum()) - psi(alpha.sum())).sum()
     if counts.sum():
-        assert_allclose(stepped, np.maximum(alpha * gain / norm, LEAST), rtol=1e-6, atol=1e-8)
+        assert_allclose(stepped, np.maximum(alpha * gain / norm, MIN_PRIOR), rtol=1e-6, atol=1e-8)
     else:
         assert_allclose(stepped, alpha)
 
@@ -67,7 +67,7 @@ def test_the_symmetric_step_too(counts, start):
     before, after = (np.full(n_entries, value) for value in (start, stepped))
     assert log_evidence(counts, after) >= log_evidence(counts, before) - 1e-6
     averaged = learned_alpha(counts, before, n_iterations=1).mean()
-    assert_allclose(stepped, max(averaged, LEAST), rtol=1e-6, atol=2e-8)
+    assert_allclose(stepped, max(averaged, MIN_PRIOR), rtol=1e-6, atol=2e-8)
 
 
 @pytest.mark.parametrize("seed", range(5))

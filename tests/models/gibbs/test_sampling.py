@@ -349,7 +349,7 @@ def started_state(counts, n_topics, alpha=0.1, eta=0.1, seed=0):
     tokens = tokens_of(counts)
     state = GibbsLDAState(
         topic_of=random_start(len(tokens.doc_of), n_topics, np.random.default_rng(seed)),
-        n_kw_before=np.zeros((0, n_topics), dtype=np.int32),
+        n_wk_before=np.zeros((0, n_topics), dtype=np.int32),
         topic_word_sum=np.zeros((0, n_topics), dtype=np.float32),
         n_samples=0,
         alpha=np.full(n_topics, alpha),

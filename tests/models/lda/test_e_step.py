@@ -137,7 +137,7 @@ def test_with_staleness_a_batch_does_not_know_of_those_before_it():
     counts = some_counts(400, density=0.5)
     seen = []
 
-    def expect(batch, step):
+    def submit(batch, step):
         seen.append((len(under_way), step.weight.copy()))
         under_way.append(None)
         statistics = expected_counts(batch, step)
@@ -150,7 +150,11 @@ def test_with_staleness_a_batch_does_not_know_of_those_before_it():
 
     under_way = []
     model = OnlineLDA(K, batch_size=20, n_passes=1, staleness=2, random_state=1)
-    steps = list(model.iterate(counts, expect=expect))
+    with pytest.deprecated_call(match="expect is now submit_e_step"):
+        next(model.iterate(counts, expect=submit))
+    seen.clear()
+    under_way.clear()
+    steps = list(model.iterate(counts, submit_e_step=submit))
     assert [n for n, _ in seen] == [0, 1, 2] + [2] * 17
     assert model.state_.n_batches == 20
     assert steps[-1].n_documents == 400

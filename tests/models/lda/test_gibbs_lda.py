@@ -207,7 +207,7 @@ def test_counts_of_a_stream_are_those_of_its_tokens(most, word_budget, monkeypat
         of_words = np.where(model.state_.frozen, 0, counts[:first].sum(axis=0))
         assert_array_equal(n_wk.sum(axis=1), of_words)
         assert (n_wk >= 0).all()
-        assert (model.state_.n_kw_before >= 0).all()
+        assert (model.state_.n_wk_before >= 0).all()
         remembered = model._remembered()
         assert min(most, first) <= remembered.n_docs <= max(most, batch.shape[0])
         last = counts[first - remembered.n_docs : first]

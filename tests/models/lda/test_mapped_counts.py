@@ -11,7 +11,7 @@ from scipy import sparse
 
 from corpora import row_blocks
 from models import OnlineLDA
-from models.gibbs.frozen_words import frozen_words
+from models.counts import frozen_words
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -48,9 +48,9 @@ def test_documents_of_the_first_batch_are_inferred_by_the_topics_at_the_start():
     counts, begin, excesses = random_counts(), OnlineLDA._begin, []
     at_start = OnlineLDA(3, random_state=4).resume(counts, None).state_.excess
 
-    def noted(self, batch, number, expect, by):
+    def noted(self, batch, number, submit_e_step, by):
         excesses.append(by.excess.copy())
-        return begin(self, batch, number, expect, by)
+        return begin(self, batch, number, submit_e_step, by)
 
     with mock.patch.object(OnlineLDA, "_begin", noted):
         model = OnlineLDA(3, batch_size=20, random_state=4)

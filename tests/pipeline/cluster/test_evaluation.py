@@ -12,7 +12,7 @@ import pytest
 
 from evaluation import ExactCostError, LikelihoodEstimate, ZeroProbabilityError
 from evaluation.document_blocks import MIN_DOCUMENTS
-from evaluation.estimate import MISSED
+from evaluation.estimate import MISSED_FROM
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
@@ -155,18 +155,18 @@ def test_a_task_says_nothing_and_the_command_warns_once(
     settings = {"method": "mean-field-is-1", "target_se": 1e-6, "samples": 5}
     with (
         caplog.at_level("WARNING", "pipeline.scoring.score"),
-        mock.patch("evaluation.monte_carlo.target_error.MOST_SAMPLES", 20),
+        mock.patch("evaluation.monte_carlo.target_error.MAX_SAMPLES", 20),
     ):
         found = scored(zoo, Backwards(), **settings)
         log_warnings(found)
     missed = [text for text in caplog.messages if "standard error above" in text]
     assert [text.split(" documents have ")[0] for text in missed] == [
-        f"{name}: {((each.standard_error > MISSED * 1e-6) & (each.n_tokens > 0)).sum()}"
+        f"{name}: {((each.standard_error > MISSED_FROM * 1e-6) & (each.n_tokens > 0)).sum()}"
         for name, each in found.items()
     ]
     unsure = [text for text in caplog.messages if "effective sample size" in text]
     assert [text.split(" documents have ")[0] for text in unsure] == [
-        f"{name}: {each.is_unsure.sum()} of 60" for name, each in found.items()
+        f"{name}: {each.has_low_ess.sum()} of 60" for name, each in found.items()
     ]
 
 

@@ -61,8 +61,8 @@ COUNTS = sparse.csr_array(np.random.default_rng(0).poisson(0.2, size=(800, 50)).
 def trained(cluster: Cluster | None, when: Callable[[int], None] = lambda _: None) -> bytes:
     """Topics of eight batches; `when` is called after each."""
     model = OnlineLDA(3, alpha="learned", batch_size=200, n_passes=2, random_state=1, n_jobs=1)
-    expect = ClusterEStep(cluster, 1, 0, "workers") if cluster else None
-    for n, _ in enumerate(model.iterate(COUNTS, expect=expect)):
+    submit = ClusterEStep(cluster, 1, 0, "workers") if cluster else None
+    for n, _ in enumerate(model.iterate(COUNTS, submit_e_step=submit)):
         when(n)
     return model.topics_.topic_word.tobytes() + model.topics_.alpha.tobytes()
 

@@ -44,11 +44,11 @@ def counts(seed: int = 0) -> sparse.csr_array:
     return sparse.csr_array(dense.astype(np.int32))
 
 
-def trained(settings: dict[str, Any], expect: ClusterEStep | None = None) -> LDATopics:
+def trained(settings: dict[str, Any], submit: ClusterEStep | None = None) -> LDATopics:
     model = OnlineLDA(
         4, **{"batch_size": 5 * LEAF, "n_passes": 2, "random_state": 3, "n_jobs": 1} | settings
     )
-    for _ in model.iterate(counts(), expect=expect):
+    for _ in model.iterate(counts(), submit_e_step=submit):
         pass
     return model.topics_
 

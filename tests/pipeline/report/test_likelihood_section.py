@@ -77,7 +77,7 @@ def test_figures_are_those_of_the_estimators_on_the_test_part(tmp_path: Path) ->
         assert row.perplexity == expected.perplexity
         assert row.nats_per_word == expected.nats_per_word
         assert row.direction == expected.direction
-        assert row.unsure_documents == expected.is_unsure.sum()
+        assert row.unsure_documents == expected.has_low_ess.sum()
         error = expected.monte_carlo_standard_error / expected.total_tokens
         assert row.monte_carlo_standard_error == error
         assert row.nats_per_word_standard_error == expected.nats_per_word_standard_error

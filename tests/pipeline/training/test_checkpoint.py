@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from models import GibbsLDA, LDATopics, OnlineLDA, OnlineLDAState
-from models.saved import ModelFormatError, write_arrays
+from models.saved import ModelFormatError, read_arrays, write_arrays
 from pipeline.training.checkpoint import KIND, Checkpoint
 
 if TYPE_CHECKING:
@@ -76,6 +76,15 @@ def test_a_checkpoint_of_an_older_version(tmp_path: Path) -> None:
             assert same(getattr(found.state, each.name), getattr(state, each.name)), each.name
     assert (found.state.n_stream_documents, found.state.is_started) == (0, True)
     assert (found.shards, found.best, found.best_look, found.seconds) == ([], None, None, 1.5)
+
+
+def test_a_field_of_another_name(tmp_path: Path) -> None:
+    path, state = tmp_path / "latest.npz", GibbsLDA(3, n_iter=1, random_state=1).fit(COUNTS).state_
+    Checkpoint("abc", state).save(path)
+    header, arrays = read_arrays(path, KIND)
+    arrays["n_kw_before"] = arrays.pop("n_wk_before")
+    write_arrays(path, KIND, {**header, "format": KIND}, arrays)
+    assert same(Checkpoint.load(path, "abc").state.n_wk_before, state.n_wk_before)
 
 
 @pytest.mark.parametrize("without", [*OLD_FIELDS, "n_documents", "seed"])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.monte_carlo.batch_means import standard_error_of_mean
+from evaluation.monte_carlo.log_mean import standard_error_of_mean
 
 
 def test_by_hand():
