@@ -145,5 +145,4 @@ def topics(report: Report) -> TopicsSection:
 @pytest.fixture(scope="session")
 def documents(report: Report) -> Documents:
     section = report.runs[0].documents
-    assert section is not None
     return section.documents

@@ -87,7 +87,7 @@ def test_headings_are_in_order_and_landmarks_there(
 def test_first_stop_of_the_tab_key_skips_to_the_content(page: Page) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    assert page.locator(".skip").bounding_box()["y"] >= 0  # type: ignore[index]
+    assert page.locator(".skip").bounding_box()["y"] >= 0
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "content"
 

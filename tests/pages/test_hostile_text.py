@@ -172,7 +172,6 @@ def test_texts_are_shown_as_they_are(
         assert set(page.locator("[data-part=words] bdi").all_text_contents()) <= words
         in_cloud = page.locator("[data-part=cloud] text").all_text_contents()
         assert in_cloud == [as_shown(each.word) for each in run.topics.clouds[i]]
-    assert run.documents is not None
     for i, document in enumerate(run.documents.documents):
         page.locator("[data-part=document]").select_option(str(i))
         shown = page.locator("[data-part=document-text]").text_content()

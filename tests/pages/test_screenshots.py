@@ -47,7 +47,6 @@ def test_pictures(open_page: OpenPage, html: str, scheme: str, size: str) -> Non
         assert path.stat().st_size > 10_000
     page.evaluate("window.scrollTo(0, 0)")
     box = page.locator(".explorer").first.bounding_box()
-    assert box is not None
     clip = {"x": 0, "y": box["y"] - MARGIN, "width": SIZES[size]["width"]}
     page.screenshot(
         path=folder / f"explorer-{size}-{scheme}.png",

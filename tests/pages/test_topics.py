@@ -152,7 +152,6 @@ def test_revisions_are_cited(page: Page, report: Report) -> None:
     assert citation.locator("p").inner_text() == (
         f"“{typical.title}”, Wikipedia, revision {revision}, {typical.url}, CC BY-SA 4.0."
     )
-    assert report.runs[0].documents is not None
     of_document = page.locator("[data-part=document-citation] cite").text_content()
     assert of_document == report.runs[0].documents.documents[0].title
 

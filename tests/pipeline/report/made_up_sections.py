@@ -108,7 +108,7 @@ def likelihood_section() -> LikelihoodSection:
     whole, half = "whole documents", "second half of each document, given the first"
     rows = [
         LikelihoodRow(
-            *(method, direction, half if method == "completion" else whole),  # type: ignore[arg-type]
+            *(method, direction, half if method == "completion" else whole),
             *(math.exp(nats), 0.03 * math.exp(nats), nats, 0.03),
             *(monte_carlo, 0, 1.0, "A sentence."),
         )
@@ -135,7 +135,7 @@ def comparison_of(
         nats = 7.3147 + above
         rows.append(ComparisonRow(name, math.exp(nats), 45.0, nats, 0.002, *limits))
     return ComparisonSection(
-        *("left-to-right-sequential", "unbiased", 18, 62, 9698, tuple(rows)),  # type: ignore[arg-type]
+        *("left-to-right-sequential", "unbiased", 18, 62, 9698, tuple(rows)),
         *("Plain sentences.", alignments),
     )
 

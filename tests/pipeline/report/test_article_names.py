@@ -32,7 +32,7 @@ def article(i: int, **changes: object) -> Article:
         "license": "",
         "text": "Lead.\n\n== Life ==\nText.\n\n=== Deeper ===\nText.\n\n== Work ==\nText.",
     }
-    return Article(**(fields | changes))  # type: ignore[arg-type]
+    return Article(**(fields | changes))
 
 
 def corpus_of(titles: dict[str, str]) -> Corpus:

@@ -71,7 +71,6 @@ class Made(NamedTuple):
 
     def documents(self, **how: object) -> tuple[ShownDocument, ...]:
         section = self.section(**how)
-        assert section is not None
         return section.documents
 
 
@@ -142,7 +141,6 @@ def number_of(made: Made, shown: ShownDocument) -> int:
 
 def test_texts_are_those_of_the_store(made: Made) -> None:
     section = made.section(n_documents=8)
-    assert section is not None
     parts = [part_of(doc_id, 0.2, 0.3) for doc_id in made.corpus.doc_ids]
     assert section.of == parts.count("test") > 8
     assert len(section.documents) == 8
@@ -301,7 +299,6 @@ def test_articles_as_documents(made: Made, tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "runs" / "r")
     with inside(tmp_path):
         section = documents_section(LoadedRun(run), n_documents=3)
-    assert section is not None
     stored = {each.title: each.text for each in store_of(tmp_path)}
     for shown in section.documents:
         assert "".join(shown.pieces) == stored[shown.title]

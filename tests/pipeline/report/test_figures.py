@@ -14,6 +14,7 @@ import pytest
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
+from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
 from models import FixedLengthPoissonMRF, SavedModel
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 
 def drawn(figure: Figure | None, *, laid_out: bool = False) -> Any:
     """The matplotlib figure; that takes long if everything is to be where it is in the end."""
-    assert figure is not None
     with rc_context(style()):
         canvas = Canvas(figsize=(10, 6), layout="constrained")
         FigureCanvasAgg(canvas)
@@ -70,41 +70,27 @@ def drawn(figure: Figure | None, *, laid_out: bool = False) -> Any:
 
 def texts_of(canvas: Any) -> list[Any]:
     """Texts that are seen."""
-    from matplotlib.text import Text
-
-    return [
-        text
-        for text in canvas.findobj(Text)
-        if text.get_visible() and text.get_text().strip() and text.axes is not None
-    ]
+    texts = [text for text in canvas.findobj(Text) if text.axes is not None]
+    return [text for text in texts if text.get_visible() and text.get_text().strip()]
 
 
 def assert_all_is_on_paper(canvas: Any) -> None:
     """No text, legends' and ticks' among them, reaches out of the figure."""
-    width, height = canvas.bbox.width, canvas.bbox.height
     box = canvas.get_tightbbox().padded(-0.02)
-    assert box.x0 >= 0
-    assert box.y0 >= 0
-    assert box.x1 * canvas.dpi <= width
-    assert box.y1 * canvas.dpi <= height
+    assert min(box.x0, box.y0) >= 0
+    assert box.x1 * canvas.dpi <= canvas.bbox.width
+    assert box.y1 * canvas.dpi <= canvas.bbox.height
 
 
 def run_of(**sections: Any) -> RunReport:
     corpus = CorpusSection("store", "article", (), 10, None, (), 0)
-    usual: dict[str, Any] = {
-        "name": "run",
-        "family": "lda",
-        "family_name": "LDA",
+    nothing = dict.fromkeys(("training", "documents", "likelihood", "dependencies", "shapes"))
+    usual = {
         "corpus": corpus,
-        "training": None,
         "topics": topics_section(4),
-        "documents": None,
-        "likelihood": None,
         "provenance": ProvenanceSection((), (), ()),
-        "dependencies": None,
-        "shapes": None,
     }
-    return RunReport(**{**usual, **sections})
+    return RunReport("run", "lda", "LDA", **{**nothing, **usual, **sections})
 
 
 # --- all ------------------------------------------------------------------------------------------
@@ -113,15 +99,10 @@ def run_of(**sections: Any) -> RunReport:
 def test_a_run_has_the_figures_of_what_it_has() -> None:
     least = run_of(topics=replace(topics_section(4), clouds=()))
     assert [each.name for each in all_figures(least)] == ["topic-map", "prevalence", "top-words"]
-    most = run_of(
-        training=training_section(3),
-        likelihood=likelihood_section(),
-        shapes=(1.0, 0.5, 0.1, 0.0),
-    )
-    assert [each.name for each in all_figures(most)] == [
-        *("training", "topic-map", "prevalence", "top-words", "word-clouds"),
-        *("likelihoods", "shapes"),
-    ]
+    sections = {"training": training_section(3), "likelihood": likelihood_section()}
+    names = [each.name for each in all_figures(run_of(**sections, shapes=(1.0, 0.5, 0.1, 0.0)))]
+    assert names[:3] == ["training", "topic-map", "prevalence"]
+    assert names[3:] == ["top-words", "word-clouds", "likelihoods", "shapes"]
     nothing = TopicsSection((), (), (), (), (), 0, 0.0, ())
     assert all_figures(run_of(topics=nothing, training=TrainingSection((), None, "", ""))) == []
 
@@ -170,7 +151,6 @@ def test_figures_are_safe_small_described_and_all_on_paper(figure: Figure) -> No
 def test_the_map_of_topics(n_topics: int) -> None:
     section = topics_section(n_topics)
     figure = topic_map(section)
-    assert figure is not None
     svg = page_svg(figure, "p")
     assert len(svg) < 60_000
     root = ET.fromstring(svg)
@@ -203,11 +183,8 @@ def test_the_map_of_topics(n_topics: int) -> None:
 
 def test_no_number_of_the_map_lies_on_another() -> None:
     canvas = drawn(topic_map(topics_section(100)))
-    numbers = [
-        artist._number
-        for artist in canvas.axes[0].artists + canvas.axes[0].patches
-        if getattr(artist, "_number", None) is not None
-    ]
+    artists = canvas.axes[0].artists + canvas.axes[0].patches
+    numbers = [each._number for each in artists if getattr(each, "_number", None) is not None]
     assert len(numbers) > 40
     renderer = canvas.canvas.get_renderer()
     boxes = [number.get_window_extent(renderer) for number in numbers]
@@ -241,12 +218,12 @@ def test_names_of_the_map_of_files_lie_on_nothing(n_topics: int) -> None:
 
 
 def test_the_map_of_a_page_is_read_where_it_is_small() -> None:
-    root = ET.fromstring(page_svg(topic_map(topics_section(12)), "p"))  # type: ignore[arg-type]
+    root = ET.fromstring(page_svg(topic_map(topics_section(12)), "p"))
     width = float(root.attrib["viewBox"].split()[2])
     groups = [group for group in root.iter("g") if group.get("data-gid")]
     numbers = {id(text) for group in groups for text in group.iter("text")}
     sizes = [
-        float(re.search(r"font(?:-size)?:[^;]*?([\d.]+)px", text.attrib["style"])[1])  # type: ignore[index]
+        float(re.search(r"font(?:-size)?:[^;]*?([\d.]+)px", text.attrib["style"])[1])
         for text in root.iter("text")
         if id(text) not in numbers
     ]
@@ -267,7 +244,7 @@ def test_circles_of_the_legend_are_round_shares_of_these_topics(
 def test_topics_at_one_place_are_drawn() -> None:
     section = topics_section(3)
     same = replace(section, topics=tuple(replace(row, place=(0.0, 0.0)) for row in section.topics))
-    elements_of(page_svg(topic_map(same), "p"))  # type: ignore[arg-type]
+    elements_of(page_svg(topic_map(same), "p"))
 
 
 @pytest.mark.parametrize(("n_topics", "n_bars"), [(1, 1), (30, 30), (31, 31), (151, 0)])
@@ -275,24 +252,21 @@ def test_prevalence_has_bars_of_few_topics_and_a_line_of_many(n_topics: int, n_b
     section = topics_section(n_topics)
     (axes,) = drawn(prevalence(section)).axes
     shares = [row.prevalence for row in section.topics]
-    if n_bars:
-        found = [max(bar.get_width(), bar.get_height()) for bar in axes.patches]
-        lengths = [b.get_width() if n_topics <= 30 else b.get_height() for b in axes.patches]
-        assert len(found) == n_bars
-        assert lengths == pytest.approx(shares)
-    else:
-        assert list(axes.lines[0].get_ydata()) == pytest.approx(shares)
+    lengths = [b.get_width() if n_topics <= 30 else b.get_height() for b in axes.patches]
+    assert len(lengths) == n_bars
+    drawn_shares = lengths or list(axes.lines[0].get_ydata())
+    assert drawn_shares == pytest.approx(shares)
 
 
 def test_relevance() -> None:
     section = topics_section(5, seed=3)
     row = section.topics[2]
-    scored = sorted(
-        zip(row.words, row.probabilities, strict=True),
-        key=lambda each: (
-            -(0.6 * np.log(each[1]) + 0.4 * np.log(each[1] / section.word_share[each[0]]))
-        ),
-    )
+
+    def relevance(word: int, p: float) -> float:
+        return 0.6 * np.log(p) + 0.4 * np.log(p / section.word_share[word])
+
+    pairs = zip(row.words, row.probabilities, strict=True)
+    scored = sorted(pairs, key=lambda pair: -relevance(*pair))
     assert most_relevant(section, row) == [(section.words[w], p) for w, p in scored[:10]]
 
 
@@ -344,12 +318,12 @@ def test_words_of_clouds_are_apart_on_paper() -> None:
         return np.asarray(canvas.canvas.buffer_rgba())[..., 0] < 128
 
     each = [ink(text) for text in axes.texts]
-    assert sum(each).max() == 1  # type: ignore[attr-defined]
+    assert sum(each).max() == 1
     for text, one in zip(axes.texts, each, strict=True):
         text.set_clip_on(True)
         assert (ink(text) == one).all()  # nothing of it is outside
     axes.texts[0].set_position(axes.texts[1].get_position())
-    assert sum([ink(axes.texts[0]), each[1]]).max() == 2  # type: ignore[attr-defined]
+    assert sum([ink(axes.texts[0]), each[1]]).max() == 2
 
 
 def test_text_width() -> None:
@@ -361,16 +335,14 @@ def test_text_width() -> None:
 def test_active_topics() -> None:
     section = topics_section(4)
     figure = shapes(section, (0.001, 2.0, 0.0, 1.0))
-    assert figure is not None
     numbers = [row.number for row in section.topics]
     assert "The active topics make up 99% of the sum of r, 3: 2." in figure.description
     assert f"from 2 of topic {numbers[1]} to 0 of topic {numbers[2]}" in figure.description
     (axes,) = drawn(figure).axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == ["active: 99% of the sum of r (2)", "inactive (2)"]
-    assert [text.get_text() for text in axes.get_xticklabels()] == [
-        str(numbers[k]) for k in (1, 3, 0, 2)
-    ]
+    ticks = [text.get_text() for text in axes.get_xticklabels()]
+    assert ticks == [str(numbers[k]) for k in (1, 3, 0, 2)]
     assert {line.get_linestyle() for line in axes.lines} == {"None"}  # dots alone
     assert shapes(section, ()) is None
 
@@ -380,11 +352,8 @@ def test_shapes_have_labelled_ticks(values: tuple[float, ...]) -> None:
     canvas = drawn(shapes(topics_section(2), values), laid_out=True)
     (axes,) = canvas.axes
     low, high = axes.get_ylim()
-    seen = [
-        tick.label1.get_text()
-        for tick in axes.yaxis.get_major_ticks()
-        if low <= tick.get_loc() <= high
-    ]
+    ticks = axes.yaxis.get_major_ticks()
+    seen = [tick.label1.get_text() for tick in ticks if low <= tick.get_loc() <= high]
     assert 3 <= len(set(seen)) == len(seen) <= 8
     assert all(seen)
 
@@ -396,12 +365,9 @@ def test_the_training_curve() -> None:
     section = training_section(6, bound=True)
     left, right = drawn(training_curve(section)).axes
     perplexity = [check.perplexity for check in section.checks]
-    for axes, x in (
-        (left, [check.documents for check in section.checks]),
-        (right, [check.seconds for check in section.checks]),
-    ):
+    for axes, x in ((left, "documents"), (right, "seconds")):
         values, bound, kept = axes.lines
-        assert list(values.get_xdata()) == x
+        assert list(values.get_xdata()) == [getattr(check, x) for check in section.checks]
         assert list(values.get_ydata()) == perplexity
         assert list(bound.get_ydata()) == [check.bound_perplexity for check in section.checks]
         assert list(kept.get_ydata()) == [min(perplexity)]
@@ -434,7 +400,6 @@ def test_wide_ranges_are_logarithmic(factor: float, scale: str) -> None:
 def test_one_look_is_a_point() -> None:
     section = training_section(1)
     figure = training_curve(section)
-    assert figure is not None
     assert figure.description.startswith("One check on the validation documents: perplexity 1,95")
     left, _ = drawn(figure).axes
     assert left.get_xlim()[0] == 0
@@ -443,7 +408,6 @@ def test_one_look_is_a_point() -> None:
 def test_of_many_looks_some_are_drawn_and_the_kept_one_is() -> None:
     section = replace(training_section(1000, bound=True), best=777)
     figure = training_curve(section)
-    assert figure is not None
     values, _, kept = drawn(figure).axes[0].lines
     assert len(values.get_xdata()) <= 101
     assert list(kept.get_xdata()) == [section.checks[777].documents]
@@ -460,7 +424,6 @@ def test_drawings_of_large_runs_are_small() -> None:
         (shapes(topics_section(100), np.linspace(0, 1, 100)), 40_000),
         (prevalence(topics_section(1000)), 80_000),
     ):
-        assert figure is not None
         svg = page_svg(figure, "p")
         elements_of(svg)
         assert len(svg) < most
@@ -473,10 +436,8 @@ def test_drawings_of_large_runs_are_small() -> None:
 def test_estimators_are_told_apart_by_what_they_score_and_on_which_side_they_err() -> None:
     section = likelihood_section()
     canvas = drawn(likelihoods(section))
-    assert [axes.get_title("left") for axes in canvas.axes] == [
-        "whole documents",
-        "second half of each document, given the first",
-    ]
+    titles = [axes.get_title("left") for axes in canvas.axes]
+    assert titles == ["whole documents", "second half of each document, given the first"]
     marks = {}
     for axes in canvas.axes:
         names = [text.get_text() for text in axes.get_yticklabels()]
@@ -502,20 +463,17 @@ def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow: int
     )
     canvas = drawn(likelihoods(replace(section, rows=rows)))
     hollow = {
-        name.get_text(): container.lines[0].get_markerfacecolor() == PAPER
+        name.get_text()
         for axes in canvas.axes
         for name, container in zip(axes.get_yticklabels(), axes.containers, strict=True)
+        if container.lines[0].get_markerfacecolor() == PAPER
     }
-    assert {name for name, is_it in hollow.items() if is_it} == {
-        row.method for row in rows[:n_hollow]
-    }
+    assert hollow == {row.method for row in rows[:n_hollow]}
     texts = [text.get_text() for text in canvas.legends[0].get_texts()]
     assert HOLLOW in texts
     (unbiased,) = (text for text in texts if text.startswith("unbiased"))
-    if n_hollow == 2:  # all that are unbiased
-        assert "true value" not in unbiased
-    else:
-        assert unbiased.startswith("unbiased, filled: the true value")
+    assert ("true value" in unbiased) == (n_hollow == 1)  # else all unbiased ones are hollow
+    assert n_hollow == 2 or unbiased.startswith("unbiased, filled: the true value")
 
 
 def test_harmonic_means_are_too_far_left_however_few_the_samples() -> None:
@@ -537,7 +495,6 @@ def test_differences_have_their_intervals() -> None:
 
 def test_many_pairs_are_not_all_drawn() -> None:
     figure = alignment(alignment_of(30, 1), 7)
-    assert figure is not None
     assert figure.name == "alignment-7"
     assert "Of 31 pairs the first 25 are drawn." in figure.description
     (axes,) = drawn(figure).axes
@@ -567,12 +524,11 @@ def test_dependencies() -> None:
     rows = tuple(topic_rows(model, 4))
     (*_, figure) = all_figures(run_of(dependencies=rows), model)
     assert figure.name == "dependencies"
-    assert "The strongest of 2 dependencies is in topic 0: $a_1$ and <b> are together" in (
-        figure.description
-    )
+    strongest = "The strongest of 2 dependencies is in topic 0: $a_1$ and <b> are together"
+    assert strongest in figure.description
     svg = page_svg(figure, "p")
     assert set(words) <= set(elements_of(svg).text)
-    assert any("how strongly two words depend" in text for text in elements_of(svg).text)
+    assert "how strongly two words depend" in svg
     assert svg.count("paint-order:stroke") == 4
     names = [each.name for each in all_figures(run_of(dependencies=rows))]
     assert "dependencies" not in names  # without the model

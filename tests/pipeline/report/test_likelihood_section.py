@@ -37,51 +37,42 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from corpora import Corpus
     from pipeline.report.sections import LikelihoodSection
     from pipeline.runs.loaded_run import LoadedRun
 
 QUICK = ("left-to-right-sequential", "variational-bound", "completion")
 
 
-def section_of(
-    opened: LoadedRun, methods: Sequence[str] | None = QUICK, **more: Any
-) -> LikelihoodSection:
-    section = likelihood_section(
-        opened,
-        **{"methods": methods, "n_threads": 1, **more},
-    )
-    assert section is not None
-    return section
+def section_of(run: LoadedRun, methods: Any = QUICK, **more: Any) -> LikelihoodSection:
+    return likelihood_section(run, **{"methods": methods, "n_threads": 1, **more})
 
 
-def held_out_of(opened: LoadedRun) -> Corpus:
-    return opened.parts.test
+@pytest.fixture
+def lda(tmp_path: Path) -> LoadedRun:
+    return made_up_run(tmp_path, "a", true_topics())
 
 
 # --- figures --------------------------------------------------------------------------------------
 
 
-def test_figures_are_those_of_the_estimators_on_the_test_part(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
-    test = held_out_of(opened)
-    assert 0 < test.n_docs < opened.corpus.n_docs
-    section = section_of(opened, seed=3)
+def test_figures_are_those_of_the_estimators_on_the_test_part(lda: LoadedRun) -> None:
+    test = lda.parts.test
+    assert 0 < test.n_docs < lda.corpus.n_docs
+    section = section_of(lda, seed=3)
     assert (section.articles, section.documents) == (test.n_docs, test.n_docs)
     assert section.of_documents == test.n_docs
     assert section.tokens == 30 * test.n_docs
     assert section.unknown_share == pytest.approx(0.25)  # 10 of 40
     assert [row.method for row in section.rows] == list(QUICK)
     for row in section.rows:
-        expected = log_likelihood(opened.model.topics, test.counts, row.method, random_state=3)
-        assert row.perplexity == expected.perplexity
-        assert row.nats_per_word == expected.nats_per_word
-        assert row.direction == expected.direction
+        expected = log_likelihood(lda.model.topics, test.counts, row.method, random_state=3)
+        for name in ("perplexity", "nats_per_word", "direction"):
+            assert getattr(row, name) == getattr(expected, name)
+        for name in ("nats_per_word_standard_error", "perplexity_standard_error"):
+            assert getattr(row, name) == getattr(expected, name)
         assert row.unsure_documents == expected.has_low_ess.sum()
         error = expected.monte_carlo_standard_error / expected.total_tokens
         assert row.monte_carlo_standard_error == error
-        assert row.nats_per_word_standard_error == expected.nats_per_word_standard_error
-        assert row.perplexity_standard_error == expected.perplexity_standard_error
         assert row.seconds > 0
 
 
@@ -89,7 +80,7 @@ def test_errors_are_over_articles(tmp_path: Path) -> None:
     corpus = made_up_corpus(40, n_sections=6)
     opened = made_up_run(tmp_path, "a", true_topics(), corpus, documents="section")
     section = section_of(opened, ["variational-bound"])
-    test = held_out_of(opened)
+    test = opened.parts.test
     assert section.documents == test.n_docs == 6 * section.articles
     estimate = log_likelihood(true_topics(), test.counts, "variational-bound")
     articles = [document.partition("#")[0] for document in test.doc_ids]
@@ -100,10 +91,9 @@ def test_errors_are_over_articles(tmp_path: Path) -> None:
     assert by_article > 1.2 * estimate.nats_per_word_standard_error
 
 
-def test_at_most_so_many_documents_evenly_spaced(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
-    test = held_out_of(opened)
-    section = section_of(opened, ["variational-bound"], max_documents=7)
+def test_at_most_so_many_documents_evenly_spaced(lda: LoadedRun) -> None:
+    test = lda.parts.test
+    section = section_of(lda, ["variational-bound"], max_documents=7)
     assert (section.documents, section.of_documents) == (7, test.n_docs)
     rows = np.arange(7) * test.n_docs // 7
     expected = log_likelihood(true_topics(), test.counts[rows], "variational-bound")
@@ -115,7 +105,7 @@ def test_documents_without_tokens_are_passed_over(tmp_path: Path) -> None:
     counts = corpus.counts.toarray()
     counts[::2] = 0
     opened = made_up_run(tmp_path, "a", true_topics(), replace(corpus, counts=counts))
-    test = held_out_of(opened)
+    test = opened.parts.test
     n_with_tokens = int((test.counts.sum(axis=1) > 0).sum())
     section = section_of(opened, ["variational-bound"])
     assert 0 < section.documents == n_with_tokens < test.n_docs == section.of_documents
@@ -146,13 +136,12 @@ def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path: Path)
     assert section.reading.endswith("estimates, whose error is in no figure here.")
 
 
-def test_how_many_samples_a_document_has(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
+def test_how_many_samples_a_document_has(lda: LoadedRun) -> None:
     for n_samples, expected in (
         (None, ("100 samples", "4 divisions")),
         (7, ("7 samples", "7 div")),
     ):
-        section = section_of(opened, max_documents=5, n_samples=n_samples)
+        section = section_of(lda, max_documents=5, n_samples=n_samples)
         sequential, bound, completion = section.rows
         number = float(expected[0].split()[0])
         assert sequential.n_samples == number
@@ -181,7 +170,7 @@ def test_words_without_a_topic_are_smoothed(tmp_path: Path) -> None:
     words[:, 3] = 0.0
     topics = LDATopics(words / words.sum(axis=1, keepdims=True), true_topics().alpha)
     opened = made_up_run(tmp_path, "a", topics)
-    assert held_out_of(opened).counts[:, [3]].sum() > 0
+    assert opened.parts.test.counts[:, [3]].sum() > 0
     section = section_of(opened)
     assert all(math.isfinite(row.perplexity) for row in section.rows)
     assert "A share of 1e-06 of each topic was spread over all words" in section.reading
@@ -211,10 +200,9 @@ def test_nothing_to_score(tmp_path: Path, nothing: str, caplog: pytest.LogCaptur
         ({"methods": []}, "found none"),
     ],
 )
-def test_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
+def test_wrong_arguments(lda: LoadedRun, wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        section_of(opened, **wrong)
+        section_of(lda, **wrong)
 
 
 # --- what is said of them -------------------------------------------------------------------------
@@ -235,9 +223,8 @@ def test_every_estimator_has_a_meaning() -> None:
             assert ("upper bound" in meaning) == (method.name == "variational-bound")
 
 
-def test_the_reading_is_of_the_best_estimator(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
-    section = section_of(opened, ("completion", "harmonic-mean", "left-to-right-sequential"))
+def test_the_reading_is_of_the_best_estimator(lda: LoadedRun) -> None:
+    section = section_of(lda, ("completion", "harmonic-mean", "left-to-right-sequential"))
     row = section.rows[-1]
     shown = f"{row.perplexity:.1f}"
     assert section.reading.startswith(
@@ -248,25 +235,23 @@ def test_the_reading_is_of_the_best_estimator(tmp_path: Path) -> None:
     low, high = (
         float(x) for x in re.findall(r"interval ([\d.]+) to ([\d.]+)\)", section.reading)[0]
     )
-    assert row.nats_per_word_standard_error is not None
     half = stats.t.ppf(0.975, section.articles - 1) * row.nats_per_word_standard_error
     assert (low, high) == pytest.approx(row.perplexity * np.exp([-half, half]), abs=0.051)
     assert "is negligible" in section.reading
 
 
-def test_readings_say_what_is_biased(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
-    half = section_of(opened, ["completion"]).reading
+def test_readings_say_what_is_biased(lda: LoadedRun) -> None:
+    half = section_of(lda, ["completion"]).reading
     assert half.startswith("Given half of an article that is new to it, the model gives")
     assert "That is not the perplexity of whole articles" in half
-    bound = section_of(opened, ["variational-bound"]).reading
+    bound = section_of(lda, ["variational-bound"]).reading
     assert "at least the probability" in bound
     assert "no more than" in bound
     assert "Nothing is sampled." in bound
-    assert section_of(opened, ["harmonic-mean"]).reading == (
+    assert section_of(lda, ["harmonic-mean"]).reading == (
         "None of these numbers is a perplexity to quote: harmonic-mean is shown alone."
     )
-    biased = section_of(opened, ["left-to-right-particle"], max_documents=4, n_samples=5).reading
+    biased = section_of(lda, ["left-to-right-particle"], max_documents=4, n_samples=5).reading
     assert "by a biased estimate" in biased
 
 
@@ -279,9 +264,8 @@ def test_a_large_monte_carlo_error_is_not_called_negligible(tmp_path: Path) -> N
     assert "more samples would make it narrower" in reading
 
 
-def test_one_article_has_no_interval(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
-    section = section_of(opened, ["left-to-right-sequential"], max_documents=1)
+def test_one_article_has_no_interval(lda: LoadedRun) -> None:
+    section = section_of(lda, ["left-to-right-sequential"], max_documents=1)
     assert section.rows[0].nats_per_word_standard_error is None
     assert "one article gives no interval" in section.reading
     assert "nan" not in section.reading
@@ -303,7 +287,6 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     errors = sample.std(axis=1, ddof=1) / math.sqrt(5)
     t_ratio = np.abs(sample.mean(axis=1)) / errors
     half = half_width(1.0, 5)
-    assert half is not None
     assert abs((t_ratio < half).mean() - 0.95) < 4 * 0.0034
     assert abs((t_ratio < 1.96).mean() - 0.95) > 4 * 0.0034
 
@@ -321,35 +304,32 @@ def is_cached(opened: LoadedRun, methods: Sequence[str] = QUICK, **more: Any) ->
     return True
 
 
-def test_a_second_report_computes_nothing(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
-    assert not is_cached(opened)
-    first = section_of(opened)
-    assert is_cached(opened)
-    assert section_of(opened) == first  # seconds are those of the first time
-    assert is_cached(opened, QUICK[:1])
-    assert not (opened.directory.path / "report").exists()
+def test_a_second_report_computes_nothing(lda: LoadedRun) -> None:
+    assert not is_cached(lda)
+    first = section_of(lda)
+    assert is_cached(lda)
+    assert section_of(lda) == first  # seconds are those of the first time
+    assert is_cached(lda, QUICK[:1])
+    assert not (lda.directory.path / "report").exists()
 
 
-def test_what_a_score_depends_on(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
+def test_what_a_score_depends_on(lda: LoadedRun) -> None:
     method = QUICK[:1]
-    section_of(opened, method)
-    assert is_cached(opened, method)
-    assert not is_cached(opened, QUICK[1:2])
+    section_of(lda, method)
+    assert is_cached(lda, method)
+    assert not is_cached(lda, QUICK[1:2])
     for other in ({"seed": 1}, {"n_samples": 7}, {"max_documents": 5}):
-        assert not is_cached(opened, method, **other)
-    changed = replace(opened.model, topics=blurred(true_topics(), 1e-9))
-    assert not is_cached(loaded(opened.directory, model=changed), method)
+        assert not is_cached(lda, method, **other)
+    changed = replace(lda.model, topics=blurred(true_topics(), 1e-9))
+    assert not is_cached(loaded(lda.directory, model=changed), method)
     corpus = made_up_corpus(seed=1)
-    assert not is_cached(loaded(opened.directory, corpus=corpus), method)
+    assert not is_cached(loaded(lda.directory, corpus=corpus), method)
     with mock.patch.object(keys, "code_hash", return_value="of other code"):
-        assert not is_cached(opened, method)
-    assert is_cached(opened, method)
+        assert not is_cached(lda, method)
+    assert is_cached(lda, method)
 
 
-def test_an_interrupted_report_goes_on(tmp_path: Path) -> None:
-    opened = made_up_run(tmp_path, "a", true_topics())
+def test_an_interrupted_report_goes_on(lda: LoadedRun) -> None:
     score, n_scored = Scorer.score, []
 
     def until_the_second(scorer: Scorer, block: Any, n_jobs: int) -> Any:
@@ -360,16 +340,14 @@ def test_an_interrupted_report_goes_on(tmp_path: Path) -> None:
 
     method = QUICK[:1]
     with mock.patch.object(Scorer, "score", until_the_second), pytest.raises(Interrupted):
-        section_of(opened, method)
+        section_of(lda, method)
     with mock.patch.object(Scorer, "score", autospec=True, side_effect=score) as rest:
-        section_of(opened, method)
+        section_of(lda, method)
     n_rest = sum(each.args[1].n_documents for each in rest.call_args_list)
-    assert 0 < n_rest == held_out_of(opened).n_docs - n_scored[0]
+    assert 0 < n_rest == lda.parts.test.n_docs - n_scored[0]
 
 
-def test_warnings_of_estimators_are_left_to_the_page(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_warnings_of_estimators_are_left_to_the_page(tmp_path: Path, caplog: Any) -> None:
     corpus = made_up_corpus(20)
     counts = 40 * corpus.counts.toarray()
     topics = LDATopics(np.tile(true_topics().topic_word, (4, 1)), np.full(12, 0.05))

@@ -51,7 +51,6 @@ def tree_of(html: str) -> LexborHTMLParser:
 
 def data_of(html: str) -> Any:
     node = tree_of(html).css_first("#page-data")
-    assert node is not None
     return json.loads(node.text())
 
 
@@ -83,7 +82,6 @@ def test_policy_names_the_hash_of_the_script() -> None:
     assert len(scripts) == 1
     expected = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
     node = tree_of(html).css_first("meta[http-equiv]")
-    assert node is not None
     policy = node.attributes["content"] or ""
     assert f"script-src 'sha256-{expected}'" in policy
     assert "default-src 'none'" in policy
@@ -163,7 +161,6 @@ def test_shapes_and_dependencies_have_their_sections() -> None:
 def test_summary_is_of_the_estimate_that_can_be_trusted_most() -> None:
     run = small().runs[0]
     row = summary_row(run)
-    assert row is not None
     assert row.direction == "unbiased"
     assert run_summary(run).startswith("4 topics of 25,000 articles")
     assert run_summary(run).endswith("by left-to-right-sequential.")
@@ -172,7 +169,6 @@ def test_summary_is_of_the_estimate_that_can_be_trusted_most() -> None:
 
 def test_summary_tells_of_unknown_words_where_they_are_many() -> None:
     run = small().runs[0]
-    assert run.likelihood is not None
     assert "unknown" not in run_summary(run)
     assert "\u00a0±\u00a0" in run_summary(run)
     many = replace(run, likelihood=replace(run.likelihood, unknown_share=0.34))
@@ -198,7 +194,6 @@ def test_of_two_one_is_better_of_several_best(n_runs: int, word: str) -> None:
 
 def test_models_of_different_words_are_not_ranked() -> None:
     report = small(n_runs=2)
-    assert report.comparison is not None
     first, second = report.comparison.rows
     rows = (
         replace(first, scored_share=0.61),
@@ -218,7 +213,6 @@ def test_models_of_different_words_are_not_ranked() -> None:
 @pytest.mark.parametrize("n_alone", [5, 6])
 def test_many_topics_without_a_partner_are_folded(n_alone: int) -> None:
     report = small(n_runs=2)
-    assert report.comparison is not None
     alignment = report.comparison.alignments[0]
     paired = tuple(pair for pair in alignment.pairs if pair.distance is not None)
     alone = tuple(AlignedTopics(None, k, None, ()) for k in range(n_alone))
@@ -258,7 +252,6 @@ def test_a_licence_is_named_if_it_is_that_of_all() -> None:
 def test_one_topic_and_no_validation_make_a_page() -> None:
     report = small(n_topics=1)
     run = report.runs[0]
-    assert run.training is not None
     run = replace(run, training=replace(run.training, checks=(), best=None))
     html = render(replace(report, runs=(run,)), {})
     assert "1 topic, " in html
@@ -277,7 +270,6 @@ def test_embedded_json_is_read_as_what_it_was(text: str, key: str) -> None:
     html = f'<script type="application/json">{embedded_json(data)}</script>'
     html.encode()
     node = tree_of(html).css_first("script")
-    assert node is not None
     assert json.loads(node.text()) == data
     inside = embedded_json(data)
     assert not set("<>&\u2028\u2029") & set(inside)

@@ -63,7 +63,7 @@ def model_of(family: str) -> Topics:
         scaled = rows * np.array([[1.0], [3.0], [0.5], [2.0]])
         return GammaPoissonTopics(scaled, np.full(4, 0.3), np.full(4, 0.9))
     kind = LPMRFClusters if family == "poisson-mrf-mixture" else LPMRFTopics
-    return kind.of_fields(fields_of(rows), np.zeros((4, 200)), np.full(4, 0.5))  # type: ignore[arg-type]
+    return kind.of_fields(fields_of(rows), np.zeros((4, 200)), np.full(4, 0.5))
 
 
 @dataclass
@@ -288,7 +288,6 @@ def test_a_run(tiny_finished: Path) -> None:
     model = load_model(run.model_path)
     with inside(tiny_finished):
         found = topics_section(LoadedRun(run), n_typical=3)
-    assert model.prevalence is not None
     assert [row.prevalence for row in found.topics] == sorted(model.prevalence, reverse=True)
     titles = {each.title for row in found.topics for each in row.typical}
     assert len(titles) > 3

@@ -79,7 +79,6 @@ def test_checks_are_as_written(tmp_path: Path) -> None:
         line_of(-395.0, 3.0, bound_perplexity=None, perplexity_standard_error=None),
     ]
     section = section_of(tmp_path, lines, documents_seen=300, best_look=2)
-    assert section is not None
     assert section.best == 2
     assert section.checks == (
         CheckRow(7, None, 0.0, 600.0, 2.5, None),
@@ -96,10 +95,8 @@ def test_checks_are_as_written(tmp_path: Path) -> None:
 def test_measure_of_perplexity(tmp_path: Path) -> None:
     mrf = replace(SETTINGS, model="poisson-mrf")
     section = section_of(tmp_path / "mrf", [line_of(-1.0, 1.0)], mrf)
-    assert section is not None
     assert section.measure == "likelihood of whole documents"
     section = section_of(tmp_path / "lda", [line_of(-1.0, 1.0)])
-    assert section is not None
     assert "bound" not in section.measure + section.ending
 
 
@@ -179,7 +176,6 @@ def test_endings(
     lines = [line_of(s, float(last_pass - len(scores) + 1 + i)) for i, s in enumerate(scores)]
     usual = {"documents_seen": lines[-1]["documents"], "best_look": int(np.argmax(scores))}
     section = section_of(tmp_path, lines, replace(SETTINGS, **settings), **{**usual, **known})
-    assert section is not None
     assert re.fullmatch(re.escape(ending).replace("…", ".*"), section.ending)
 
 
@@ -187,10 +183,8 @@ def test_checks_of_a_stream_do_not_end_training(tmp_path: Path) -> None:
     lines = [line_of(-1.0, None, documents=i) for i in range(1, 9)]
     lines += [line_of(s, i + 1.0) for i, s in enumerate(GETS_BETTER)]
     section = section_of(tmp_path, lines, documents_seen=500, best_look=12)
-    assert section is not None
     assert "by itself" in section.ending
     section = section_of(tmp_path / "b", lines[:8], documents_seen=8)
-    assert section is not None
     assert section.ending == UNKNOWN
 
 
@@ -198,7 +192,6 @@ def test_a_run_without_checks(tmp_path: Path) -> None:
     assert section_of(tmp_path / "a", []) is None
     none = replace(SETTINGS, early_stopping="none")
     section = section_of(tmp_path / "b", [], none, documents_seen=10, best_look=None)
-    assert section is not None
     assert (section.checks, section.best) == ((), None)
     assert section.ending == (
         "Training ended in 12.5 seconds, without validation checks, because --early-stopping none "
@@ -209,7 +202,6 @@ def test_a_run_without_checks(tmp_path: Path) -> None:
 @pytest.mark.parametrize("best", [{"best_look": b} for b in (7, -1, "2", None)] + [{}])
 def test_an_invalid_or_missing_best_check(tmp_path: Path, best: Any) -> None:
     section = section_of(tmp_path, [line_of(-5.0, 1.0)], documents_seen=100, **best)
-    assert section is not None
     assert section.best is None
     assert best or section.ending == UNKNOWN  # an old version had other rules
 
@@ -237,10 +229,8 @@ def test_a_run_that_was_trained(tiny_gibbs: Path) -> None:
     for name in ("tiny", "gibbs"):
         run = RunDirectory(tiny_gibbs / "runs" / name)
         section = training_section(LoadedRun(run))
-        assert section is not None
         assert section.best == run.provenance()["best_look"]
         assert all(check.bound_perplexity is not None for check in section.checks)
         passes = section.checks[-1].passes
-        assert passes is not None
         expected = "Early stopping ended" if passes < 99 else "Training ended at its limit"
         assert section.ending.startswith(expected)

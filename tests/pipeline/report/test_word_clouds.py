@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
-from wordcloud import WordCloud  # type: ignore[import-untyped]
+from wordcloud import WordCloud
 
 from pipeline.report.word_clouds import HEIGHT, MAX_WORDS, MIN_FONT, WIDTH, word_cloud
 
