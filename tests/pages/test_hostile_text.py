@@ -42,12 +42,8 @@ TRICKS = (
     "__proto__",
     "constructor",
 )
-SHOWN = dict(
-    zip(
-        "\0\x1b\x7f\u2028\u2029\ud800\uffff",
-        "\u2400\u241b\u2421\u2424\u2424\ufffd\ufffd",
-        strict=True,
-    )
+SHOWN = str.maketrans(
+    "\0\x1b\x7f\u2028\u2029\ud800\uffff", "\u2400\u241b\u2421\u2424\u2424\ufffd\ufffd"
 )
 ADDRESSES = (
     "javascript:alert(6)",
@@ -64,10 +60,11 @@ ADDRESSES = (
 
 
 def as_shown(text: str) -> str:
-    return "".join(SHOWN.get(each, each) for each in text)
+    return text.translate(SHOWN)
 
 
-def hostile_report() -> Report:
+@pytest.fixture(scope="module")
+def hostile() -> Report:
     """Every text has a trick behind it, every address is one that must not be linked to."""
     tricks, addresses = cycle(TRICKS), cycle(ADDRESSES)
 
@@ -77,11 +74,6 @@ def hostile_report() -> Report:
         return f"{text}{next(tricks)}"
 
     return made_up_report(n_topics=6, n_words=200, n_documents=4, words_a_document=60, spoil=spoil)
-
-
-@pytest.fixture(scope="module")
-def hostile() -> Report:
-    return hostile_report()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -22,17 +24,9 @@ SITE = "https://en.wikipedia.org/wiki/"
 
 
 def article(i: int, **changes: object) -> Article:
-    fields: dict[str, object] = {
-        "page_id": i,
-        "revision_id": 1000 + i,
-        "title": f"Article {i}",
-        "url": f"{SITE}Article_{i}",
-        "timestamp": "",
-        "language": "en",
-        "license": "",
-        "text": "Lead.\n\n== Life ==\nText.\n\n=== Deeper ===\nText.\n\n== Work ==\nText.",
-    }
-    return Article(**(fields | changes))
+    text = "Lead.\n\n== Life ==\nText.\n\n=== Deeper ===\nText.\n\n== Work ==\nText."
+    made = Article(i, 1000 + i, f"Article {i}", f"{SITE}Article_{i}", "", "en", "", text)
+    return replace(made, **changes)
 
 
 def corpus_of(titles: dict[str, str]) -> Corpus:
@@ -96,16 +90,14 @@ def test_a_store_that_is_gone(tmp_path: Path) -> None:
     titles = {"en:1": "One", "en:2#3": "Two § Life", "en:3": "Three\0\u2028of  three"}
     names = ArticleNames(tmp_path / "gone", corpus_of(titles))
     found = names([*titles, "en:99"])
-    assert [name.title for name in found.values()] == [
+    assert [each.title for each in found.values()] == [
         "One",
         "Two: Life",
         "Three of three",
         "en:99",
     ]
     assert {name.url for name in found.values()} == {""}
-    assert "no link" in names.note
-    assert "no article store at" in names.note
-    assert "\n" not in names.note
+    assert re.fullmatch(".*no link.*no article store at.*", names.note)
 
 
 def test_a_shard_that_is_damaged(store: ArticleStore) -> None:
@@ -113,7 +105,9 @@ def test_a_shard_that_is_damaged(store: ArticleStore) -> None:
     names = ArticleNames(store.path, corpus_of(TITLES))
     found = names(["en:2", "en:15", "en:25"])
     assert [found[i].title for i in found] == [
-        *("Article 2", "Article 15 of the corpus", "Article 25"),
+        "Article 2",
+        "Article 15 of the corpus",
+        "Article 25",
     ]
     assert found["en:15"].url == ""
     assert "000002.pkl.gz" in names.note
@@ -155,25 +149,27 @@ def test_only_shards_that_the_corpus_was_made_of(store: ArticleStore) -> None:
         ("https://a.org/wiki/X#Life", 7, "https://a.org/wiki/X?oldid=7#Life"),
         ("https://a.org/wiki/X", 0, "https://a.org/wiki/X"),
         ("https://a.org/wiki/X?a=1", -1, "https://a.org/wiki/X?a=1"),
-        ("", 7, ""),
-        ("/wiki/X", 7, ""),
-        ("https:///wiki/X", 7, ""),
-        ("javascript:alert(1)", 7, ""),
-        ("javascript://a.org/%0aalert(1)", 7, ""),
-        (" javascript:alert(1)", 0, ""),
-        ("java\tscript:alert(1)", 0, ""),
-        ("data:text/html,x", 0, ""),
-        ("ftp://a.org/X", 0, ""),
-        ("https://a.org/\0X", 0, ""),
-        ("https://a.org/X\nY", 0, ""),
-        ("https://a.org/\u202eX", 0, ""),
-        ("https://[a.org/X", 7, ""),
     ],
 )
 def test_links(url: str, revision: int, expected: str | None) -> None:
     if expected is None:
         expected = f"{url}&oldid={revision}"
     assert revision_url(url, revision) == expected
+
+
+def test_no_links() -> None:
+    for url in (
+        *(
+            "",
+            "/wiki/X",
+            "https:///wiki/X",
+            "javascript:alert(1)",
+            "javascript://a.org/%0aalert(1)",
+        ),
+        *(" javascript:alert(1)", "java\tscript:alert(1)", "data:text/html,x", "ftp://a.org/X"),
+        *("https://a.org/\0X", "https://a.org/X\nY", "https://a.org/\u202eX", "https://[a.org/X"),
+    ):
+        assert revision_url(url, 7) == revision_url(url, 0) == ""
 
 
 def test_hostile_titles_stay_what_they_are_but_for_controls() -> None:

@@ -60,18 +60,13 @@ class Made(NamedTuple):
     settings: TrainSettings
 
     def section(self, **how: object) -> DocumentsSection | None:
-        store = how.pop("store", ArticleStore(self.directory / "articles"))
-        known = {
-            "model": how.pop("model", self.model),
-            "corpus": self.corpus,
-            "settings": how.pop("settings", self.settings),
-            "store": ArticleStore(self.directory / "nowhere") if store is None else store,
-        }
+        known = {"model": self.model, "corpus": self.corpus, "settings": self.settings}
+        known["store"] = ArticleStore(self.directory / "articles")
+        known |= {name: how.pop(name) for name in known if name in how}
         return documents_section(loaded_run(self.run, **known), **how)
 
     def documents(self, **how: object) -> tuple[ShownDocument, ...]:
-        section = self.section(**how)
-        return section.documents
+        return self.section(**how).documents
 
 
 def article(number: int, text: str) -> Article:
@@ -176,13 +171,11 @@ def test_topics_are_those_of_bayes_rule(made: Made) -> None:
     for shown in made.documents(n_documents=4):
         d = row_of(made, shown)
         theta = topics.transform(made.corpus.counts[[d]])[0]
-        assert [k for k, _ in shown.topics] == sorted(range(3), key=lambda k: -theta[k])[
-            : len(shown.topics)
-        ]
+        largest_first = sorted(range(3), key=lambda k: -theta[k])
+        assert [k for k, _ in shown.topics] == largest_first[: len(shown.topics)]
         assert dict(shown.topics) == pytest.approx({k: t for k, t in enumerate(theta) if t >= 0.01})
-        for word, k, certainty in zip(
-            shown.pieces[1::2], shown.word_topics, shown.certainty, strict=True
-        ):
+        found = zip(shown.pieces[1::2], shown.word_topics, shown.certainty, strict=True)
+        for word, k, certainty in found:
             w = made.corpus.vocabulary.index(word.lower().replace(" ", "_"))
             joint = [theta[j] * topics.topic_word[j, w] for j in range(3)]
             assert k == joint.index(max(joint))
@@ -195,32 +188,27 @@ def test_a_model_is_loaded_once_and_only_for_texts(made: Made, annotators: list[
     annotators.clear()
     made.section()
     assert annotators == ["blank:en"]
-    made.section(store=None)
+    made.section(store=ArticleStore(made.directory / "nowhere"))
     assert annotators == ["blank:en"]
 
 
 def test_without_the_store_words_stand_alphabetically(made: Made) -> None:
-    absent = ArticleStore(made.directory / "nowhere")
     with_text = made.documents()
-    for store in (None, absent):
-        shown = made.documents(store=store)
-        assert [each.title for each in shown] == [each.title for each in with_text]
-        for each, there in zip(shown, with_text, strict=True):
-            words = list(each.pieces[1::2])
-            assert (each.is_text, each.is_cut, each.url) == (False, False, "")
-            assert words == sorted(words)
-            assert each.pieces[::2] == ("", *[" "] * (len(words) - 1), "")
-            counted = made.corpus.counts[[row_of(made, each)]].toarray()[0]
-            assert words == [
-                word
-                for w, word in enumerate(made.corpus.vocabulary)
-                for _ in range(min(counted[w], MAX_REPEATED))
-            ]
-            of_word = dict(zip(words, each.word_topics, strict=True))
-            surfaces = [word.lower().replace(" ", "_") for word in there.pieces[1::2]]
-            assert tuple(of_word[word] for word in surfaces) == there.word_topics
-            assert (each.tokens, each.unknown) == (there.tokens, there.unknown)
-            assert each.topics == there.topics
+    shown = made.documents(store=ArticleStore(made.directory / "nowhere"))
+    assert [each.title for each in shown] == [each.title for each in with_text]
+    for each, there in zip(shown, with_text, strict=True):
+        words = list(each.pieces[1::2])
+        assert (each.is_text, each.is_cut, each.url) == (False, False, "")
+        assert words == sorted(words)
+        assert each.pieces[::2] == ("", *[" "] * (len(words) - 1), "")
+        counted = made.corpus.counts[[row_of(made, each)]].toarray()[0]
+        repeated = zip(made.corpus.vocabulary, np.minimum(counted, MAX_REPEATED), strict=True)
+        assert words == [word for word, n in repeated for _ in range(n)]
+        of_word = dict(zip(words, each.word_topics, strict=True))
+        surfaces = [word.lower().replace(" ", "_") for word in there.pieces[1::2]]
+        assert tuple(of_word[word] for word in surfaces) == there.word_topics
+        for name in ("tokens", "unknown", "topics"):
+            assert getattr(each, name) == getattr(there, name)
 
 
 def test_an_article_that_was_changed_is_shown_without_its_text(made: Made, tmp_path: Path) -> None:
@@ -239,15 +227,12 @@ def test_an_article_that_was_changed_is_shown_without_its_text(made: Made, tmp_p
     assert before[-1].url == after[-1].url
 
 
-def test_an_article_that_is_gone_is_shown_without_its_text(made: Made, tmp_path: Path) -> None:
-    store = ArticleStore(tmp_path / "articles")
-    store.append([article(99, "Another river.")])
-    assert not any(each.is_text for each in made.documents(store=store))
-
-
-def test_a_damaged_store_is_none(
+def test_missing_articles_and_damaged_stores_give_no_text(
     made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    store = ArticleStore(tmp_path / "other")
+    store.append([article(99, "Another river.")])
+    assert not any(each.is_text for each in made.documents(store=store))
     path = shutil.copytree(made.directory / "articles", tmp_path / "articles")
     for shard in (path / "shards").iterdir():
         flip(shard, 100)
@@ -299,15 +284,11 @@ def test_articles_as_documents(made: Made, tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "runs" / "r")
     with inside(tmp_path):
         section = documents_section(LoadedRun(run), n_documents=3)
-    stored = {each.title: each.text for each in store_of(tmp_path)}
+    stored = {each.title: each.text for each in ArticleStore(tmp_path / "articles")}
     for shown in section.documents:
         assert "".join(shown.pieces) == stored[shown.title]
         assert shown.is_text
         assert HOSTILE in "".join(shown.pieces[::2])
-
-
-def store_of(directory: Path) -> ArticleStore:
-    return ArticleStore(directory / "articles")
 
 
 # Which documents

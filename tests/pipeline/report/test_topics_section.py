@@ -102,15 +102,13 @@ def test_every_family(family: str) -> None:
     model = SavedModel(topics, WORDS)
     found = section_of(model, corpus, names, n_words=5, n_typical=4)
     parts = split(corpus, TrainSettings.validation, TrainSettings.test)
-    assert [row.prevalence for row in found.topics] == sorted(
-        (row.prevalence for row in found.topics), reverse=True
-    )
-    assert sum(row.prevalence for row in found.topics) == pytest.approx(1)
+    prevalence = [row.prevalence for row in found.topics]
+    assert prevalence == sorted(prevalence, reverse=True)
+    assert sum(prevalence) == pytest.approx(1)
     assert sorted(row.number for row in found.topics) == [0, 1, 2, 3]
     rows = themes()
-    place = {row.number: row.place for row in found.topics}
-    assert min(min(each) for each in place.values()) >= 0
-    assert max(max(each) for each in place.values()) <= 1
+    places = [x for row in found.topics for x in row.place]
+    assert 0 <= min(places) <= max(places) <= 1
     assert 0 < found.map_share <= 1
     for row in found.topics:
         words = [found.words[w] for w in row.words]
@@ -132,9 +130,8 @@ def test_every_family(family: str) -> None:
                 assert int(doc_id.removeprefix("en:")) % 10 != 0  # of three tokens
                 assert each.url == f"https://a.org/{doc_id}"
         cloud = found.clouds[found.topics.index(row)]
-        assert [word.word for word in cloud][:3] == [
-            WORDS[w] for w in topics.top_words(3)[row.number]
-        ]
+        top = [WORDS[w] for w in topics.top_words(3)[row.number]]
+        assert [word.word for word in cloud][:3] == top
     shown = [WORDS.index(word) for word in found.words]
     share = sum(row.prevalence * rows[row.number] for row in found.topics)
     assert found.word_share == pytest.approx(share[shown])
@@ -167,17 +164,15 @@ def test_words_to_search_for() -> None:
 def test_prevalence_is_the_models_if_it_knows_it_and_else_that_of_the_training_part() -> None:
     topics, corpus = model_of("lda"), corpus_of_themes()
     known = SavedModel(topics, WORDS, {}, np.array([0.1, 0.2, 0.6, 0.1]))
-    assert [(row.number, row.prevalence) for row in section_of(known, corpus, Asked()).topics] == [
-        *((2, 0.6), (1, 0.2)),
-        *((0, 0.1), (3, 0.1)),  # equal ones by number
-    ]
+    found = section_of(known, corpus, Asked())
+    in_order = [(row.number, row.prevalence) for row in found.topics]
+    assert in_order == [(2, 0.6), (1, 0.2), (0, 0.1), (3, 0.1)]  # equal ones by number
     train = split(corpus, TrainSettings.validation, TrainSettings.test).train
     n_tokens = train.counts.sum(axis=1)
     expected = n_tokens @ topics.proportions(train.counts) / n_tokens.sum()
     found = section_of(SavedModel(topics, WORDS), corpus, Asked())
-    assert {row.number: row.prevalence for row in found.topics} == pytest.approx(
-        dict(enumerate(expected))
-    )
+    prevalence = {row.number: row.prevalence for row in found.topics}
+    assert prevalence == pytest.approx(dict(enumerate(expected)))
 
 
 def test_threads_change_nothing() -> None:
