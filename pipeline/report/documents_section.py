@@ -5,8 +5,8 @@ Given the shares θ_d of the topics in document d, a token of word w is from top
     p(k | w, d) ∝ θ_dk p(w | k),
 
 for LDA and, with θ_dk the share of topic k in the document's tokens, for Gamma-Poisson factor
-analysis. θ_d is a point estimate from the same words. Its uncertainty is ignored, so that the
-probabilities are a little too far from 1/K. For Poisson MRFs, dependencies between words count only
+analysis. θ_d is a point estimate from the same words; its uncertainty is ignored, so the
+probabilities are slightly overconfident. For Poisson MRFs, dependencies between words count only
 through θ_d. In a mixture of Poisson MRFs all words have the topic of the document, with its
 probability.
 """

@@ -25,7 +25,7 @@ STYLES: dict[Direction, tuple[str, str, str]] = {
 """Colour, mark and meaning of each direction. A triangle points towards the true value."""
 OTHER = (SKY, "*", "")
 MAX_LOW_ESS = 0.5
-"""Largest share of documents with few effective samples of an estimate that is drawn filled."""
+"""Share of documents with few effective samples above which an estimate is drawn hollow."""
 HOLLOW = "hollow: too few effective samples, probably too far right"
 ALL_HOLLOW = {"unbiased": "unbiased, but with too few samples"}
 """Meaning of a direction whose estimates are all hollow."""

@@ -100,7 +100,7 @@ def test_at_most_so_many_documents_evenly_spaced(lda: LoadedRun) -> None:
     assert section.rows[0].perplexity == expected.perplexity
 
 
-def test_documents_without_tokens_are_passed_over(tmp_path: Path) -> None:
+def test_documents_without_tokens_are_skipped(tmp_path: Path) -> None:
     corpus = made_up_corpus()
     counts = corpus.counts.toarray()
     counts[::2] = 0
