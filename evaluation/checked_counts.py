@@ -1,4 +1,4 @@
-"""Whether a model can score documents: words that no topic has are impossible."""
+"""Check that a model can score documents: words that no topic has are impossible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ZeroProbabilityError(ValueError):
 
 
 def check_possible(topics: TopicWords, documents: sparse.csr_array) -> None:
-    """Raise ZeroProbabilityError if a word is in no topic: all else is possible."""
+    """Raise ZeroProbabilityError if a word is in no topic."""
     is_possible = topics.topic_word.max(axis=0) > 0
     entries = np.flatnonzero(~is_possible[documents.indices])
     if len(entries):

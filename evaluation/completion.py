@@ -2,11 +2,11 @@
 
 The estimate of p(second half | first half) is ∏_i Σ_k θ̂_k φ_k,w_i, where θ̂ is the mean of the
 variational posterior of θ given the first half (Wallach, Murray, Salakhutdinov & Mimno 2009, §5.1
-call the task document completion; Hoffman et al. 2013 use this estimate of it). It treats all
-models alike and needs no more than a trainer's E-step, but it is not p(document): it is the
-probability of half of each document, and θ̂ stands where an integral over θ belongs.
+call the task document completion; Hoffman et al. 2013 use this estimate). It treats all models
+alike and needs only a trainer's E-step, but it is not p(document): it is the probability of half of
+each document, with θ̂ in the place of an integral over θ.
 
-Families differ in what their model of half of a document is: see `half` of `completion`.
+Families differ in their model of half of a document: see `half` of `completion`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEFAULT_SPLITS = 4
 
 
 def topics_of_half(topics: TopicWords) -> tuple[TopicWords, Floats]:
-    """The topics themselves, and by word (V, K): proportions do not depend on lengths."""
+    """Return the topics and their `word_topic` (V, K): proportions do not depend on lengths."""
     return topics, topics.word_topic
 
 
@@ -46,7 +46,7 @@ def completion(
     n_jobs: int | None = None,
     half: Callable[[Any], tuple[TopicWords, Floats]] = topics_of_half,
 ) -> LikelihoodEstimate:
-    """Log-probability of the second half of each document given the first, mean of random splits.
+    """Return log p of the second half of each document given the first, mean of random splits.
 
     Of a document's n tokens ⌊n/2⌋ are seen and the others scored. `n_samples` is the number of
     random splits, 4 by default; the standard error is over them (NaN for one split).
@@ -54,8 +54,8 @@ def completion(
     Parameters
     ----------
     half : callable, optional
-        Function of topics to the model of half of a document's tokens, and how probable words are
-        in each topic (V, K). By default both are as the topics say.
+        Function from topics to the model of half of a document's tokens, and the probabilities of
+        words in each topic (V, K). By default `topics_of_half`.
     """
     n_splits = n_samples or DEFAULT_SPLITS
     counts, n_tokens, n_docs = documents.counts, documents.n_tokens, documents.n_documents
@@ -83,9 +83,7 @@ def completion(
 
 
 def _sum_of_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Equivalent to rows.sum(axis=0), in the order of rows: also of one column, which NumPy would
-    add up in another.
-    """
+    """Equivalent to rows.sum(axis=0), always in the order of rows, unlike NumPy for one column."""
     total = np.zeros(rows.shape[1])
     for row in rows:
         total += row
@@ -93,7 +91,7 @@ def _sum_of_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def split_rng(seed: int, split: int, n_tokens_before: int = 0) -> np.random.Generator:
-    """The numbers that `split_tokens` takes, one a token, after those of the tokens before."""
+    """Return the generator for `split_tokens`, advanced by one number for each earlier token."""
     bits = np.random.PCG64([seed, split])
     return np.random.Generator(bits.advance(n_tokens_before) if n_tokens_before else bits)
 
@@ -101,8 +99,9 @@ def split_rng(seed: int, split: int, n_tokens_before: int = 0) -> np.random.Gene
 def split_tokens(
     counts: sparse.csr_array, rng: np.random.Generator
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Two matrices that add up to `counts` (D, V): a random ⌊n/2⌋ of each document's n tokens, and
-    the rest. Every choice of tokens is equally likely.
+    """Split `counts` (D, V) into a random ⌊n/2⌋ of each document's n tokens and the rest.
+
+    Every choice of tokens is equally likely.
     """
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     entry_of = np.repeat(np.arange(counts.nnz), counts.data)

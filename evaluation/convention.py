@@ -3,9 +3,9 @@
     log p(tokens in order | length) = log p(counts | length) - log(N! / ∏_w y_w!)
     log p(counts and length)        = log p(counts | length) + log p(length)
 
-LDA says nothing of lengths, and by custom scores tokens in order; Gamma-Poisson models are of
-counts and, as it were by the way, of lengths; Poisson MRFs of a fixed length are of counts given
-it. Given the length all can be compared.
+LDA does not model lengths, and by custom scores tokens in order. Gamma-Poisson models are of counts
+and so of lengths; Poisson MRFs of a fixed length are of counts given the length. Given the length,
+all can be compared.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def in_convention(
     convention: Convention,
     log_length: LogLength | None = None,
 ) -> LikelihoodEstimate:
-    """The estimate that `topics` got for documents, by another convention.
+    """Return the estimate of `topics` for documents in another convention.
 
-    What is added to each document's log-probability is exact, so that errors stay as they are.
+    The change of each document's log-probability is exact, so that errors stay the same.
 
     Raises
     ------
     ValueError
-        If the model is none of lengths, or the estimate not one of whole documents.
+        If the model does not model lengths, or the estimate is not of whole documents.
     """
     if convention not in CONVENTIONS:
         raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
@@ -67,14 +67,14 @@ def log_change(
     after: Convention,
     log_length: LogLength | None = None,
 ) -> NDArray[np.float64]:
-    """(D,), what is added to log-probabilities of documents for another convention.
+    """Return the change (D,) of documents' log-probabilities between two conventions.
 
     `log_length` is that of the topics' `Scoring`.
 
     Raises
     ------
     ValueError
-        If the model is none of lengths, and one of the conventions is of them.
+        If one of the conventions includes lengths, which the model does not.
     """
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     log_orders = gammaln(n_tokens + 1) - log_factorials(counts)
@@ -91,6 +91,6 @@ def log_change(
 
 
 def log_factorials(counts: sparse.csr_array) -> NDArray[np.float64]:
-    """Σ_w log y_dw! of each document (D,)."""
+    """Return Σ_w log y_dw! of each document (D,)."""
     arrays = (gammaln(counts.data + 1.0), counts.indices, counts.indptr)
     return np.asarray(sparse.csr_array(arrays, shape=counts.shape).sum(axis=1)).ravel()

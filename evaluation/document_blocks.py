@@ -1,8 +1,8 @@
-"""Blocks of consecutive documents, each scored by itself as it would be among all the others.
+"""Blocks of consecutive documents, scored with the same bits as among all documents.
 
-What an estimator draws for a document depends on the document's number among all documents, and in
-`completion` on how many tokens are before it. A block knows both, so that blocks are independent
-tasks: in any order, on any machine, and of any size they give what the whole gives, to the bit.
+The random numbers of a document depend on its number among all documents, and in `completion` on
+the number of tokens before it. A block stores both, so that blocks are independent tasks: in any
+order, on any machine and of any size they give the bits of the whole.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 N_BLOCKS = 64
-"""Blocks of a corpus that is neither small nor large: enough to keep some machines busy."""
+"""Number of blocks of a corpus of medium size, enough to keep some machines busy."""
 MIN_DOCUMENTS, MAX_DOCUMENTS = 8, 1000
 MAX_ENTRIES = 2**19
-"""Different words of all documents of a block, which are what it takes memory for."""
+"""Maximal number of entries of a block, which limits its memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentBlock:
-    """Counts of consecutive documents, and their place among all documents.
+    """Counts of consecutive documents, and their position among all documents.
 
-    Without a place they are all the documents there are. What is derived from the counts, such as
-    some of their rows, is a plain matrix, which has no place.
+    By default they are all documents. A matrix derived from the counts has no position.
     """
 
     counts: sparse.csr_array
-    """(D, V), as `models.counts.checked_counts` makes them."""
+    """(D, V), from `models.counts.checked_counts`."""
     first_document: int = 0
     """Number of the first document among all."""
     n_tokens_before: int = 0
@@ -49,7 +48,7 @@ class DocumentBlock:
         return np.asarray(self.counts.sum(axis=1), dtype=np.int64).ravel()
 
     def between(self, first: int, last: int) -> DocumentBlock:
-        """The block of its documents from number `first` to before `last`."""
+        """Return the block of its documents `first <= d < last`."""
         counts = self.counts
         rows = slice(first - self.first_document, last - self.first_document)
         if (rows.start, rows.stop) == (0, self.n_documents):
@@ -64,7 +63,7 @@ class DocumentBlock:
         return DocumentBlock(some, first, n_before)
 
     def emptied_but(self, rows: NDArray[np.intp]) -> DocumentBlock:
-        """The block with all but some rows, ascending, emptied: these keep their numbers."""
+        """Return the block with all rows emptied except `rows`, ascending; numbers stay."""
         counts = self.counts
         kept = np.zeros(self.n_documents, dtype=np.int64)
         kept[rows] = np.diff(counts.indptr)[rows]
@@ -74,12 +73,12 @@ class DocumentBlock:
         return self._with(sparse.csr_array(arrays, shape=counts.shape))
 
     def widened(self, n_words: int) -> DocumentBlock:
-        """The block with `n_words` columns, those after the present ones without a token.
+        """Return the block with `n_words` columns; added columns are empty.
 
         Raises
         ------
         ValueError
-            If it has more columns.
+            If the block has more columns.
         """
         counts = self.counts
         if n_words < counts.shape[1]:
@@ -92,10 +91,10 @@ class DocumentBlock:
 
 
 def block_bounds(counts: sparse.csr_array, at_least: int = 1) -> list[tuple[int, int]]:
-    """First document and the one after the last of each block; all documents are in one.
+    """Return the first and last + 1 document of each block; every document is in a block.
 
-    A block is of about a 64th of the documents, but of 8 to 1,000 (or `at_least`), and of fewer
-    where they are long. Of counts that are mapped from disk no entry is read. No documents are one
+    A block has about a 64th of the documents, within 8 (or `at_least`) to 1,000, and fewer where
+    they are long. No entry of memory-mapped counts is read. A corpus without documents is one
     block.
     """
     n_docs, start = counts.shape[0], counts.indptr

@@ -1,11 +1,11 @@
-"""Limits of exact likelihoods, and the error that refuses what is above them."""
+"""Limits of exact likelihoods, and the error above them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 MAX_MEMORY = 2 * 2**30
-"""Bytes, for all documents that are computed at the same time: what any machine can spare."""
+"""Default limit in bytes, for all documents that are computed at the same time."""
 MAX_SECONDS = 3600.0
 """Longest time for one document: a longer wait without progress is likely a mistake."""
 
@@ -13,8 +13,8 @@ MAX_SECONDS = 3600.0
 class ExactCostError(ValueError):
     """The exact likelihood of some document would take too much memory or time.
 
-    `document` is the costliest one's row, `n_tokens` and `n_topics` are what makes it costly,
-    `n_bytes` and `seconds` are estimates of what it would take (infinity beyond 1e308).
+    `document` is the row of the costliest one, with `n_tokens` and `n_topics`; `n_bytes` and
+    `seconds` are estimates of its cost (infinity beyond 1e308).
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class ExactCostError(ValueError):
 
 
 def readable_bytes(n_bytes: float) -> str:
-    """The number of bytes in the largest unit of which there is one at least."""
+    """Return the number of bytes in the largest unit that gives at least 1."""
     for unit in ("bytes", "KiB", "MiB"):
         if n_bytes < 1024:
             return f"{n_bytes:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""The estimate of many documents, as blocks of them come, in any order."""
+"""Estimate of many documents from blocks that come in any order."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class PartialEstimate:
     Parameters
     ----------
     n_docs
-        Documents that there are.
+        Number of all documents.
     """
 
     def __init__(self, n_docs: int) -> None:
         self.is_known = np.zeros(n_docs, dtype=bool)
-        """(D,), documents that are scored."""
+        """(D,), whether each document is scored."""
         self.names: dict[str, Any] = {}
-        """Fields that are one value for all documents, once a block is known."""
+        """Fields with one value for all documents; empty before the first block."""
         self._columns: dict[str, Any] = {
             name: np.zeros(n_docs, dtype=dtype) for name, dtype in PER_DOCUMENT.items()
         }
 
     def add(self, first_document: int, part: LikelihoodEstimate) -> None:
-        """Put in the block of documents that begins with this one.
+        """Add the block of documents that begins at `first_document`.
 
         Raises
         ------
         ValueError
-            If it is of another method, convention or direction than those before.
+            If the block has another method, convention or direction than earlier ones.
         """
         names = {name: getattr(part, name) for name in ONE_VALUE}
         if self.names and names != self.names:
@@ -56,7 +56,7 @@ class PartialEstimate:
     def missing(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the runs of documents without a score, from `first` to before `last`.
 
-        As long as nothing is known, even no documents are such a run.
+        Before the first block even an empty range is such a run.
         """
         if not self.names:
             return [(first, last)]
@@ -65,30 +65,30 @@ class PartialEstimate:
         return [(int(start), int(stop)) for start, stop in bounds.reshape(-1, 2)]
 
     def estimate(self) -> LikelihoodEstimate:
-        """The estimate of all documents.
+        """Return the estimate of all documents.
 
         Raises
         ------
         ValueError
-            If some are not scored.
+            If some documents are not scored.
         """
         if self.missing(0, len(self.is_known)):
             raise ValueError(f"{(~self.is_known).sum()} documents are not scored")
         return LikelihoodEstimate(**{**self._columns, **self.names})
 
     def known(self) -> LikelihoodEstimate:
-        """The estimate of those documents that are scored; there must be a block."""
+        """Return the estimate of the scored documents, after at least one block."""
         some = {name: column[self.is_known] for name, column in self._columns.items()}
         return LikelihoodEstimate(**{**some, **self.names})
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All that is known of documents, for `from_arrays`; there must be a block."""
+        """Return the scores so far as arrays, for `from_arrays`, after at least one block."""
         estimate = LikelihoodEstimate(**{**self._columns, **self.names})
         return {"is_known": self.is_known, **estimate.to_arrays()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The scores that `to_arrays` took apart.
+        """Return the partial estimate with the arrays of `to_arrays`.
 
         Raises
         ------

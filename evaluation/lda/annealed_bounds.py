@@ -1,4 +1,4 @@
-"""Stochastic bounds on log p(document) from both sides, by annealed importance sampling."""
+"""Stochastic lower and upper bounds on log p(document), by annealed importance sampling."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AnnealedBounds:
     exact assignments."""
     upper_standard_error: Floats
     """(D,), as if chains were independent. All start near one draw from p(z | j), so it is too
-    small where chains remember it; the spread over documents holds that part too."""
+    small where chains still depend on it; the spread over documents includes that part."""
     n_tokens: NDArray[np.int64]
     """(D,)."""
     n_chains: int
@@ -60,20 +60,21 @@ def annealed_bounds(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> AnnealedBounds:
-    """A lower bound on each log p(document), and, with exact assignments, an upper bound.
+    """Return a lower bound on each log p(document), and an upper one with exact assignments.
 
     Parameters
     ----------
     counts : (D, V)
-        Canonical, of whole numbers above 0, no word of which is impossible under the topics.
+        Canonical whole numbers above 0, without words that are impossible under the topics.
     assignments : (n_tokens,), optional
         The topic of each token, in the order of the rows of `counts` and of the words in a row.
-        They must be draws from p(z | document), as those of `simulated_documents` are: nothing can
-        tell that others are not, and what comes out then is no bound.
+        They must be draws from p(z | document), as those of `simulated_documents` are. Others
+        cannot be detected, and their result is no bound.
     n_samples : int
         Chains in each direction.
     n_temperatures : int
-        From 0 to 1, both included: at least 2. The variance of log-weights falls about as 1 / this.
+        Number of temperatures from 0 to 1, both included. The variance of log-weights is about in
+        proportion to 1 / n_temperatures.
     n_jobs : int, optional
         Threads; None is 1, -1 every core. No bit depends on it.
 
@@ -104,7 +105,7 @@ def annealed_bounds(
         word_of = np.repeat(np.arange(len(words), dtype=np.int32), n)
         document = Document(weight, cumulative, word_of, alpha)
         temperatures = temperatures_for(n_temperatures, len(word_of), alpha)
-        # log Z_0, and what the weights leave out.
+        # log Z_0, and the factor that weights omit.
         constant = float(n @ (np.log(largest) + np.log(cumulative[:, -1] / alpha_sum)))
         constant -= float(np.log1p(np.arange(len(word_of)) / alpha_sum).sum())
         up = log_mean_of(log_weights_upwards(document, temperatures, n_samples, rng))

@@ -1,8 +1,8 @@
-"""The likelihood of documents by annealed importance sampling of their topics (Neal 2001).
+"""Likelihood of documents by annealed importance sampling of their topics (Neal 2001).
 
-The chains are those upwards of `annealed_bounds`, the path that of `annealing`. Topic models of
+The chains are the upward ones of `annealed_bounds`, the path that of `annealing`. Topic models of
 Poisson MRFs are scored by the same method with as many chains and temperatures by default, so that
-what it is off by, for want of more of them, is much the same for both.
+the errors from their finite numbers are similar.
 """
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ def annealed(
     n_jobs: int | None = None,
     n_temperatures: int = DEFAULT_TEMPERATURES,
 ) -> LikelihoodEstimate:
-    """The mean weight of `n_samples` chains, 20 by default; unbiased for p with any number.
+    """Return the mean weight of `n_samples` chains, 20 by default; unbiased for any number.
 
-    p is that of the tokens in order. Standard error and effective sample size are those of the
+    It estimates p of the tokens in order. Standard error and effective sample size are those of the
     mean of independent weights (`log_mean_of`).
 
     Parameters
     ----------
     n_temperatures : int
-        From 0 to 1, both included. The variance of log-weights falls about as 1 / this.
+        Number of temperatures from 0 to 1, both included. The variance of log-weights is about in
+        proportion to 1 / n_temperatures.
 
     Raises
     ------
     ValueError, TypeError
-        If there are fewer than two temperatures.
+        If `n_temperatures` is no integer of at least 2.
     """
     alpha = topics.alpha
     alpha_sum = float(alpha.sum())

@@ -1,7 +1,7 @@
-"""The exact log-probability of documents under fixed topics, by the filter over topic counts.
+"""Exact log-probability of documents under fixed topics, by the filter over topic counts.
 
-Wherever it can be afforded it is what all estimators are measured by: few topics with documents of
-a hundred tokens, or ten with short ones. What cannot is refused before anything is computed.
+It is the reference for all estimators where it is affordable: few topics with documents of a
+hundred tokens, or ten topics with short ones. Other cases are refused before any computation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SECONDS_AN_UPDATE, SECONDS_A_STATE = 1e-9, 10e-9
 """Seconds for each topic, measured, within a factor of about 3; they only serve to refuse."""
 TOLERANCE = 1e-13
-"""The share of a probability that may be lost as too small for a floating-point number."""
+"""Maximal share of a probability that may be lost to underflow."""
 
 
 def exact(
@@ -41,16 +41,16 @@ def exact(
     n_jobs: int | None = None,
     max_memory: int = MAX_MEMORY,
 ) -> LikelihoodEstimate:
-    """Log-probability of each document's tokens in order, θ integrated out: nothing is sampled.
+    """Return log p of each document's tokens in order, θ integrated out, without sampling.
 
-    For a document of L tokens and K topics that have any of its words it takes 8 binom(L+K-1, K-1)
+    A document of L tokens, with K topics that have any of its words, takes 8 binom(L+K-1, K-1)
     bytes and time in proportion to K binom(L+K, K).
 
     Parameters
     ----------
     max_memory : int
-        Bytes for all documents that are computed at the same time. Documents too large for each
-        thread to have one are computed one after the other.
+        Bytes for all documents that are computed at the same time. Documents too large for one on
+        each thread are computed one after the other.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def exact(
 def log_conditionals(
     topics: WeightedTopics, words: ArrayLike, *, max_memory: int = MAX_MEMORY
 ) -> Floats:
-    """Give log p(j_l | j_<l) for each token j_l of a document (L,), its words in order.
+    """Return log p(j_l | j_<l) (L,) for each token j_l of a document, its words in order.
 
     Raises
     ------
@@ -124,8 +124,8 @@ def _log_probability(
     """Log-probability of one document with `n` (U,) tokens of each of the `words` (U,)."""
     if topics.n_topics == 1:  # any number of tokens
         return float(n @ np.log(topics.word_topic[words, 0]))
-    # All orders are equally probable. One in which each word is spread evenly over the document
-    # keeps the counts that matter in the end from being improbable on the way.
+    # All orders are equally probable. With each word spread evenly over the document, counts that
+    # matter at the end are not improbable before.
     position = np.arange(n.sum()) * ((np.sqrt(5) - 1) / 2) % 1
     word_of = np.repeat(np.arange(len(n)), n)[np.argsort(position, kind="stable")]
     return float(_conditionals(topics, words, word_of, only_total=True).sum())
@@ -134,7 +134,7 @@ def _log_probability(
 def _conditionals(
     topics: WeightedTopics, words: NDArray[Any], word_of: NDArray[np.int64], *, only_total: bool
 ) -> Floats:
-    """(L,) log p(j_l | j_<l) for j_l = words[word_of[l]]; all that may be right is their sum."""
+    """Return log p(j_l | j_<l) (L,) of j_l = words[word_of[l]]; maybe only their sum is right."""
     word_topic = topics.word_topic[words]
     is_used = word_topic.max(axis=0) > 0
     word_topic, alpha = np.ascontiguousarray(word_topic[:, is_used]), topics.alpha[is_used]
@@ -156,11 +156,11 @@ def _conditionals(
 
 
 def _nothing_is_lost(token_topic: Floats, log_conditional: Floats, only_total: bool) -> bool:
-    """Whether what the filter took for 0 is less than TOLERANCE of the sum, for certain.
+    """Whether the numbers that the filter set to 0 are provably less than TOLERANCE of the sum.
 
-    With P_l = log p(j_<l), a token loses less than SMALLEST exp(P_l) at each of S counts, and what
-    follows it can have no more probability than exp(B_{l+1}). So all is well if, for all l,
-    L S SMALLEST exp(P_l + B_{l+1} - P_L) <= TOLERANCE. B = 0 is true, and good for each P_l.
+    With P_l = log p(j_<l), a token loses less than SMALLEST exp(P_l) at each of S counts, and later
+    tokens have at most the probability exp(B_{l+1}). So it holds if, for all l,
+    L S SMALLEST exp(P_l + B_{l+1} - P_L) <= TOLERANCE. B = 0 is a valid bound for each P_l.
     """
     n_tokens, n_topics = token_topic.shape
     log_states = -np.log(n_tokens + n_topics) - betaln(n_tokens + 1, n_topics)
@@ -174,7 +174,7 @@ def _nothing_is_lost(token_topic: Floats, log_conditional: Floats, only_total: b
 
 
 def _future_bound(token_topic: Floats) -> Floats:
-    """(L + 1,) no less than max over θ of log ∏_{m >= l} Σ_k θ_k φ_k,j_m, for each l.
+    """Return an upper bound (L + 1,) of max_θ log ∏_{m >= l} Σ_k θ_k φ_k,j_m, for each l.
 
     `token_topic` (L, K) is φ_k,j_l, at most 1. Let φ_m = Σ_k q_k φ_k,j_m for any q that sums to 1;
     then for n tokens, as the logarithm is concave (Jensen's inequality),
@@ -212,7 +212,7 @@ def checked_costs(topics: WeightedTopics, documents: DocumentBlock, max_memory: 
 
 
 def _topics_of(topics: WeightedTopics, counts: sparse.csr_array) -> NDArray[np.int64]:
-    """(D,) how many topics have any of a document's words."""
+    """Return the numbers (D,) of topics that have any of a document's words."""
     n_docs = counts.shape[0]
     if (topics.topic_word > 0).all():
         return np.full(n_docs, topics.n_topics)

@@ -1,4 +1,4 @@
-"""The likelihood of documents under LDA: its estimators, and what else depends on the family."""
+"""Estimators of the likelihood of documents under LDA, and other functions of the family."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ COMPLETION_AND_BOUND = Validation(
 
 
 def itself(topics: LDATopics) -> AsLDA:
-    """The topics as they are."""
+    """Return the topics unchanged."""
     return AsLDA(topics)
 
 
@@ -110,21 +110,20 @@ def scores_given(
     task: str,
     n_jobs: int | None,
 ) -> Floats:
-    """Posterior mean of the proportions (D, K) given the words that are seen."""
+    """Return the posterior mean of the proportions (D, K) given the seen words."""
     del hidden, task
     return topics.transform(seen, n_jobs=n_jobs)
 
 
 def restricted(topics: LDATopics, words: NDArray[np.intp]) -> LDATopics | None:
-    """Topics of documents that have no other words; None if no topic has one of these.
+    """Return topics of documents with only the words S; None if no topic has any of them.
 
     With m_k = Σ_{w in S} φ_kw, each token of the words S is drawn from topics φ_kw / m_k; the
-    shares of topics in a document, and their prior, are taken to be of the tokens of S. Where all
-    m_k are one m,
+    proportions of topics, and their prior, become those of the tokens of S. If all m_k equal m,
 
         Π_n Σ_k θ_k φ_kw_n / m = m^-N Π_n Σ_k θ_k φ_kw_n,
 
-    which is the model conditioned on all tokens being of S, p(w | all in S): log p goes up by
+    which is the model given that all tokens are of S, p(w | all in S): log p increases by
     -N log m. Topics without any of the words are left out.
     """
     kept = topics.topic_word[:, words]

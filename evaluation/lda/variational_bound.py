@@ -1,4 +1,4 @@
-"""The variational lower bound on log p(document) under fixed topics (Blei, Ng & Jordan 2003)."""
+"""Variational lower bound on log p(document) under fixed topics (Blei, Ng & Jordan 2003)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def variational_bound(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """Evidence lower bound of each document: E_q[log p(w, z, θ)] - E_q[log q(z, θ)].
+    """Return the evidence lower bound of each document, E_q[log p(w, z, θ)] - E_q[log q(z, θ)].
 
-    Deterministic: no samples, no seed, no Monte Carlo error.
+    It is deterministic.
     """
     del n_samples, seed
     counts = documents.counts

@@ -27,8 +27,7 @@ DEFAULT_CHAINS = 20
 DEFAULT_TEMPERATURES = 200
 """With 10 topics of 10,000 edges each, and abstracts of 50 tokens, 20 chains of 200 temperatures
 had a standard error of 0.16 nats and 13 effective samples (medians), 100 temperatures 0.24 and 10.
-Temperatures are those of LDA: with more of them near 1, for the sake of Φ, or another scale, errors
-were not smaller."""
+More temperatures near 1, because of Φ, or another scale than LDA's did not lower errors."""
 
 
 def score_by_chains(
@@ -41,24 +40,25 @@ def score_by_chains(
     seed: int,
     n_jobs: int | None,
 ) -> LikelihoodEstimate:
-    """Log-probability of each document's tokens in order, unbiased for p with any number of chains.
+    """Return log p of each document's tokens in order; p is unbiased for any number of chains.
 
     Parameters
     ----------
     alpha : (K,)
         The prior of topics in a document.
     chains : function(words (U,), n (U,), temperatures (T,), n_chains, rng)
-        Returns log ∏_l Σ_k φ[k, j_l] alpha_k / Σ alpha, where chains begin, and log-weights
-        (n_chains,) that leave 1 / ∏_{i<L} (1 + i / Σ alpha) out.
+        Returns log ∏_l Σ_k φ[k, j_l] alpha_k / Σ alpha, of the start of chains, and log-weights
+        (n_chains,) without the factor 1 / ∏_{i<L} (1 + i / Σ alpha).
     n_samples : int, optional
-        Chains a document, 20 by default.
+        Chains for each document, 20 by default.
     n_temperatures : int
-        From 0 to 1, both included. The variance of log-weights falls about as 1 / this.
+        Number of temperatures from 0 to 1, both included. The variance of log-weights is about in
+        proportion to 1 / n_temperatures.
 
     Raises
     ------
     ValueError, TypeError
-        If there are fewer than two temperatures.
+        If `n_temperatures` is no integer of at least 2.
     """
     if isinstance(n_temperatures, bool) or not isinstance(n_temperatures, (int, np.integer)):
         raise TypeError(f"n_temperatures must be an integer, found {n_temperatures!r}")
@@ -87,14 +87,14 @@ def score_by_chains(
 
 
 def temperatures_for(n_temperatures: int, n_tokens: int, alpha: Floats) -> Floats:
-    """Values of t from 0 to 1 for a document of `n_tokens`: even steps of log(1 + t / s).
+    """Return values of t from 0 to 1 for a document of `n_tokens`: even steps of log(1 + t / s).
 
-    The conditional of a token weighs alpha_k against t C_k, so that t counts on the scale of
-    Σalpha / n_tokens: far below, tokens hardly know of each other; far above, what matters is the
-    ratio of one t to the next. With s = 0.1 Σalpha / n_tokens log-weights varied about as little as
-    with the best multiple from 0.01 to 1, for 2 to 400 topics, documents of 30 to 1,000 tokens,
-    and alpha from 0.01 to 1, equal or not. Powers of even steps were no better where they were
-    tried, and the power that is best depends on the number of topics.
+    The conditional of a token has the weights alpha_k and t C_k, so that the scale of t is
+    Σalpha / n_tokens: far below, tokens are nearly independent; far above, only ratios of
+    successive t matter. With s = 0.1 Σalpha / n_tokens log-weights varied about as little as with
+    the best multiple from 0.01 to 1, for 2 to 400 topics, documents of 30 to 1,000 tokens, and
+    alpha from 0.01 to 1, equal or not. Powers of even steps were no better, and the best power
+    depends on the number of topics.
     """
     scale = 0.1 * alpha.sum() / max(n_tokens, 1)
     even = np.linspace(0.0, np.log1p(1.0 / scale), n_temperatures)

@@ -1,4 +1,4 @@
-"""One document after the other over threads, each with random numbers of its own."""
+"""Estimates document by document on threads, each with its own random numbers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ if TYPE_CHECKING:
     Sampler = Callable[[NDArray[np.int32], NDArray[np.int64], np.random.Generator], "Score"]
 
 DOCUMENT_BLOCK = 4
-"""Documents a task: few, as sampling one takes milliseconds."""
+"""Documents in a task: few, as sampling one takes milliseconds."""
 
 
 def for_documents(documents: DocumentBlock, seed: int, n_jobs: int | None, work: Work) -> None:
     """Call `work(d, words, n, rng)` for each document d that has a token.
 
-    `words` (U,) are the document's different words and `n` (U,) how often each occurs, none 0.
-    `rng` depends on `seed` and the document's number among all alone: neither the number of threads
-    nor the other documents change what is drawn.
-    `work` must write to what is its document's only.
+    `words` (U,) are the document's different words and `n` (U,) their counts, none 0. `rng` depends
+    only on `seed` and the document's number among all documents, so that neither threads nor other
+    documents change any draw. `work` must write only to data of its document.
     """
     counts, first_document = documents.counts, documents.first_document
 
@@ -64,7 +63,7 @@ def sample_documents(
     seed: int,
     n_jobs: int | None,
 ) -> LikelihoodEstimate:
-    """The estimate that `sampler(words, n, rng)` makes of each document, as in `for_documents`.
+    """Return the estimate by `sampler(words, n, rng)` of each document, as in `for_documents`.
 
     Documents without tokens have log-likelihood 0, and no samples.
     """

@@ -17,9 +17,9 @@ def counts_of_tokens(
     topic_of: NDArray[np.int32],
     n_words: int,
 ) -> tuple[sparse.csr_array, NDArray[np.int32]]:
-    """Counts (D, V), and topics in their order, of tokens by document, `n_tokens` (D,) of each.
+    """Return counts (D, V) of tokens by document, `n_tokens` (D,) of each, and reordered topics.
 
-    The order depends on the words alone (it is stable), so topics stay a draw given them.
+    The order is stable and depends on the words alone, so that topics stay a draw given these.
     """
     n_docs = len(n_tokens)
     doc_of = np.repeat(np.arange(n_docs), n_tokens)

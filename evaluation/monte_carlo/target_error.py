@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from evaluation.estimate import LikelihoodEstimate
 
 PILOT_SAMPLES = 50
-"""Samples of the first look, for a method whose number is not given."""
+"""Samples of the first pilot run, if no number is given."""
 MIN_PILOT_SAMPLES = 20
-"""With fewer, an error can seem to be 0."""
+"""Minimal number of a pilot run's samples: with fewer, an error can seem to be 0."""
 STEP = 4.0
 """Largest growth of the samples after a step."""
 MARGIN = 1.2
-"""Samples beyond what a look says it takes, as it is uncertain itself."""
+"""Factor of the samples that a pilot run asks for, as it is uncertain itself."""
 UNKNOWN = 4.0
-"""Times the target, what a standard error that is not known is taken for."""
+"""Assumed value of an unknown standard error, in multiples of the target."""
 MAX_SAMPLES = 2**17
 
 
@@ -39,16 +39,16 @@ def sample_to_target(
     seed: int,
     n_jobs: int | None,
 ) -> LikelihoodEstimate:
-    """Estimates whose standard error is about `target` nats a document, or below it.
+    """Return estimates with a standard error of about `target` nats for each document, or less.
 
-    Looks with more and more samples, at first `n_samples`, say how many a document takes, as the
-    error falls with the square root of them. Looks are thrown away. The estimate is of a last
-    sampling by itself, and stands whatever its error then is: so what is found never decides
-    whether it is kept, and estimates are as unbiased as those of a fixed number (Stein 1945).
-    Numbers are those of the first look times powers of two, so that there are few different ones.
+    Pilot runs with more and more samples, at first `n_samples`, tell how many a document needs, as
+    the error falls with their square root. They are discarded. The estimate is that of a separate
+    last run, whatever its error: so no result decides whether it is kept, and estimates are as
+    unbiased as those of a fixed number of samples (Stein 1945). Numbers of samples are that of the
+    first pilot run times powers of two, so that there are few different ones.
 
-    Documents that are sampled together keep their numbers, the others being emptied: what one gets
-    depends on itself alone, not on which others take as many samples.
+    Documents that are sampled together keep their numbers, all others being emptied, so that a
+    document's result does not depend on the samples of others.
     """
     first = max(MIN_PILOT_SAMPLES, n_samples or PILOT_SAMPLES)
     settings = {"n_samples": first, "seed": seed, "n_jobs": n_jobs}
@@ -72,7 +72,7 @@ def sample_to_target(
 
 
 def _rounded(n: NDArray[np.float64], first: int) -> NDArray[np.int64]:
-    """The next `first` times a power of two that is not below n, at most about MAX_SAMPLES."""
+    """Round n up to `first` times a power of two, at most about MAX_SAMPLES."""
     powers = np.ceil(np.log2(np.clip(n, first, max(first, MAX_SAMPLES)) / first))
     return first * 2 ** powers.astype(np.int64)
 
@@ -87,7 +87,7 @@ def _sampled(
     seeds: list[int],
     n_jobs: int | None,
 ) -> LikelihoodEstimate:
-    """`result` with some documents sampled anew, `size` (D,) times each."""
+    """Return `result` with the `chosen` documents sampled again, `size` (D,) times each."""
     names = ("log_likelihood", "standard_error", "effective_sample_size", "n_samples")
     changed = {name: getattr(result, name).copy() for name in names}
     for n in np.unique(size[chosen]):
