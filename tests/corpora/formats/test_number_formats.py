@@ -159,6 +159,15 @@ def test_words_may_be_their_numbers(tmp_path: Path) -> None:
         assert np.array_equal(corpus.counts.toarray(), small_corpus().counts.toarray())
 
 
+@pytest.mark.parametrize(
+    ("form", "text", "line"),
+    [("uci", f"1\n{10**9}\n1\n1 1 1\n", 2), ("ldac", f"1 {10**9}:1\n", 1)],
+)
+def test_so_many_numbers_are_not_plausible(form: str, text: str, line: int, tmp_path: Path) -> None:
+    path = put(tmp_path, FORMS[form].name, text)
+    refused(lambda: FORMS[form].read(path, "numbers"), f"line {line}: ", "words, which is not plau")
+
+
 def test_reals_that_are_whole(tmp_path: Path) -> None:
     head = BANNER.replace("integer", "REAL") + "% a comment\n\n2 4 4\n"
     text = head + "1 1 2.0\n1 3 1e3\n2 2 +.3E1\n2 4 0.0\n"
