@@ -1,8 +1,8 @@
-"""User-Agent header, with a contact of whoever runs the program.
+"""User-Agent header, with a contact of the user who runs the program.
 
 The User-Agent policy of the Wikimedia Foundation asks for `client/version (contact)
-library/version`. Since 2026 requests that name a contact may come 200 times a minute, others 10
-times. The word "bot" tells their statistics that a program sends the requests.
+library/version`. Since 2026 a client with a contact may send 200 requests a minute, others 10. The
+word "bot" tells their statistics that a program sends the requests.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _header_fault(contact: str) -> str:
 
 
 def _address_fault(contact: str) -> str:
-    """Return why nobody can be reached by `contact`; empty if somebody can."""
+    """Return why `contact` is no usable address; empty if it is one."""
     if _USER_PAGE.fullmatch(contact):
         return ""
     if re.match(r"https?://", contact, re.IGNORECASE):

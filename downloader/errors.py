@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class DownloadError(Exception):
-    """A download could not go on; the message says what failed and what to do."""
+    """A download failed; the message says what failed and what to do."""
 
 
 class TryLaterError(DownloadError):

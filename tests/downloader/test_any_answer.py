@@ -133,9 +133,7 @@ class NoJitter(random.Random):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SAID)
-def test_no_member_of_an_answer_breaks_anything(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
-) -> None:
+def test_no_member_of_an_answer_breaks_anything(tmp_path, caplog, kind):
     """Each member of each answer in turn is something else: articles come, or a named error.
 
     And nothing that is said of it, be it in the log, could steer a terminal.

@@ -38,15 +38,13 @@ def cut_up(data: bytes, sizes: list[int]) -> list[bytes]:
     st.integers(0, 9),
     st.integers(0, 40),
 )
-def test_members_in_pieces_are_put_together(
-    members: list[bytes], sizes: list[int], level: int, n_zeros: int
-) -> None:
+def test_members_in_pieces_are_put_together(members, sizes, level, n_zeros):
     packed = b"".join(gzip.compress(member, level) for member in members) + b"\0" * n_zeros
     assert unpacked(iter(cut_up(packed, sizes)), GZIP, MOST) == b"".join(members)
 
 
 @given(bodies, st.integers(0, 10**6), st.integers(0, 9))
-def test_what_is_cut_short_is_noticed(body: bytes, cut: int, level: int) -> None:
+def test_what_is_cut_short_is_noticed(body, cut, level):
     packed = gzip.compress(body, level)
     n_bytes = 1 + cut % (len(packed) - 1)
     with pytest.raises(BadAnswer, match="cut short"):
@@ -54,7 +52,7 @@ def test_what_is_cut_short_is_noticed(body: bytes, cut: int, level: int) -> None
 
 
 @given(bodies, st.integers(0, 10**6), st.integers(1, 255))
-def test_what_is_damaged_is_noticed_or_harmless(body: bytes, where: int, change: int) -> None:
+def test_what_is_damaged_is_noticed_or_harmless(body, where, change):
     packed = bytearray(gzip.compress(body))
     packed[where % len(packed)] ^= change
     with suppress(BadAnswer):
@@ -62,7 +60,7 @@ def test_what_is_damaged_is_noticed_or_harmless(body: bytes, where: int, change:
 
 
 @given(bodies, st.integers(0, 3 * PIECE_BYTES))
-def test_the_cap_holds_for_packed_and_plain_bytes(body: bytes, cap: int) -> None:
+def test_the_cap_holds_for_packed_and_plain_bytes(body, cap):
     for data, headers in ((body, {}), (gzip.compress(body, 0), GZIP), (gzip.compress(body), GZIP)):
         try:
             found = unpacked(iter([data]), headers, cap)
@@ -74,17 +72,17 @@ def test_the_cap_holds_for_packed_and_plain_bytes(body: bytes, cap: int) -> None
 
 
 @pytest.mark.parametrize("length", ["-1", "+5", "5.0", "five", "5, x", "٥", "1e3"])
-def test_a_length_that_is_no_number(length: str) -> None:
+def test_a_length_that_is_no_number(length):
     with pytest.raises(BadAnswer, match="Content-Length"):
         unpacked(iter([b"hello"]), {"Content-Length": length}, MOST)
 
 
 @pytest.mark.parametrize("length", [str(MOST + 1), "9" * 5000])
-def test_an_announced_size_is_believed_before_anything_comes(length: str) -> None:
+def test_an_announced_size_is_believed_before_anything_comes(length):
     with pytest.raises(UnusableAnswerError):
         unpacked(iter([]), {"Content-Length": length}, MOST)
 
 
-def test_nothing_is_nothing_even_if_packed() -> None:
+def test_nothing_is_nothing_even_if_packed():
     assert unpacked(iter([]), GZIP, MOST) == b""
     assert unpacked(iter([b"", b""]), GZIP, MOST) == b""

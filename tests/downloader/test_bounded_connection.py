@@ -30,12 +30,7 @@ def reader(ours: socket.socket, limits: Limits) -> io.BufferedReader:
 
 
 @pytest.mark.parametrize(("read_timeout", "seconds"), [(0.05, 60.0), (60.0, 0.05)])
-def test_silence_is_borne_for_the_shorter_of_both_times(
-    ends: tuple[socket.socket, socket.socket],
-    monkeypatch: pytest.MonkeyPatch,
-    read_timeout: float,
-    seconds: float,
-) -> None:
+def test_silence_is_borne_for_the_shorter_of_both_times(ends, monkeypatch, read_timeout, seconds):
     """The clock goes on from when the first bytes have come, however late that is."""
     limits, beginning = Limits(read_timeout), 0.0
 
@@ -56,9 +51,7 @@ def test_silence_is_borne_for_the_shorter_of_both_times(
     assert limits.n_bytes == 3
 
 
-def test_time_does_not_begin_anew_with_each_byte(
-    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_time_does_not_begin_anew_with_each_byte(ends, monkeypatch):
     now = 0.0
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr("downloader.bounded_connection.time", clock)
@@ -74,9 +67,7 @@ def test_time_does_not_begin_anew_with_each_byte(
     assert stream.read(3) == b"abc"
 
 
-def test_the_last_byte_may_come_but_none_after_it(
-    ends: tuple[socket.socket, socket.socket],
-) -> None:
+def test_the_last_byte_may_come_but_none_after_it(ends):
     limits = Limits(10)
     limits.start(10, 5)
     stream = reader(ends[0], limits)

@@ -29,7 +29,7 @@ EDGES = (
 @pytest.mark.parametrize(
     ("depth", "expected"), [(0, "pq"), (1, "pqrs"), (2, "pqrst"), (3, "pqrst"), (99, "pqrst")]
 )
-def test_depth_and_circles(client: PoliteClient, depth: int, expected: str) -> None:
+def test_depth_and_circles(client, depth, expected):
     wiki = Scripted(tree(*EDGES))
     found: list[str] = []
     known: set[int] = set()
@@ -45,7 +45,7 @@ def test_depth_and_circles(client: PoliteClient, depth: int, expected: str) -> N
 
 
 @pytest.mark.parametrize("name", ["A", "Category:A", "category:A", " A "])
-def test_a_category_with_and_without_prefix(client: PoliteClient, name: str) -> None:
+def test_a_category_with_and_without_prefix(client, name):
     wiki = Scripted(tree(("A", "p"), ("category:A", "p")))
     with serving(wiki) as url:
         source = Category(MediaWikiApi(client, url), name)
@@ -53,14 +53,14 @@ def test_a_category_with_and_without_prefix(client: PoliteClient, name: str) -> 
         assert len(gathered(source.batches(None, nothing))[0]) == 1
 
 
-def test_a_category_that_is_not_there(client: PoliteClient) -> None:
+def test_a_category_that_is_not_there(client):
     with serving(Scripted(tree(*EDGES))) as url:
         source = Category(MediaWikiApi(client, url), "Nowhere")
         with pytest.raises(RefusedError, match="no category 'Nowhere'"):
             list(source.batches(None, nothing))
 
 
-def test_categories_without_end(client: PoliteClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_categories_without_end(client, monkeypatch):
     monkeypatch.setattr(category_module, "MAX_CATEGORIES", 50)
     inner = tree(("A", "B"))
 
@@ -102,7 +102,7 @@ def check_refused(client: PoliteClient, name: str, said: object, match: str | No
         [{"pageid": 1, "title": "p", "invalid": True}],
     ],
 )
-def test_malformed_members_are_a_named_error(client: PoliteClient, members: object) -> None:
+def test_malformed_members_are_a_named_error(client, members):
     said = {"batchcomplete": True, "query": {"categorymembers": members}}
     check_refused(client, "list", said)
 
@@ -116,17 +116,17 @@ def test_malformed_members_are_a_named_error(client: PoliteClient, members: obje
         [{"title": "p", "ns": 0, "missing": True}],
     ],
 )
-def test_pages_that_were_not_requested(client: PoliteClient, pages: list[object]) -> None:
+def test_pages_that_were_not_requested(client, pages):
     check_refused(client, "pageids", {"batchcomplete": True, "query": {"pages": pages}})
 
 
-def test_pages_that_continue_after_all_that_was_requested(client: PoliteClient) -> None:
+def test_pages_that_continue_after_all_that_was_requested(client):
     said = {"batchcomplete": True, "query": {"pages": [page(title="p")]}, "continue": {"x": "1"}}
     check_refused(client, "pageids", said, "it continues")
 
 
 @pytest.mark.parametrize("n_pages", [-1, True, "7", 10**9 + 1, 2**63 - 1])
-def test_a_category_of_more_pages_than_there_can_be(client: PoliteClient, n_pages: object) -> None:
+def test_a_category_of_more_pages_than_there_can_be(client, n_pages):
     inner = tree(("A", "p"))
 
     def answer(asked: Ask) -> object:
@@ -142,9 +142,7 @@ def test_a_category_of_more_pages_than_there_can_be(client: PoliteClient, n_page
 
 
 @pytest.mark.parametrize("interrupted", [False, True])
-def test_members_without_end(
-    client: PoliteClient, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
-) -> None:
+def test_members_without_end(client, monkeypatch, *, interrupted):
     """Ever new ones with ever new continuations; a process that is started again counts on."""
     monkeypatch.setattr(category_module, "PAGE_MARGIN", 100)
     inner = tree(("A", "p"))

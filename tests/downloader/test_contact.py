@@ -42,13 +42,13 @@ BAD = [
 
 
 @pytest.mark.parametrize("contact", GOOD)
-def test_whoever_can_be_reached_may_ask(contact: str) -> None:
+def test_whoever_can_be_reached_may_ask(contact):
     check_contact(contact, WIKIPEDIA)
     check_contact(contact, ELSEWHERE)
 
 
 @pytest.mark.parametrize("contact", BAD)
-def test_examples_and_malformed_addresses_are_refused_everywhere(contact: str) -> None:
+def test_examples_and_malformed_addresses_are_refused_everywhere(contact):
     for url in (WIKIPEDIA, ELSEWHERE):
         with pytest.raises(ContactError, match="--contact") as caught:
             check_contact(contact, url)
@@ -57,7 +57,7 @@ def test_examples_and_malformed_addresses_are_refused_everywhere(contact: str) -
 
 
 @pytest.mark.parametrize("contact", ["", " ", "\n"])
-def test_wikimedia_needs_a_contact_and_others_do_not(contact: str) -> None:
+def test_wikimedia_needs_a_contact_and_others_do_not(contact):
     with pytest.raises(ContactError, match=r"en\.wikipedia\.org.*--contact"):
         check_contact(contact, WIKIPEDIA)
     check_contact(contact, ELSEWHERE)
@@ -83,7 +83,7 @@ def test_wikimedia_needs_a_contact_and_others_do_not(contact: str) -> None:
         "https://www.mediawiki.org/w/api.php",
     ],
 )
-def test_hosts_of_wikimedia_are_known(url: str) -> None:
+def test_hosts_of_wikimedia_are_known(url):
     assert is_wikimedia(url)
 
 
@@ -95,18 +95,18 @@ def test_hosts_of_wikimedia_are_known(url: str) -> None:
         "https://wiki.archlinux.org/api.php",
     ],
 )
-def test_others_are_not(url: str) -> None:
+def test_others_are_not(url):
     assert not is_wikimedia(url)
 
 
 @pytest.mark.parametrize("name", ["your", "User:", "https://", "a.", "a-", "[["])
-def test_no_contact_takes_long_to_judge(name: str) -> None:
+def test_no_contact_takes_long_to_judge(name):
     for contact in (name + "a" * 190 + "!", name * 40 + "@" + name * 40, "a@" + "a-" * 99 + "."):
         with contextlib.suppress(ContactError):  # and not a second
             check_contact(contact[:200], WIKIPEDIA)
 
 
-def test_the_user_agent_names_program_operator_and_library() -> None:
+def test_the_user_agent_names_program_operator_and_library():
     found = user_agent(" ada@lovelace.org.uk ")
     form = r"wikitopics/[0-9][\w.]* \(bot; ada@lovelace\.org\.uk\) requests/(\S+)"
     match = re.fullmatch(form, found)
@@ -116,7 +116,7 @@ def test_the_user_agent_names_program_operator_and_library() -> None:
 
 
 @given(st.text(max_size=300))
-def test_nothing_gets_into_the_header_but_one_printable_line(contact: str) -> None:
+def test_nothing_gets_into_the_header_but_one_printable_line(contact):
     try:
         header = user_agent(contact)
     except ContactError:
@@ -126,7 +126,7 @@ def test_nothing_gets_into_the_header_but_one_printable_line(contact: str) -> No
 
 
 @given(st.text(max_size=300) | st.from_regex(r"\S+@\S+\.[a-z]+|https?://\S+|User:.+"))
-def test_any_contact_is_accepted_or_refused_by_name(contact: str) -> None:
+def test_any_contact_is_accepted_or_refused_by_name(contact):
     try:
         check_contact(contact, WIKIPEDIA)
     except ContactError:

@@ -66,9 +66,7 @@ def ids_in(store: ArticleStore) -> list[int]:
 ALL = list(range(1, N_PAGES + 1))
 
 
-def test_everything_is_stored_once_and_then_there_is_nothing_to_do(
-    store: ArticleStore, source: RandomPages, client: PoliteClient, tmp_path: Path
-) -> None:
+def test_everything_is_stored_once_and_then_there_is_nothing_to_do(store, source, client, tmp_path):
     told: list[tuple[CrawlReport, Batch]] = []
     report = crawl(store, source, tmp_path, None, lambda *news: told.append(news))
     assert report == CrawlReport(N_PAGES, 0, {}, finished=True, total_added=N_PAGES)
@@ -81,25 +79,19 @@ def test_everything_is_stored_once_and_then_there_is_nothing_to_do(
     assert client.n_requests == n_requests
 
 
-def test_shards_are_filled_at_the_ends_of_batches(
-    store: ArticleStore, source: RandomPages, tmp_path: Path
-) -> None:
+def test_shards_are_filled_at_the_ends_of_batches(store, source, tmp_path):
     crawl(store, source, tmp_path)
     assert {entry.articles for entry in store.entries} <= {10, 4, 2}
     assert len(store.entries) < 20
 
 
-def test_what_waits_long_is_stored(
-    store: ArticleStore, source: RandomPages, tmp_path: Path
-) -> None:
+def test_what_waits_long_is_stored(store, source, tmp_path):
     stored: list[int] = []
     crawl(store, source, tmp_path, None, lambda *_: stored.append(len(store)), commit_seconds=0)
     assert stored == [*range(7, 100, 7), 100]
 
 
-def test_the_limit_holds_over_all_runs(
-    store: ArticleStore, source: RandomPages, client: PoliteClient, tmp_path: Path
-) -> None:
+def test_the_limit_holds_over_all_runs(store, source, client, tmp_path):
     first = crawl(store, source, tmp_path, 10)
     assert (first.added, first.total_added, first.finished) == (10, 10, False)
     n_requests = client.n_requests
@@ -113,18 +105,14 @@ def test_the_limit_holds_over_all_runs(
     assert ids_in(store) == ALL
 
 
-def test_the_limit_is_met_at_the_end_of_a_batch(
-    store: ArticleStore, source: RandomPages, tmp_path: Path
-) -> None:
+def test_the_limit_is_met_at_the_end_of_a_batch(store, source, tmp_path):
     for limit in (7, 14, 98, 100):
         report = crawl(store, source, tmp_path, limit)
         assert (report.total_added, len(store)) == (limit, limit)
     assert report.finished
 
 
-def test_other_articles_do_not_count(
-    store: ArticleStore, source: RandomPages, client: PoliteClient, url: str, tmp_path: Path
-) -> None:
+def test_other_articles_do_not_count(store, source, client, url, tmp_path):
     titles = tmp_path / "titles"
     titles.write_text("".join(f"Page {number}\n" for number in range(1, 41)))
     other = Titles(MediaWikiApi(client, url), titles)
@@ -144,8 +132,8 @@ class Stopped(BaseException):
 @pytest.mark.parametrize("where", ["before", "after"])
 @pytest.mark.parametrize("what", ["save", "commit", "add"])
 def test_an_interrupt_anywhere_loses_and_repeats_nothing(
-    client: PoliteClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, where: str
-) -> None:
+    client, tmp_path, monkeypatch, what, where
+):
     """Stopped at the n-th write, for every n, and run again to a limit: it is met exactly."""
     from corpora.articles.writer import ArticleWriter
 
@@ -191,9 +179,7 @@ def test_an_interrupt_anywhere_loses_and_repeats_nothing(
                 break
 
 
-def test_an_interrupt_between_batches_keeps_what_has_come(
-    store: ArticleStore, source: RandomPages, client: PoliteClient, tmp_path: Path
-) -> None:
+def test_an_interrupt_between_batches_keeps_what_has_come(store, source, client, tmp_path):
     def interrupt(report: CrawlReport, batch: Batch) -> None:
         if report.total_added >= 63:
             raise KeyboardInterrupt
@@ -207,7 +193,7 @@ def test_an_interrupt_between_batches_keeps_what_has_come(
     assert client.n_requests == n_requests + 6
 
 
-def test_a_server_that_goes_away_keeps_what_has_come(tmp_path: Path, store: ArticleStore) -> None:
+def test_a_server_that_goes_away_keeps_what_has_come(tmp_path, store):
     client = new_client(tmp_path, patience=0.3)
     wiki = SyntheticWiki(N_PAGES)
 
@@ -225,12 +211,8 @@ def test_a_server_that_goes_away_keeps_what_has_come(tmp_path: Path, store: Arti
 
 
 def test_an_article_that_cannot_be_stored_ends_nothing(
-    store: ArticleStore,
-    source: RandomPages,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    store, source, tmp_path, monkeypatch, caplog
+):
     lengths = sorted(len(article.text) for article in articles_of(source))
     monkeypatch.setattr(shard, "MAX_CHARACTERS", lengths[-5])
     report = crawl(store, source, tmp_path)
@@ -246,22 +228,14 @@ def articles_of(source: LiveSource) -> Iterator[Any]:
         yield from batch.articles
 
 
-def test_skipped_pages_are_counted(
-    store: ArticleStore, client: PoliteClient, url: str, tmp_path: Path
-) -> None:
+def test_skipped_pages_are_counted(store, client, url, tmp_path):
     titles = tmp_path / "titles"
     titles.write_text("Page 1\nPage 1000\nPage 1001\nA|B\n")
     report = crawl(store, Titles(MediaWikiApi(client, url), titles), tmp_path)
     assert report == CrawlReport(1, 0, {"missing": 2, "invalid": 1}, finished=True, total_added=1)
 
 
-def test_skipped_pages_do_not_flood_the_terminal(
-    store: ArticleStore,
-    client: PoliteClient,
-    url: str,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_skipped_pages_do_not_flood_the_terminal(store, client, url, tmp_path, caplog):
     titles = tmp_path / "titles"
     lines = [f"Page {number}" for number in range(1001, 1101)]
     titles.write_text("\n".join(["A|\x1b[31mB", *lines]))
@@ -279,7 +253,7 @@ def test_skipped_pages_do_not_flood_the_terminal(
     assert all(text.isprintable() for _, text in said)
 
 
-def test_after_a_few_lines_there_is_one_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+def test_after_a_few_lines_there_is_one_a_minute(caplog):
     now = 0.0
     log = SkipLog(lambda: now)
     with caplog.at_level(logging.INFO, "downloader"):
@@ -296,12 +270,8 @@ def test_after_a_few_lines_there_is_one_a_minute(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_disk_that_is_about_to_run_full_keeps_its_reserve(
-    store: ArticleStore,
-    source: RandomPages,
-    client: PoliteClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    store, source, client, tmp_path, monkeypatch
+):
     """Stops with all that came stored and counted, asks for nothing while full, and goes on."""
 
     def fill(report: CrawlReport, _: Batch) -> None:
@@ -322,9 +292,7 @@ def test_a_disk_that_is_about_to_run_full_keeps_its_reserve(
     assert len(ids_in(store)) == 80
 
 
-def test_what_waits_to_be_stored_counts_as_used(
-    store: ArticleStore, source: RandomPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_waits_to_be_stored_counts_as_used(store, source, tmp_path, monkeypatch):
     """There is room for the first few articles beside the reserve, and not for many more."""
     free = shutil.disk_usage(tmp_path).free
     monkeypatch.setattr(file_download, "MIN_FREE_BYTES", free - 20_000)
@@ -345,13 +313,7 @@ def test_what_waits_to_be_stored_counts_as_used(
         *({"pending": [["en", "1"]]}, {"pending": "x"}, {"pending": [["en"]]}),
     ],
 )
-def test_a_damaged_state_costs_requests_and_no_articles(
-    store: ArticleStore,
-    source: RandomPages,
-    tmp_path: Path,
-    damage: str | dict[str, Any],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_damaged_state_costs_requests_and_no_articles(store, source, tmp_path, damage, caplog):
     crawl(store, source, tmp_path, 30)
     path = state_path(tmp_path, source.identity)
     if isinstance(damage, dict):
@@ -363,9 +325,7 @@ def test_a_damaged_state_costs_requests_and_no_articles(
     assert "starts again" in caplog.text
 
 
-def test_a_state_of_a_newer_version_is_left_alone(
-    store: ArticleStore, source: RandomPages, tmp_path: Path
-) -> None:
+def test_a_state_of_a_newer_version_is_left_alone(store, source, tmp_path):
     crawl(store, source, tmp_path, 30)
     path = state_path(tmp_path, source.identity)
     newer = json.dumps(json.loads(path.read_text()) | {"version": 2, "more": 1})
@@ -375,24 +335,20 @@ def test_a_state_of_a_newer_version_is_left_alone(
     assert path.read_text() == newer
 
 
-def test_a_state_of_a_store_that_is_gone_is_not_believed(
-    source: RandomPages, tmp_path: Path
-) -> None:
+def test_a_state_of_a_store_that_is_gone_is_not_believed(source, tmp_path):
     crawl(ArticleStore(tmp_path / "one"), source, tmp_path)
     other = ArticleStore(tmp_path / "other")
     assert crawl(other, source, tmp_path).added == N_PAGES
     assert ids_in(other) == ALL
 
 
-def test_one_crawl_of_a_store_at_a_time(
-    store: ArticleStore, source: RandomPages, client: PoliteClient, tmp_path: Path
-) -> None:
+def test_one_crawl_of_a_store_at_a_time(store, source, client, tmp_path):
     with store.writer(), pytest.raises(StoreLockedError):
         crawl(store, source, tmp_path)
     assert client.n_requests == 0
 
 
-def test_nothing_is_left_behind(store: ArticleStore, source: RandomPages, tmp_path: Path) -> None:
+def test_nothing_is_left_behind(store, source, tmp_path):
     directory = tmp_path / "state"
     directory.mkdir()
     path = state_path(directory, source.identity)
@@ -412,7 +368,7 @@ def memory_of(pid: int) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["random", "category"])
-def test_memory_is_steady_over_100_000_articles(tmp_path: Path, source: str) -> None:
+def test_memory_is_steady_over_100_000_articles(tmp_path, source):
     n_pages = 100_000
     with synthetic_wiki(n_pages) as url:
         command = [
@@ -440,7 +396,7 @@ def test_memory_is_steady_over_100_000_articles(tmp_path: Path, source: str) -> 
     assert len(store) == n_pages
 
 
-def test_a_killed_process_can_be_started_again(tmp_path: Path) -> None:
+def test_a_killed_process_can_be_started_again(tmp_path):
     with serving(SyntheticWiki(800)) as url:
         command = [*COMMAND, url, str(tmp_path / "crawl"), "--shard-size", "40"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
@@ -456,7 +412,7 @@ def test_a_killed_process_can_be_started_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["", "download"])
-def test_a_held_lock_is_a_running_download(tmp_path: Path, where: str) -> None:
+def test_a_held_lock_is_a_running_download(tmp_path, where):
     directory = tmp_path / "store" / where
     directory.mkdir(parents=True)
     assert not download_is_running(tmp_path / "store")
@@ -468,7 +424,7 @@ def test_a_held_lock_is_a_running_download(tmp_path: Path, where: str) -> None:
         pass
 
 
-def test_looking_makes_nothing(tmp_path: Path) -> None:
+def test_looking_makes_nothing(tmp_path):
     assert not download_is_running(tmp_path / "nosuch")
     assert not download_is_running(tmp_path)
     (tmp_path / "download").touch()  # not a directory

@@ -21,7 +21,7 @@ ENGLISH = WikiInfo(
 )
 
 
-def test_the_pace_decides_unless_the_wiki_is_slower() -> None:
+def test_the_pace_decides_unless_the_wiki_is_slower():
     quick = estimate(ENGLISH, 10_000)
     assert quick.n_requests == 200
     assert quick.seconds == pytest.approx(200 * 60 / 200)
@@ -31,11 +31,11 @@ def test_the_pace_decides_unless_the_wiki_is_slower() -> None:
     assert estimate(ENGLISH, 10_000, per_second=1).seconds == pytest.approx(200)
 
 
-def test_html_takes_a_request_for_each() -> None:
+def test_html_takes_a_request_for_each():
     assert estimate(ENGLISH, 1_001, "html").n_requests == 1_001 + 21
 
 
-def test_all_of_a_large_wiki_is_faster_by_dump() -> None:
+def test_all_of_a_large_wiki_is_faster_by_dump():
     all_of_it = estimate(ENGLISH, ENGLISH.n_articles)
     assert all_of_it.is_dump_faster
     assert "about 12 hours; a dump would take about 5 hours" in all_of_it.sentence
@@ -46,7 +46,7 @@ def test_all_of_a_large_wiki_is_faster_by_dump() -> None:
     assert some.sentence == "5,000 articles take 100 requests, about 30 seconds"
 
 
-def test_no_dump_where_it_would_not_do_or_is_not_to_be_had() -> None:
+def test_no_dump_where_it_would_not_do_or_is_not_to_be_had():
     listed = estimate(ENGLISH, 7_000_000, any_articles=False)
     assert (listed.dump_seconds, listed.is_dump_faster) == (None, False)
     for site, database in (
@@ -59,7 +59,7 @@ def test_no_dump_where_it_would_not_do_or_is_not_to_be_had() -> None:
         assert dump_address(replace(ENGLISH, site=site, database=database)) == ""
 
 
-def test_nothing_to_do_takes_no_time() -> None:
+def test_nothing_to_do_takes_no_time():
     nothing = estimate(ENGLISH, 0)
     assert (nothing.n_requests, nothing.seconds) == (0, 0)
 
@@ -71,5 +71,5 @@ def test_nothing_to_do_takes_no_time() -> None:
         *((7200, "2 hours"), (200_000, "2 days")),
     ],
 )
-def test_durations_in_words(seconds: float, expected: str) -> None:
+def test_durations_in_words(seconds, expected):
     assert in_words(seconds) == expected

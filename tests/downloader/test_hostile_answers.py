@@ -27,9 +27,7 @@ from tests.downloader.impatient_client import FAULTY, body, new_client
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-    from downloader.http_client import PoliteClient
 
 CLIENT = FAULTY
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -107,7 +105,7 @@ PASSING = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
-def test_a_fault_that_passes_is_got_over(client: PoliteClient, fault: object) -> None:
+def test_a_fault_that_passes_is_got_over(client, fault):
     with serving(fault, GOOD) as server, at_most(10):
         assert client.get_json(server.url) == {"a": [1, 2]}
     assert 1 <= client.n_retries <= 3  # one, unless the machine is too busy for the short deadline
@@ -117,7 +115,7 @@ def test_a_fault_that_passes_is_got_over(client: PoliteClient, fault: object) ->
 
 
 @pytest.mark.parametrize("fault", ["nothing", "503 badly packed", "drips interim answers", "html"])
-def test_a_fault_that_stays_ends_in_a_named_error(tmp_path: Path, fault: str) -> None:
+def test_a_fault_that_stays_ends_in_a_named_error(tmp_path, fault):
     client = new_client(tmp_path, patience=0.3, deadline=0.2)
     named = pytest.raises((TryLaterError, UnusableAnswerError))
     with serving(PASSING[fault]) as server, at_most(10), named as caught:
@@ -160,7 +158,7 @@ def traced() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS.keys())
-def test_a_bomb_is_refused_at_once(tmp_path: Path, traced: None, bomb: object) -> None:
+def test_a_bomb_is_refused_at_once(tmp_path, traced, bomb):
     client = new_client(tmp_path, max_bytes=2**18, deadline=20)
     with serving(bomb) as server, at_most(15), pytest.raises(UnusableAnswerError):
         client.get(server.url, None, body)
@@ -169,7 +167,7 @@ def test_a_bomb_is_refused_at_once(tmp_path: Path, traced: None, bomb: object) -
     assert peak < 2**22  # of 2**18 that may come and 2**26 that would
 
 
-def test_the_cap_is_exact(tmp_path: Path) -> None:
+def test_the_cap_is_exact(tmp_path):
     client = new_client(tmp_path, max_bytes=1000)
     for packed in (False, True):
         for n_bytes in (1000, 1001):

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from downloader.errors import TryLaterError, UnusableAnswerError
-from downloader.http_client import Answer, BadAnswer, PoliteClient, user_agent
+from downloader.http_client import Answer, BadAnswer, user_agent
 from tests.downloader.hostile_server import GOOD, Request, at_most, chunked, cut, http, serving
 from tests.downloader.impatient_client import PATIENT, UNHURRIED, body, new_client
 
 if TYPE_CHECKING:
     import socket
-    from pathlib import Path
 
 CLIENT = PATIENT
 HTML = http(b"<html>hello</html>", content_type="text/html")
 
 
-def test_a_json_object_arrives(client: PoliteClient) -> None:
+def test_a_json_object_arrives(client):
     with serving(GOOD) as server:
         assert client.get_json(f"{server.url}/api.php?x=1", {"q": "ä b&c"}) == {"a": [1, 2]}
         assert client.get(f"{server.url}/api.php", None, body) == b'{"a": [1, 2]}'
@@ -44,26 +43,26 @@ def test_a_json_object_arrives(client: PoliteClient) -> None:
     ],
     ids=["one member", "three members", "zeros at the end"],
 )
-def test_gzip_is_undone(client: PoliteClient, packed: bytes) -> None:
+def test_gzip_is_undone(client, packed):
     with serving(http(packed, content_encoding="gzip")) as server:
         assert client.get(server.url, None, body) == b"hello"
 
 
-def test_what_packs_well_is_not_taken_for_cut_short(client: PoliteClient) -> None:
+def test_what_packs_well_is_not_taken_for_cut_short(client):
     for n_bytes in (2**16 - 1, 2**16, 2**16 + 1, 10**6, 2**20, 5 * 2**20 + 7):
         answer = http(gzip.compress(b"x" * n_bytes), content_encoding="gzip")
         with serving(answer) as server:
             assert len(client.get(server.url, None, body)) == n_bytes
 
 
-def test_chunks_are_put_together(client: PoliteClient) -> None:
+def test_chunks_are_put_together(client):
     with serving(chunked(b"hel", b"lo", trailer=b"X-Sum: 1\r\n")) as server:
         for _ in range(3):
             assert client.get(server.url, None, body) == b"hello"
     assert server.n_connections == 1
 
 
-def test_a_body_that_lasts_until_the_connection_ends(client: PoliteClient) -> None:
+def test_a_body_that_lasts_until_the_connection_ends(client):
     def answer(request: Request, sock: socket.socket) -> bool:
         sock.sendall(b"HTTP/1.0 200 OK\r\n\r\nhello")
         return False
@@ -72,7 +71,7 @@ def test_a_body_that_lasts_until_the_connection_ends(client: PoliteClient) -> No
         assert client.get(server.url, None, body) == b"hello"
 
 
-def test_no_content_is_an_answer_but_no_json(tmp_path: Path) -> None:
+def test_no_content_is_an_answer_but_no_json(tmp_path):
     client = new_client(tmp_path, **UNHURRIED)
     with serving(b"HTTP/1.1 204 No Content\r\n\r\n") as server:
         assert client.get(server.url, None, lambda answer: (answer.status, answer.body)) == (
@@ -83,12 +82,12 @@ def test_no_content_is_an_answer_but_no_json(tmp_path: Path) -> None:
             client.get_json(server.url)
 
 
-def test_a_byte_order_mark_is_passed_over(client: PoliteClient) -> None:
+def test_a_byte_order_mark_is_passed_over(client):
     with serving(http(b'\xef\xbb\xbf{"a": 1}')) as server:
         assert client.get_json(server.url) == {"a": 1}
 
 
-def test_nobody_listens(tmp_path: Path) -> None:
+def test_nobody_listens(tmp_path):
     client = new_client(tmp_path)
     with serving(GOOD) as server:
         pass
@@ -99,13 +98,13 @@ def test_nobody_listens(tmp_path: Path) -> None:
     assert start <= caught.value.retry_at < start + 10
 
 
-def test_a_name_that_leads_nowhere(tmp_path: Path) -> None:
+def test_a_name_that_leads_nowhere(tmp_path):
     client = new_client(tmp_path)
     with at_most(60), pytest.raises(TryLaterError):
         client.get_json("http://wiki.invalid/api.php")
 
 
-def test_a_check_may_ask_for_another_answer(client: PoliteClient) -> None:
+def test_a_check_may_ask_for_another_answer(client):
     seen: list[Answer] = []
 
     def check(answer: Answer) -> int:
@@ -123,7 +122,7 @@ def test_a_check_may_ask_for_another_answer(client: PoliteClient) -> None:
     assert (client.n_retries, client.last_error) == (2, "lagged: 5 s")
 
 
-def test_a_wait_in_the_header_of_a_success_is_obeyed(client: PoliteClient) -> None:
+def test_a_wait_in_the_header_of_a_success_is_obeyed(client):
     """As MediaWiki answers when its databases lag."""
 
     def check(answer: Answer) -> None:
@@ -137,7 +136,7 @@ def test_a_wait_in_the_header_of_a_success_is_obeyed(client: PoliteClient) -> No
 
 
 @pytest.mark.parametrize("wait", [float("nan"), float("-inf"), -1.0])
-def test_a_check_may_ask_for_nonsense(client: PoliteClient, wait: float) -> None:
+def test_a_check_may_ask_for_nonsense(client, wait):
     def check(answer: Answer) -> None:
         if client.n_retries < 1:
             raise BadAnswer("odd", retry_after=wait)
@@ -146,7 +145,7 @@ def test_a_check_may_ask_for_nonsense(client: PoliteClient, wait: float) -> None
         client.get(server.url, None, check)
 
 
-def test_an_error_of_a_check_is_not_ours_to_mend(client: PoliteClient) -> None:
+def test_an_error_of_a_check_is_not_ours_to_mend(client):
     def check(answer: Answer) -> None:
         raise ZeroDivisionError
 
@@ -157,7 +156,7 @@ def test_an_error_of_a_check_is_not_ours_to_mend(client: PoliteClient) -> None:
     assert len(server.requests) == 2
 
 
-def test_a_wrong_address_is_noticed_before_patience_ends(tmp_path: Path) -> None:
+def test_a_wrong_address_is_noticed_before_patience_ends(tmp_path):
     client = new_client(tmp_path, **(PATIENT | {"patience": 1e6}))
     with (
         serving(HTML) as server,
@@ -168,7 +167,7 @@ def test_a_wrong_address_is_noticed_before_patience_ends(tmp_path: Path) -> None
     assert 3 <= len(server.requests) <= 20
 
 
-def test_what_once_worked_gets_all_our_patience(tmp_path: Path) -> None:
+def test_what_once_worked_gets_all_our_patience(tmp_path):
     client = new_client(tmp_path, **(PATIENT | {"patience": 1e6}))
     faults = [HTML] * 9
     with serving(GOOD, *faults, GOOD) as server, at_most(20):
@@ -177,9 +176,7 @@ def test_what_once_worked_gets_all_our_patience(tmp_path: Path) -> None:
     assert client.n_retries == 9
 
 
-def test_trouble_is_told_and_logged_once_for_each_kind(
-    client: PoliteClient, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_trouble_is_told_and_logged_once_for_each_kind(client, caplog):
     told: list[tuple[str, float]] = []
     client.on_trouble = lambda reason, wait: told.append((reason, wait))
     fault = http(b"busy\x1b[31m\nmore", "503 Unavailable")
@@ -194,7 +191,7 @@ def test_trouble_is_told_and_logged_once_for_each_kind(
     assert not [r for r in caplog.records if r.name.startswith("urllib3") and r.levelno >= 30]
 
 
-def test_a_connection_in_doubt_is_not_used_again(client: PoliteClient) -> None:
+def test_a_connection_in_doubt_is_not_used_again(client):
     """What comes after too short a length would be taken for the answer to the next request."""
 
     def answer(request: Request, sock: socket.socket) -> None:

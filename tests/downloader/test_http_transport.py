@@ -31,14 +31,11 @@ from tests.downloader.impatient_client import FAULTY, new_client
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from downloader.http_client import PoliteClient
 
 CLIENT = FAULTY
 
 
-def test_cookies_are_not_kept_and_netrc_is_not_read(
-    client: PoliteClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cookies_are_not_kept_and_netrc_is_not_read(client, tmp_path, monkeypatch):
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login ada password secret\ndefault login a password b\n")
     netrc.chmod(0o600)
@@ -50,18 +47,14 @@ def test_cookies_are_not_kept_and_netrc_is_not_read(
         assert not {"cookie", "authorization"} & request.headers.keys()
 
 
-def test_a_proxy_of_the_environment_is_used(
-    client: PoliteClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_of_the_environment_is_used(client, monkeypatch):
     with serving(GOOD) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
         assert client.get_json("http://wiki.invalid/api.php") == {"a": [1, 2]}
     assert proxy.requests[0].target == "http://wiki.invalid/api.php"
 
 
-def test_a_proxy_that_never_ends_its_answer_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_that_never_ends_its_answer_is_left(tmp_path, monkeypatch):
     client = new_client(tmp_path, max_bytes=2**16)
 
     def answer(request: Request, sock: socket.socket) -> bool:
@@ -112,15 +105,13 @@ def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-def test_tls_changes_nothing(
-    client: PoliteClient, tls: ssl.SSLContext, trusted: None, fault: object
-) -> None:
+def test_tls_changes_nothing(client, tls, trusted, fault):
     with serving(fault, GOOD, tls=tls) as server, at_most(10):
         assert client.get_json(server.url) == {"a": [1, 2]}
     assert 1 <= client.n_retries <= 3
 
 
-def test_a_handshake_that_drips_is_given_up(tmp_path: Path) -> None:
+def test_a_handshake_that_drips_is_given_up(tmp_path):
     client = new_client(tmp_path, patience=0.3)
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -137,7 +128,7 @@ def test_a_handshake_that_drips_is_given_up(tmp_path: Path) -> None:
     listener.close()
 
 
-def test_a_stranger_is_not_talked_to(tmp_path: Path, tls: ssl.SSLContext) -> None:
+def test_a_stranger_is_not_talked_to(tmp_path, tls):
     client = new_client(tmp_path, patience=1e6)
     refused = pytest.raises(RefusedError, match="certificate")
     with serving(GOOD, tls=tls) as server, at_most(10), refused:
@@ -145,9 +136,7 @@ def test_a_stranger_is_not_talked_to(tmp_path: Path, tls: ssl.SSLContext) -> Non
     assert not server.requests
 
 
-def test_from_http_to_https_of_the_same_host(
-    client: PoliteClient, tls: ssl.SSLContext, trusted: None
-) -> None:
+def test_from_http_to_https_of_the_same_host(client, tls, trusted):
     with (
         serving(GOOD, tls=tls) as safe,
         serving(http(b"", "301 Moved", location=f"{safe.url}/w")) as plain,

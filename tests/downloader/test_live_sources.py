@@ -14,14 +14,12 @@ from downloader.mediawiki_api import MediaWikiApi
 from downloader.random_pages import RandomPages
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT
-from tests.downloader.made_up_answers import N_PAGES, Ask, MadeUp, gathered, nothing
+from tests.downloader.made_up_answers import N_PAGES, Ask, gathered, nothing
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from downloader.http_client import PoliteClient
     from downloader.live import LiveSource, TextForm
 
 CLIENT = PATIENT
@@ -42,9 +40,7 @@ def new_source(
 
 @pytest.mark.parametrize("text", ["wikitext", "html"])
 @pytest.mark.parametrize("name", SOURCES)
-def test_every_article_comes_once(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path, name: str, text: TextForm
-) -> None:
+def test_every_article_comes_once(client, made_up, tmp_path, name, text):
     wiki, recorded, url = made_up
     source = new_source(name, MediaWikiApi(client, url), tmp_path, text)
     articles, skipped, batches = gathered(source.batches(None, nothing))
@@ -65,9 +61,7 @@ def test_every_article_comes_once(
 
 @pytest.mark.parametrize("text", ["wikitext", "html"])
 @pytest.mark.parametrize("name", SOURCES)
-def test_it_goes_on_from_any_cursor(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path, name: str, text: TextForm
-) -> None:
+def test_it_goes_on_from_any_cursor(client, made_up, tmp_path, name, text):
     """Interrupted again and again after some batches, with nothing kept but cursor and articles."""
     _, recorded, url = made_up
     known: set[int] = set()
@@ -105,17 +99,13 @@ def test_it_goes_on_from_any_cursor(
         {"lines": -1, "sha256": None},
     ],
 )
-def test_a_cursor_of_something_else_starts_anew(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path, name: str, cursor: dict[str, Any]
-) -> None:
+def test_a_cursor_of_something_else_starts_anew(client, made_up, tmp_path, name, cursor):
     source = new_source(name, MediaWikiApi(client, made_up[2]), tmp_path)
     assert len(gathered(source.batches(cursor, nothing))[0]) == N_PAGES
 
 
 @pytest.mark.parametrize("name", ["random", "category"])
-def test_a_continuation_that_the_wiki_has_forgotten_starts_anew(
-    client: PoliteClient, tmp_path: Path, name: str
-) -> None:
+def test_a_continuation_that_the_wiki_has_forgotten_starts_anew(client, tmp_path, name):
     wiki = SyntheticWiki(N_PAGES)
 
     def answer(asked: Ask) -> object:
@@ -134,9 +124,7 @@ def test_a_continuation_that_the_wiki_has_forgotten_starts_anew(
         assert len(gathered(source.batches(cursor, nothing))[0]) == N_PAGES
 
 
-def test_what_is_known_is_not_asked_for(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path
-) -> None:
+def test_what_is_known_is_not_asked_for(client, made_up, tmp_path):
     _, recorded, url = made_up
     api = MediaWikiApi(client, url)
     articles, _, batches = gathered(
@@ -148,14 +136,14 @@ def test_what_is_known_is_not_asked_for(
     assert {int(ids) for ids in asked_for if ids} == set(range(3, N_PAGES + 1, 3))
 
 
-def test_totals(client: PoliteClient, made_up: MadeUp, tmp_path: Path) -> None:
+def test_totals(client, made_up, tmp_path):
     api = MediaWikiApi(client, made_up[2])
     assert new_source("random", api, tmp_path).total() == N_PAGES
     assert new_source("titles", api, tmp_path).total() == N_PAGES
     assert new_source("category", api, tmp_path).total() is None
 
 
-def test_sources_know_themselves_apart(client: PoliteClient, tmp_path: Path) -> None:
+def test_sources_know_themselves_apart(client, tmp_path):
     """A cursor of one is not given to another."""
     one, other = MediaWikiApi(client, "http://a/api.php"), MediaWikiApi(client, "http://b/api.php")
     sources = [
@@ -176,15 +164,13 @@ def test_sources_know_themselves_apart(client: PoliteClient, tmp_path: Path) -> 
         lambda api: Category(api, "  "),
     ],
 )
-def test_settings_that_make_no_sense(
-    client: PoliteClient, make: Callable[[MediaWikiApi], object]
-) -> None:
+def test_settings_that_make_no_sense(client, make):
     with pytest.raises(ValueError, match=r"must be|at least|not the name"):
         make(MediaWikiApi(client, "http://a/api.php"))
 
 
 @pytest.mark.parametrize("name", ["", " \t", "A|B", "A\x1b[31mB", "A\nB", "A\udcffB"])
-def test_what_no_category_is_called(client: PoliteClient, name: str) -> None:
+def test_what_no_category_is_called(client, name):
     """The last is what a byte that is not UTF-8 becomes on the command line."""
     with pytest.raises(SourceError) as caught:
         Category(MediaWikiApi(client, "http://a/api.php"), name)

@@ -21,7 +21,6 @@ from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from downloader.http_client import PoliteClient
 
@@ -44,7 +43,7 @@ def in_turn(*answers: object) -> Callable[[Ask], object]:
     return lambda _: next(remaining)
 
 
-def test_the_wiki_describes_itself_once(client: PoliteClient) -> None:
+def test_the_wiki_describes_itself_once(client):
     general = {
         "sitename": "Wikipedia",
         "generator": "MediaWiki 1.45.0-wmf.3",
@@ -81,7 +80,7 @@ def test_the_wiki_describes_itself_once(client: PoliteClient) -> None:
     assert {"bild", "file"} <= info.site.file_namespaces
 
 
-def test_a_title_in_the_middle_of_an_address_gives_no_addresses(client: PoliteClient) -> None:
+def test_a_title_in_the_middle_of_an_address_gives_no_addresses(client):
     def answer(asked: Ask) -> object:
         said = json.loads(SyntheticWiki(9).answer(asked))
         said["query"]["general"]["articlepath"] = "/show?title=$1&style=x"
@@ -91,7 +90,7 @@ def test_a_title_in_the_middle_of_an_address_gives_no_addresses(client: PoliteCl
         assert MediaWikiApi(client, url).site().site.address_of("One") == ""
 
 
-def test_a_query_is_followed_to_its_end(client: PoliteClient) -> None:
+def test_a_query_is_followed_to_its_end(client):
     """Parts of a batch are merged, its list members too, and parameters are passed as given."""
     second = {"pageid": 2, "ns": 0, "title": "Two"}
     wiki = Scripted(
@@ -134,7 +133,7 @@ def test_a_query_is_followed_to_its_end(client: PoliteClient) -> None:
     assert (three["gapcontinue"], three["offset"]) == ("Three", "7")
 
 
-def test_a_query_goes_on_where_it_is_told(client: PoliteClient) -> None:
+def test_a_query_goes_on_where_it_is_told(client):
     with serving(SyntheticWiki(100)) as url:
         api = MediaWikiApi(client, url)
         params = {"generator": "random", "grnlimit": "10"}
@@ -147,14 +146,14 @@ def test_a_query_goes_on_where_it_is_told(client: PoliteClient) -> None:
 @pytest.mark.parametrize(
     "code", ["ratelimited", "readonly", "internal_api_error_DBQueryError", "actionthrottledtext"]
 )
-def test_passing_errors_are_waited_out(client: PoliteClient, code: str) -> None:
+def test_passing_errors_are_waited_out(client, code):
     refusal = {"error": {"code": code, "info": "not now"}}
     batches = all_of(client, in_turn(refusal, refusal, pages_answer(PAGE)))
     assert [batch.pages for batch in batches] == [[PAGE]]
     assert (client.n_requests, client.n_retries) == (3, 2)
 
 
-def test_a_lag_is_waited_out_for_as_long_as_the_wiki_says(client: PoliteClient) -> None:
+def test_a_lag_is_waited_out_for_as_long_as_the_wiki_says(client):
     with serving(SyntheticWiki(5)) as url, FaultProxy(url, Settings(retry_after=1)) as proxy:
         proxy.next_faults = ["maxlag"]
         assert MediaWikiApi(client, proxy.url).site().n_articles == 5
@@ -162,7 +161,7 @@ def test_a_lag_is_waited_out_for_as_long_as_the_wiki_says(client: PoliteClient) 
     assert answered.arrived - lagged.ended >= 1
 
 
-def test_a_lag_without_a_time_means_five_seconds(tmp_path: Path) -> None:
+def test_a_lag_without_a_time_means_five_seconds(tmp_path):
     client = new_client(tmp_path, patience=4, read_timeout=5)
     lag = {"error": {"code": "maxlag", "info": "Waiting for a server", "lag": 7.5}}
     with pytest.raises(TryLaterError, match="maxlag"):
@@ -170,7 +169,7 @@ def test_a_lag_without_a_time_means_five_seconds(tmp_path: Path) -> None:
     assert client.n_requests == 1
 
 
-def test_other_errors_are_final_and_named(client: PoliteClient) -> None:
+def test_other_errors_are_final_and_named(client):
     refusal = {"error": {"code": "badvalue", "info": "Unrecognized\nvalue."}}
     with pytest.raises(ApiError, match=r"Unrecognized value\. \(badvalue\)") as caught:
         all_of(client, lambda _: refusal)
@@ -179,9 +178,7 @@ def test_other_errors_are_final_and_named(client: PoliteClient) -> None:
     assert client.n_requests == 1
 
 
-def test_each_warning_is_logged_once(
-    client: PoliteClient, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_each_warning_is_logged_once(client, caplog):
     def answer(asked: Ask) -> object:
         warnings = {
             "main": {"warnings": "Subscribe to\nthe list."},
@@ -202,7 +199,7 @@ def test_each_warning_is_logged_once(
 STEERING = "\x1b[2J\x07 half \ud83d pair \u202e\nand a line " + "x" * 5000
 
 
-def test_no_error_steers_the_terminal(client: PoliteClient) -> None:
+def test_no_error_steers_the_terminal(client):
     with pytest.raises(ApiError, match="half pair and a line") as caught:
         all_of(client, lambda _: {"error": {"code": "bad" + STEERING, "info": STEERING}})
     message = str(caught.value)
@@ -212,14 +209,12 @@ def test_no_error_steers_the_terminal(client: PoliteClient) -> None:
 
 
 @pytest.mark.parametrize("info", [None, 5, [STEERING], {"a": STEERING}])
-def test_an_error_with_an_explanation_that_is_none(client: PoliteClient, info: object) -> None:
+def test_an_error_with_an_explanation_that_is_none(client, info):
     with pytest.raises(ApiError, match=r"refuses:  \(odd\)$"):
         all_of(client, lambda _: {"error": {"code": "odd", "info": info}})
 
 
-def test_no_warning_steers_the_terminal(
-    client: PoliteClient, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_warning_steers_the_terminal(client, caplog):
     warnings = {f"main{STEERING}": {"warnings": STEERING}, "odd": {"warnings": [STEERING]}}
     with caplog.at_level(logging.DEBUG, "downloader"):
         all_of(client, lambda _: pages_answer(PAGE, warnings=warnings))
@@ -229,7 +224,7 @@ def test_no_warning_steers_the_terminal(
     assert len(warned) < 700
 
 
-def test_a_wiki_is_called_by_a_name_that_can_be_printed(client: PoliteClient) -> None:
+def test_a_wiki_is_called_by_a_name_that_can_be_printed(client):
     said = without("query", "general", "sitename", value=f"Wiki {STEERING}")
     said["query"]["rightsinfo"]["text"] = STEERING
     with serving(Scripted(lambda _: said)) as url:
@@ -289,14 +284,14 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_answer_is_asked_for_again(client: PoliteClient, name: str) -> None:
+def test_a_malformed_answer_is_asked_for_again(client, name):
     batches = all_of(client, in_turn(MALFORMED[name], pages_answer(PAGE)), generator="random")
     assert [batch.pages for batch in batches] == [[PAGE]]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_answers_for_ever_are_a_named_error(client: PoliteClient, name: str) -> None:
+def test_malformed_answers_for_ever_are_a_named_error(client, name):
     with pytest.raises(UnusableAnswerError):
         all_of(client, lambda _: MALFORMED[name], generator="random")
     assert client.n_requests <= 10
@@ -339,7 +334,7 @@ def without(*path: str, value: object = None) -> dict[str, Any]:
         {"batchcomplete": True},
     ],
 )
-def test_a_wiki_that_describes_itself_badly(client: PoliteClient, answer: object) -> None:
+def test_a_wiki_that_describes_itself_badly(client, answer):
     with serving(Scripted(lambda _: answer)) as url, pytest.raises(UnusableAnswerError):
         MediaWikiApi(client, url).site()
 
@@ -348,7 +343,7 @@ def test_a_wiki_that_describes_itself_badly(client: PoliteClient, answer: object
     before=st.lists(st.integers(0, 50), unique=True, max_size=30),
     circle=st.lists(st.integers(100, 150), unique=True, min_size=1, max_size=30),
 )
-def test_circles_are_noticed(before: list[int], circle: list[int]) -> None:
+def test_circles_are_noticed(before, circle):
     loop = LoopDetector()
     members = before + circle * 200
     found = next(i for i, member in enumerate(members) if loop.repeats(member))
@@ -356,16 +351,14 @@ def test_circles_are_noticed(before: list[int], circle: list[int]) -> None:
 
 
 @given(st.lists(st.integers(), unique=True))
-def test_what_does_not_repeat_is_no_circle(members: list[int]) -> None:
+def test_what_does_not_repeat_is_no_circle(members):
     loop = LoopDetector()
     assert not any(loop.repeats(member) for member in members)
 
 
 @pytest.mark.parametrize("period", [1, 2, 7])
 @pytest.mark.parametrize("complete", [True, False])
-def test_a_continuation_in_circles_ends(
-    client: PoliteClient, period: int, *, complete: bool
-) -> None:
+def test_a_continuation_in_circles_ends(client, period, *, complete):
     def answer(asked: Ask) -> object:
         position = (int(asked.get("c", 0)) + 1) % period
         return {
@@ -380,9 +373,7 @@ def test_a_continuation_in_circles_ends(
 
 
 @pytest.mark.parametrize("complete", [True, False])
-def test_an_endless_continuation_of_nothing_ends(
-    client: PoliteClient, monkeypatch: pytest.MonkeyPatch, *, complete: bool
-) -> None:
+def test_an_endless_continuation_of_nothing_ends(client, monkeypatch, *, complete):
     monkeypatch.setattr(api_module, "MAX_EMPTY_BATCHES", 50)
     monkeypatch.setattr(api_module, "MAX_ANSWERS", 50)
 
@@ -395,7 +386,7 @@ def test_an_endless_continuation_of_nothing_ends(
     assert 40 < client.n_requests < 60
 
 
-def test_a_batch_that_swells_ends(client: PoliteClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_swells_ends(client, monkeypatch):
     monkeypatch.setattr(api_module, "MAX_BATCH_BYTES", 10**6)
 
     def answer(asked: Ask) -> object:
@@ -408,7 +399,7 @@ def test_a_batch_that_swells_ends(client: PoliteClient, monkeypatch: pytest.Monk
     assert client.n_requests < 13
 
 
-def test_rendered_html(client: PoliteClient) -> None:
+def test_rendered_html(client):
     wiki = Scripted(SyntheticWiki(10).answer)
     with serving(wiki) as url:
         html = MediaWikiApi(client, url).rendered(10**7 + 3)
@@ -423,7 +414,7 @@ def test_rendered_html(client: PoliteClient) -> None:
         {"revid": 3, "text": {"*": ""}},
     ],
 )
-def test_html_of_something_else_is_not_taken(client: PoliteClient, parse: object) -> None:
+def test_html_of_something_else_is_not_taken(client, parse):
     with serving(Scripted(lambda _: {"parse": parse})) as url, pytest.raises(UnusableAnswerError):
         MediaWikiApi(client, url).rendered(3)
 
@@ -448,9 +439,7 @@ def test_html_of_something_else_is_not_taken(client: PoliteClient, parse: object
         max_leaves=12,
     )
 )
-def test_no_answer_raises_anything_else(
-    tmp_path_factory: pytest.TempPathFactory, said: object
-) -> None:
+def test_no_answer_raises_anything_else(tmp_path_factory, said):
     """Whatever shape it has, an answer is an answer or a named error."""
     client = new_client(tmp_path_factory.mktemp("client"), patience=0, read_timeout=5)
     with serving(Scripted(lambda _: said)) as url, suppress(DownloadError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,13 +23,10 @@ from tests.downloader.made_up_answers import (
 )
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
-if TYPE_CHECKING:
-    from downloader.http_client import PoliteClient
-
 CLIENT = PATIENT
 
 
-def test_a_page_becomes_an_article(client: PoliteClient) -> None:
+def test_a_page_becomes_an_article(client):
     ((article,), skipped) = random_answers(client, page(title="A b/ü?&+%"))
     assert not skipped
     assert (article.page_id, article.revision_id) == (1, 5)
@@ -40,7 +36,7 @@ def test_a_page_becomes_an_article(client: PoliteClient) -> None:
     assert article.text == "It is here. It is a sentence."
 
 
-def test_a_wiki_of_before_there_were_slots(client: PoliteClient) -> None:
+def test_a_wiki_of_before_there_were_slots(client):
     slot = page()["revisions"][0]["slots"]["main"]
     revision = {"revid": 5, "timestamp": "2016-01-02T03:04:05Z", **slot}
     ((article,), skipped) = random_answers(client, page(revisions=[revision]))
@@ -69,9 +65,7 @@ def test_a_wiki_of_before_there_were_slots(client: PoliteClient) -> None:
         ("not Unicode", slotted(content="A half \udc00 pair.")),
     ],
 )
-def test_what_is_no_article_is_reported_and_the_others_come(
-    client: PoliteClient, reason: str, given: dict[str, Any]
-) -> None:
+def test_what_is_no_article_is_reported_and_the_others_come(client, reason, given):
     articles, skipped = random_answers(client, given, page(pageid=2, title="Two"))
     assert [article.title for article in articles] == ["Two"]
     ((found, (name,)),) = skipped.items()
@@ -88,19 +82,17 @@ def test_what_is_no_article_is_reported_and_the_others_come(
         *(slotted(content=["text"]), slotted(content=5)),
     ],
 )
-def test_a_malformed_page_is_a_named_error(client: PoliteClient, given: dict[str, Any]) -> None:
+def test_a_malformed_page_is_a_named_error(client, given):
     with pytest.raises(UnusableAnswerError):
         random_answers(impatient(client), page(pageid=2), given)
 
 
-def test_a_page_that_comes_twice_in_an_answer_is_one(client: PoliteClient) -> None:
+def test_a_page_that_comes_twice_in_an_answer_is_one(client):
     articles, _ = random_answers(client, page(), page(), page(pageid=2, title="Two"))
     assert [article.page_id for article in articles] == [1, 2]
 
 
-def test_more_pages_than_there_are_end_in_an_error(
-    client: PoliteClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_pages_than_there_are_end_in_an_error(client, monkeypatch):
     """The same pages again and again, and never the same continuation."""
     wiki = SyntheticWiki(100)
 
@@ -123,7 +115,7 @@ def test_more_pages_than_there_are_end_in_an_error(
 
 
 @pytest.mark.parametrize("code", ["nosuchrevid", "permissiondenied"])
-def test_a_page_that_is_deleted_after_it_was_listed(client: PoliteClient, code: str) -> None:
+def test_a_page_that_is_deleted_after_it_was_listed(client, code):
     wiki = SyntheticWiki(9)
 
     def answer(asked: Ask) -> object:
@@ -138,7 +130,7 @@ def test_a_page_that_is_deleted_after_it_was_listed(client: PoliteClient, code: 
     assert skipped == {"missing": ["Page 4"]}
 
 
-def test_a_wiki_that_renders_nothing_is_no_wiki_without_pages(client: PoliteClient) -> None:
+def test_a_wiki_that_renders_nothing_is_no_wiki_without_pages(client):
     wiki = SyntheticWiki(9)
     refusal = {"error": {"code": "readapidenied", "info": "You need read permission."}}
     with serving(

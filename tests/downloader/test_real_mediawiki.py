@@ -123,9 +123,7 @@ def check_articles(
 
 
 @pytest.mark.parametrize("name", ["random", "titles", "category"])
-def test_every_article_arrives_once_and_as_the_dump_has_it(
-    wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str], name: str
-) -> None:
+def test_every_article_arrives_once_and_as_the_dump_has_it(wiki, tmp_path, sample, expected, name):
     api = new_api(wiki.url, tmp_path)
     articles, _ = crawled(new_source(name, api, tmp_path, expected), tmp_path)
     check_articles(articles, expected, sample, wiki)
@@ -135,7 +133,7 @@ def test_every_article_arrives_once_and_as_the_dump_has_it(
     assert api.client.n_retries == 0
 
 
-def test_the_wiki_describes_itself(wiki: MediaWiki, tmp_path: Path) -> None:
+def test_the_wiki_describes_itself(wiki, tmp_path):
     info = new_api(wiki.url, tmp_path).site()
     assert info.generator.startswith("MediaWiki 1.")
     assert (info.name, info.site.language) == ("Loopback", "en")
@@ -146,18 +144,14 @@ def test_the_wiki_describes_itself(wiki: MediaWiki, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["random", "titles", "category"])
-def test_rendered_articles_arrive_once_too(
-    wiki: MediaWiki, tmp_path: Path, expected: set[str], name: str
-) -> None:
+def test_rendered_articles_arrive_once_too(wiki, tmp_path, expected, name):
     api = new_api(wiki.url, tmp_path)
     articles, _ = crawled(new_source(name, api, tmp_path, expected, "html"), tmp_path)
     assert sorted(article.title for article in articles) == sorted(expected)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 9])
-def test_rendered_articles_of_a_category_with_circles(
-    wiki: MediaWiki, tmp_path: Path, depth: int
-) -> None:
+def test_rendered_articles_of_a_category_with_circles(wiki, tmp_path, depth):
     api = new_api(wiki.url, tmp_path)
     source = Category(api, "category:strange", depth, "html")
     articles, skipped = crawled(source, tmp_path)
@@ -173,7 +167,7 @@ def test_rendered_articles_of_a_category_with_circles(
     assert api.client.n_requests <= 2 + n_categories + 1 + rendered
 
 
-def test_depth_and_circles_of_categories(wiki: MediaWiki, tmp_path: Path) -> None:
+def test_depth_and_circles_of_categories(wiki, tmp_path):
     """`A in B` is below `Half`, and above and below `B in A`."""
     found = []
     for depth in range(4):
@@ -189,7 +183,7 @@ def test_depth_and_circles_of_categories(wiki: MediaWiki, tmp_path: Path) -> Non
     assert found[3] == found[2] + deep
 
 
-def test_what_is_no_article_is_reported_and_never_stored(wiki: MediaWiki, tmp_path: Path) -> None:
+def test_what_is_no_article_is_reported_and_never_stored(wiki, tmp_path):
     asked = [
         *(*REDIRECTS, *GONE, EMPTY, TEMPLATE_ONLY, JSON_PAGE),
         *("Nowhere", "A|b", "A[b", "x" * 300, "_", "%41", "mw:Elsewhere"),
@@ -221,9 +215,7 @@ def test_what_is_no_article_is_reported_and_never_stored(wiki: MediaWiki, tmp_pa
         *(("Old name", "C++"), ("older name", "C++")),
     ],
 )
-def test_other_ways_to_write_a_title(
-    wiki: MediaWiki, tmp_path: Path, asked: str, title: str
-) -> None:
+def test_other_ways_to_write_a_title(wiki, tmp_path, asked, title):
     api = new_api(wiki.url, tmp_path)
     articles, _ = crawled(new_source("titles", api, tmp_path, [asked, "AC/DC"]), tmp_path)
     assert {article.title for article in articles} == {"AC/DC", title}
@@ -240,14 +232,7 @@ def with_every_fault(seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "seed"), [("random", 1), ("titles", 2), ("category", 3)])
-def test_no_fault_costs_an_article_or_the_manners(
-    wiki: MediaWiki,
-    tmp_path: Path,
-    sample: dict[str, Article],
-    expected: set[str],
-    name: str,
-    seed: int,
-) -> None:
+def test_no_fault_costs_an_article_or_the_manners(wiki, tmp_path, sample, expected, name, seed):
     # An answer without a fault may take the client's four seconds, on a busy machine.
     settings = Settings(rate=0.3, seed=seed, stall=10, latency=0.3)
     with FaultProxy(wiki.url, settings) as proxy:
@@ -277,25 +262,21 @@ def ask_for_single_pages(wiki: MediaWiki, pace: RateLimiter, n_requests: int) ->
         return proxy.requests
 
 
-def test_the_rate_holds_in_any_second(wiki: MediaWiki, tmp_path: Path) -> None:
+def test_the_rate_holds_in_any_second(wiki, tmp_path):
     """Four seconds of as many requests as may be; for a minute there is room for more."""
     requests = ask_for_single_pages(wiki, RateLimiter(tmp_path / "pace", per_minute=6000), 15)
     check_manners(requests, contact=CONTACT, per_second=4, per_minute=6000)
     assert len(requests) >= 15
 
 
-def test_the_default_rate_holds_in_any_second_and_any_minute(
-    wiki: MediaWiki, tmp_path: Path
-) -> None:
+def test_the_default_rate_holds_in_any_second_and_any_minute(wiki, tmp_path):
     """Some 75 seconds; a minute at a higher rate would show in the requests beyond 200."""
     requests = ask_for_single_pages(wiki, RateLimiter(tmp_path / "pace"), 250)
     check_manners(requests, contact=CONTACT, per_second=4, per_minute=200)
     assert len(requests) >= 250
 
 
-def test_thirty_seconds_of_latency_are_waited_out(
-    wiki: MediaWiki, tmp_path: Path, expected: set[str]
-) -> None:
+def test_thirty_seconds_of_latency_are_waited_out(wiki, tmp_path, expected):
     with FaultProxy(wiki.url, Settings(latency=30)) as proxy:
         proxy.next_faults = ["", "latency"]
         api = new_api(proxy.url, tmp_path, read_timeout=45)
@@ -389,9 +370,7 @@ def kill_and_check(
     check_manners(requests, contact=CONTACT, per_second=100, per_minute=6000, one_in_flight=False)
 
 
-def test_eight_kills_lose_nothing(
-    wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str]
-) -> None:
+def test_eight_kills_lose_nothing(wiki, tmp_path, sample, expected):
     kill_and_check(
         *(wiki, tmp_path, sample, expected),
         n_kills=8,
@@ -402,9 +381,7 @@ def test_eight_kills_lose_nothing(
     )
 
 
-def test_a_hundred_kills_lose_nothing(
-    wiki: MediaWiki, tmp_path: Path, sample: dict[str, Article], expected: set[str]
-) -> None:
+def test_a_hundred_kills_lose_nothing(wiki, tmp_path, sample, expected):
     """At the rate of faults that a crawl has to get along with: three requests in ten."""
     kill_and_check(
         *(wiki, tmp_path, sample, expected),

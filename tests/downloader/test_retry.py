@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +13,6 @@ from downloader.errors import TryLaterError, UnusableAnswerError
 from downloader.rate_limit import RateLimiter
 from tests.downloader.hostile_server import GOOD, at_most, http, serving
 from tests.downloader.impatient_client import UNHURRIED, new_client
-
-if TYPE_CHECKING:
-    from downloader.http_client import PoliteClient
 
 CLIENT = UNHURRIED
 DAY = 86_400.0
@@ -26,7 +22,7 @@ def date(seconds: float) -> str:
     return time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + seconds))
 
 
-def test_retry_after_is_obeyed(client: PoliteClient) -> None:
+def test_retry_after_is_obeyed(client):
     with serving(http(b"", "429 Too Many Requests", retry_after="1"), GOOD) as server:
         waits: list[float] = []
         client.on_trouble = lambda _, wait: waits.append(wait)
@@ -47,9 +43,7 @@ def test_retry_after_is_obeyed(client: PoliteClient) -> None:
         "Thu, 01 Jan 99999 00:00:00 GMT",
     ],
 )
-def test_retry_after_that_says_nothing_is_no_reason_to_wait(
-    client: PoliteClient, value: str
-) -> None:
+def test_retry_after_that_says_nothing_is_no_reason_to_wait(client, value):
     head = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\nRetry-After: " + value.encode() + b"\r\n\r\n"
     with serving(head, GOOD) as server, at_most(5):
         client.get_json(server.url)
@@ -63,9 +57,7 @@ def test_retry_after_that_says_nothing_is_no_reason_to_wait(
         *(("9" * 5000, 366 * DAY), ("Fri, 31 Dec 9999 23:59:59 GMT", 366 * DAY)),
     ],
 )
-def test_a_wait_beyond_patience_is_left_to_the_caller(
-    client: PoliteClient, value: str, seconds: float
-) -> None:
+def test_a_wait_beyond_patience_is_left_to_the_caller(client, value, seconds):
     answer = http(b"", "429 Too Many Requests", retry_after=value)
     start = time.time()
     with serving(answer, GOOD) as server:
@@ -79,7 +71,7 @@ def test_a_wait_beyond_patience_is_left_to_the_caller(
     assert client.limiter.paused_until == caught.value.retry_at
 
 
-def test_a_date_beyond_tomorrow_is_kept_to(client: PoliteClient) -> None:
+def test_a_date_beyond_tomorrow_is_kept_to(client):
     with serving(http(b"", "503 No", retry_after=date(3 * DAY)), GOOD) as server:
         with at_most(5), pytest.raises(TryLaterError, match="asks to wait until"):
             client.get_json(server.url)
@@ -101,9 +93,7 @@ def test_a_date_beyond_tomorrow_is_kept_to(client: PoliteClient) -> None:
     [http(b"", "503 No"), http(b"", "503 No", retry_after="0"), http(b"<html>")],
     ids=["no header", "a header that asks for nothing", "malformed"],
 )
-def test_a_wait_that_is_ours_alone_is_not_said_to_be_the_servers(
-    tmp_path: Path, fault: bytes
-) -> None:
+def test_a_wait_that_is_ours_alone_is_not_said_to_be_the_servers(tmp_path, fault):
     client = new_client(tmp_path, patience=1e-6)  # any backoff is longer
     named = pytest.raises(
         (TryLaterError, UnusableAnswerError), match=r"^(no success|only malformed)"
@@ -124,7 +114,7 @@ client.get_json(sys.argv[2])
 """
 
 
-def test_a_process_that_starts_anew_waits_too(tmp_path: Path) -> None:
+def test_a_process_that_starts_anew_waits_too(tmp_path):
     """Killed while it waits for a Retry-After; its successor has only the file of the limit."""
     limiter = RateLimiter(tmp_path / "limit")
     with serving(http(b"", "429 Too Many Requests", retry_after="4"), GOOD) as server:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,44 +11,41 @@ from corpora import ArticleStore, CorpusFormatError
 from downloader.sources import SampleMissingError, read_source, sample_path
 from tests.pipeline.support import finish, spawn, write_dump, write_jsonl
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def test_the_sample_is_a_dump_with_pages() -> None:
+def test_the_sample_is_a_dump_with_pages():
     path = sample_path()
     assert path.suffix == ".bz2"
     with bz2.open(path) as stream:
         assert stream.read(10) == b"<mediawiki"
 
 
-def test_a_missing_sample_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_sample_says_what_to_install(monkeypatch):
     monkeypatch.setattr("downloader.sources.find_spec", lambda _: None)
     with pytest.raises(SampleMissingError, match="pip install"):
         sample_path()
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_the_limit_counts_articles(tmp_path: Path, limit: int) -> None:
+def test_the_limit_counts_articles(tmp_path, limit):
     dump = write_dump(tmp_path / "dump.xml", 6)
     texts = write_jsonl(tmp_path / "texts.jsonl", 6)
     for source, path in (("dump", dump), ("jsonl", texts), ("sample", "")):
         assert len(list(read_source(source, str(path), limit=limit))) == limit
 
 
-def test_without_a_limit_all_come(tmp_path: Path) -> None:
+def test_without_a_limit_all_come(tmp_path):
     found = list(read_source("dump", str(write_dump(tmp_path / "dump.xml.bz2", 6))))
     assert [article.page_id for article in found] == [1, 2, 3, 4, 5, 6]
 
 
-def test_any_number_of_processes_gives_the_same_articles(tmp_path: Path) -> None:
+def test_any_number_of_processes_gives_the_same_articles(tmp_path):
     dump = str(write_dump(tmp_path / "dump.xml", 40))
     alone = list(read_source("dump", dump))
     assert list(read_source("dump", dump, n_processes=2)) == alone
     assert len(alone) == 40
 
 
-def test_bytes_are_told_as_they_are_read(tmp_path: Path) -> None:
+def test_bytes_are_told_as_they_are_read(tmp_path):
     path = write_jsonl(tmp_path / "texts.jsonl", 2000)
     told: list[int] = []
     assert len(list(read_source("jsonl", str(path), progress_bytes=told.append))) == 2000
@@ -57,7 +53,7 @@ def test_bytes_are_told_as_they_are_read(tmp_path: Path) -> None:
     assert told[-1] == path.stat().st_size
 
 
-def test_a_limited_read_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_limited_read_goes_on_where_it_stopped(tmp_path):
     dump = str(write_dump(tmp_path / "dump.xml", 25))
     at_once, in_steps = ArticleStore(tmp_path / "a", 10), ArticleStore(tmp_path / "b", 10)
     at_once.append(read_source("dump", dump))
@@ -67,7 +63,7 @@ def test_a_limited_read_goes_on_where_it_stopped(tmp_path: Path) -> None:
     in_steps.verify()
 
 
-def test_articles_before_the_damage_are_kept(tmp_path: Path) -> None:
+def test_articles_before_the_damage_are_kept(tmp_path):
     whole = write_jsonl(tmp_path / "texts.jsonl", 8)
     torn = tmp_path / "torn.jsonl"
     torn.write_bytes(whole.read_bytes()[:-30])
@@ -103,7 +99,7 @@ if __name__ == "__main__":
         ),
     ],
 )
-def test_an_early_end_leaves_no_workers_and_does_not_hang(tmp_path: Path, end: str) -> None:
+def test_an_early_end_leaves_no_workers_and_does_not_hang(tmp_path, end):
     program = tmp_path / "program.py"
     program.write_text(EARLY_END.format(end=end))
     done = finish(spawn(cwd=tmp_path, program=[sys.executable, str(program)]), 30)

@@ -11,7 +11,7 @@ from corpora import CorpusFormatError
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.titles import Titles
 from tests.downloader.impatient_client import PATIENT
-from tests.downloader.made_up_answers import Ask, MadeUp, gathered, nothing
+from tests.downloader.made_up_answers import Ask, gathered, nothing
 from tests.downloader.synthetic_wiki import Scripted, SyntheticWiki, serving
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def numbers(batches: Iterator[Batch]) -> list[int]:
     return [article.page_id for article in gathered(batches)[0]]
 
 
-def test_blank_lines_comments_and_line_ends(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path
-) -> None:
+def test_blank_lines_comments_and_line_ends(client, made_up, tmp_path):
     path = tmp_path / "titles"
     lines = ["\ufeffPage 1", "", "# Page 2", "#Page 3", "  Page 4\t", "   ", "Page 5\r", "Page 6"]
     path.write_text("\n".join(lines))
@@ -44,9 +42,7 @@ def test_blank_lines_comments_and_line_ends(
 
 
 @pytest.mark.parametrize("content", ["", "\n\n# nothing\n"])
-def test_a_file_without_titles(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path, content: str
-) -> None:
+def test_a_file_without_titles(client, made_up, tmp_path, content):
     path = tmp_path / "titles"
     path.write_text(content)
     source = titles_source(client, made_up[2], path)
@@ -55,9 +51,7 @@ def test_a_file_without_titles(
     assert not made_up[1].asked
 
 
-def test_a_file_that_grew_goes_on_and_one_that_changed_starts_anew(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path
-) -> None:
+def test_a_file_that_grew_goes_on_and_one_that_changed_starts_anew(client, made_up, tmp_path):
     path = tmp_path / "titles"
     source = titles_source(client, made_up[2], path)
     path.write_text("".join(f"Page {number}\n" for number in range(1, 11)))
@@ -78,9 +72,7 @@ def test_a_file_that_grew_goes_on_and_one_that_changed_starts_anew(
 @pytest.mark.parametrize(
     ("line", "fault"), [(b"Caf\xe9", "UTF-8"), (b"x" * 2000, "longer"), (b"\xff\xfeP\0", "UTF-8")]
 )
-def test_a_file_of_something_else(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path, line: bytes, fault: str
-) -> None:
+def test_a_file_of_something_else(client, made_up, tmp_path, line, fault):
     path = tmp_path / "titles"
     path.write_bytes(b"Page 1\n\n" + line + b"\nPage 2\n")
     source = titles_source(client, made_up[2], path)
@@ -90,14 +82,12 @@ def test_a_file_of_something_else(
         list(source.batches(None, nothing))
 
 
-def test_a_file_that_is_missing(client: PoliteClient, tmp_path: Path) -> None:
+def test_a_file_that_is_missing(client, tmp_path):
     with pytest.raises(FileNotFoundError):
         titles_source(client, "http://a/api.php", tmp_path / "none").total()
 
 
-def test_a_file_that_is_one_endless_line_is_not_read_whole(
-    client: PoliteClient, tmp_path: Path
-) -> None:
+def test_a_file_that_is_one_endless_line_is_not_read_whole(client, tmp_path):
     path = tmp_path / "titles"
     with path.open("wb") as file:
         file.truncate(2**36)  # a hole: takes no room on disk, but would in memory
@@ -105,9 +95,7 @@ def test_a_file_that_is_one_endless_line_is_not_read_whole(
         titles_source(client, "http://a/api.php", path).total()
 
 
-def test_addresses_stay_short_enough_for_servers(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path
-) -> None:
+def test_addresses_stay_short_enough_for_servers(client, made_up, tmp_path):
     path = tmp_path / "titles"
     path.write_text("".join(f"{'題' * 80} {number}\n" for number in range(1, 60)))
     source = Titles(MediaWikiApi(client, made_up[2]), path)
@@ -117,9 +105,7 @@ def test_addresses_stay_short_enough_for_servers(
     assert max(len(titles.encode()) * 3 for titles in asked) < 7000
 
 
-def test_titles_that_cannot_even_be_asked_for(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path
-) -> None:
+def test_titles_that_cannot_even_be_asked_for(client, made_up, tmp_path):
     path = tmp_path / "titles"
     path.write_text("Page 1|Page 2\nPage 3\nPage\x0b4\nPa\x1fge 5\n\x1b]0;title\x07\n")
     articles, skipped, _ = gathered(titles_source(client, made_up[2], path).batches(None, nothing))
@@ -128,9 +114,7 @@ def test_titles_that_cannot_even_be_asked_for(
     assert not any("|" in ask.get("titles", "") for ask in made_up[1].asked)
 
 
-def test_an_answer_without_the_titles_asked_for(
-    client: PoliteClient, made_up: MadeUp, tmp_path: Path
-) -> None:
+def test_an_answer_without_the_titles_asked_for(client, made_up, tmp_path):
     """Left out, they are asked for alone; left out again, they are missing."""
     wiki = SyntheticWiki(9)
 
