@@ -1,10 +1,10 @@
-"""`certify`: whether an estimator gets the likelihood of documents like these right.
+"""`certify`: check an estimator of likelihoods on documents simulated from the model.
 
-The exact log-probability of real documents is out of reach for most models, but not out of doubt:
-documents that are simulated from the model itself come with an exact draw from the posterior of
-their topics, and with it log p of each lies between two stochastic bounds (Grosse, Ghahramani &
-Adams 2015). An estimator that scores documents of the same lengths, under the same topics, outside
-that bracket is wrong; and the bracket's width says how much of an error it would not notice.
+The exact log-probability of real documents is out of reach for most models. But documents that are
+simulated from the model come with an exact draw from the posterior of their topics, and so with two
+stochastic bounds on log p (Grosse, Ghahramani & Adams 2015). An estimator whose values on such
+documents, of the same lengths, are outside this bracket is wrong; errors smaller than the width of
+the bracket are not detected.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 DEFAULT_DOCUMENTS = 100
 STANDARD_ERRORS = 2.0
-"""Paired standard errors by which the bracket is widened before values are called outside it, where
-documents are many; with few, as many more as Student's t is wider."""
+"""Paired standard errors by which the bracket is widened, for many documents; for few documents by
+more, as Student's t is wider."""
 ROUNDING = 1e-9
 """Relative difference of log-likelihoods that is rounding: bounds can be exact, with error 0."""
 
@@ -44,9 +44,9 @@ ROUNDING = 1e-9
 class Certificate:
     """Estimator's values compared with a bracket of the true values, on simulated documents.
 
-    Means are over documents and in nats a document, if nothing else is said. Standard errors are
-    over documents: they hold what chains and estimator add by chance, and those of differences are
-    paired, each document with itself.
+    Means are over documents and in nats for each document, unless stated otherwise. Standard errors
+    are over documents: they include the noise of chains and estimator, and those of differences are
+    paired by document.
     """
 
     method: str
@@ -76,9 +76,9 @@ class Certificate:
     """upper - log_likelihood. Far below 0: the estimator's values are too high."""
     below_upper_standard_error: float
     consistent: bool
-    """Neither of the two is further below 0 than `STANDARD_ERRORS` of its standard errors, or more
-    with few documents. The logarithm of a noisy unbiased estimate is too low on average: that can
-    make it False, too."""
+    """Whether neither of the two is further below 0 than `STANDARD_ERRORS` of its standard errors,
+    or more with few documents. The log of a noisy unbiased estimate is too low on average, which
+    can make it False too."""
     n_samples: int | None
     """Samples of the estimator; None for its default."""
     n_chains: int
@@ -106,16 +106,16 @@ def certify(
     ----------
     model : LDATopics or GammaPoissonTopics, or an estimator with fitted `topics_`
     lengths_or_counts : (D,) or sparse or dense (D, V)
-        Documents as long as these are simulated: their numbers of tokens, or counts. Of
-        Gamma-Poisson models as many, but of lengths of their own, those without tokens left out.
+        Lengths of the simulated documents, or counts with these lengths. Gamma-Poisson models
+        simulate as many documents with lengths of their own, and drop those without tokens.
     method : str
         A method of `evaluation.log_likelihood` that scores whole documents.
     n_documents : int
-        Of the documents that have a token at most so many, drawn at random; at least 2.
+        Maximal number of documents, drawn at random from those with a token; at least 2.
     n_samples, target_standard_error, max_memory : optional
-        As for `log_likelihood`: what the method is to take, or to reach.
+        Settings of the method, as for `log_likelihood`.
     n_chains, n_temperatures : int
-        Of annealed importance sampling, in each direction; the more, the narrower the bracket.
+        Size of annealed importance sampling in each direction; more give a narrower bracket.
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
@@ -124,10 +124,10 @@ def certify(
     Raises
     ------
     ValueError
-        If the method scores something else than whole documents in order, such as completion, or
-        fewer than two documents have a token, or whatever `log_likelihood` refuses.
+        If the method does not score whole documents in order, fewer than two documents have a
+        token, or `log_likelihood` refuses the arguments.
     TypeError
-        If the model is of no known family, or of one without exact draws of documents.
+        If the family of the model is unknown or cannot simulate documents.
     sklearn.exceptions.NotFittedError
         If the model is an estimator that has not been fitted.
     """
@@ -193,7 +193,7 @@ def _lengths_of(lengths_or_counts: Any, n_words: int) -> NDArray[np.int64]:
 def _chosen(
     lengths: NDArray[np.int64], n_documents: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """At most `n_documents` of the lengths that are not 0, at random, in their order."""
+    """Return at most `n_documents` random lengths that are not 0, in their order."""
     if isinstance(n_documents, bool) or not isinstance(n_documents, (int, np.integer)):
         raise TypeError(f"n_documents must be an integer, found {n_documents!r}")
     if n_documents < 2:
@@ -216,7 +216,7 @@ def _certificate(
     upper, upper_error = _mean(bounds.upper)
     gap, gap_error = _mean(bounds.upper - bounds.lower)
     gap_per_word = gap / n_tokens.mean()
-    # Of a ratio of sums, as in `LikelihoodEstimate.nats_per_word_standard_error`.
+    # Standard error of a ratio of sums, as in `LikelihoodEstimate.nats_per_word_standard_error`.
     _, residual_error = _mean(bounds.upper - bounds.lower - gap_per_word * n_tokens)
     above_lower, above_lower_error = _mean(values - bounds.lower)
     below_upper, below_upper_error = _mean(bounds.upper - values)
@@ -253,5 +253,5 @@ def _certificate(
 
 
 def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Mean over documents and its standard error."""
+    """Return the mean over documents and its standard error."""
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))

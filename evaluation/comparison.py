@@ -21,13 +21,13 @@ class PairedDifference:
     nats_per_word: float
     """Positive if the second model gives the documents the higher probability."""
     standard_error: float
-    """Over documents; NaN for fewer than two, or where one is impossible."""
+    """Standard error over documents; NaN for fewer than two, or with an impossible one."""
 
     @property
     def z(self) -> float:
         """The difference in standard errors.
 
-        0 for models that are the same on every document, infinite if one gains the same by every
+        0 if the models agree on every document, infinite if the difference is the same for every
         token, NaN if the standard error is.
         """
         if self.standard_error == 0:
@@ -38,14 +38,14 @@ class PairedDifference:
     def probability(self) -> float:
         """Probability that the second model is better on documents like these, Φ(z).
 
-        By the normal approximation to the mean over documents, with nothing known before: 0.5 for
-        models that are the same, NaN if the standard error is.
+        It uses the normal approximation to the mean over documents and a flat prior: 0.5 for equal
+        models, NaN if the standard error is.
         """
         return math.erfc(-self.z / math.sqrt(2)) / 2
 
     @property
     def p_value(self) -> float:
-        """Two-sided: how often equally good models would differ by this much or more, 2 Φ(-|z|)."""
+        """Two-sided probability that equally good models differ at least as much, 2 Φ(-|z|)."""
         return math.erfc(abs(self.z) / math.sqrt(2))
 
     @property
@@ -55,17 +55,16 @@ class PairedDifference:
 
 
 def paired_difference(first: LikelihoodEstimate, second: LikelihoodEstimate) -> PairedDifference:
-    """`nats_per_word` of `first` minus that of `second`, which scored the same documents.
+    """Return `nats_per_word` of `first` minus that of `second`, for the same documents.
 
-    Documents differ more from each other than models do on one of them: the error of the difference
-    is that of the ratio of Σ δ_d to Σ n_d, where δ_d is what document d gains, and far below those
-    of the two figures (linearised as in `LikelihoodEstimate.nats_per_word_standard_error`).
+    Documents differ more than models do on one document: the error of the difference is that of the
+    ratio of Σ δ_d to Σ n_d, where δ_d is the gain on document d, and far below the errors of the
+    two figures (linearised as in `LikelihoodEstimate.nats_per_word_standard_error`).
 
     Raises
     ------
     ValueError
-        If the two did not score the same numbers of tokens, by the same method,
-        or not in the same convention.
+        If the two differ in numbers of tokens, method or convention.
     """
     if not np.array_equal(first.n_tokens, second.n_tokens) or first.method != second.method:
         raise ValueError(
@@ -97,12 +96,12 @@ class Comparison:
 
     estimates: Mapping[str, LikelihoodEstimate]
     best: str
-    """The model with the fewest nats a word; of equal ones the first."""
+    """The model with the lowest nats a word; the first of equal ones."""
     against_best: Mapping[str, PairedDifference]
     """Difference of every other model from the best, in the order of `estimates`.
 
-    The `probability` is that the best is better than this one. As the best was chosen on these
-    documents, among many models of about equal worth it says too much.
+    The `probability` is that the best is better than this one. It is too high among many similar
+    models, as the best was chosen on these documents.
     """
 
     def between(self, first: str, second: str) -> PairedDifference:
@@ -111,25 +110,24 @@ class Comparison:
 
 
 def compare(estimates: Mapping[str, LikelihoodEstimate]) -> Comparison:
-    """Models that scored the same documents by the same method, compared document by document.
+    """Compare models that scored the same documents by the same method, document by document.
 
-    The errors of the differences hold both what other documents would change and the Monte Carlo
-    error of these estimates, which is in the spread of what documents gain. Not in them is what all
-    documents have in common, the bias of the method. An "unbiased" method is so of the probability:
-    its logarithm is too low by about half its squared standard error, and more so for the model
-    that is harder to sample. Where the sum over documents of half the difference of the squared
-    standard errors is not small against the difference itself, take more samples.
+    The errors of the differences include the variance over documents and the Monte Carlo error of
+    the estimates, but not the bias of the method. An "unbiased" method is unbiased for the
+    probability: its logarithm is too low by about half its squared standard error, more so for the
+    model that is harder to sample. If half the difference of the squared standard errors, summed
+    over documents, is not small against the difference itself, take more samples.
 
     Parameters
     ----------
     estimates : mapping of str to LikelihoodEstimate
-        By the names of the models. Documents must be independent: see
+        Estimates by the names of the models. Documents must be independent: see
         `LikelihoodEstimate.by_group`.
 
     Raises
     ------
     ValueError
-        If there is no estimate, or two are not of the same tokens by the same method.
+        If there is no estimate, or two differ in tokens or method.
     """
     if not estimates:
         raise ValueError("there is nothing to compare")

@@ -17,9 +17,9 @@ Convention = Literal["sequence", "bag", "bag-and-length"]
 Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased", "plug-in"]
 
 MIN_EFFECTIVE_SAMPLES = 5.0
-"""With fewer effective samples a standard error says little."""
+"""Effective sample size below which a standard error is not reliable."""
 MISSED_FROM = 1.5
-"""Times the target, from where on a document is said to have missed it."""
+"""Multiple of the target above which a document misses it."""
 PER_DOCUMENT: dict[str, type[np.generic]] = {
     "log_likelihood": np.float64,
     "standard_error": np.float64,
@@ -27,15 +27,15 @@ PER_DOCUMENT: dict[str, type[np.generic]] = {
     "effective_sample_size": np.float64,
     "n_samples": np.int64,
 }
-"""Fields of an estimate that are arrays (D,), and what they are of. All others are one value."""
+"""Types of the fields that are arrays (D,). Other fields are one value."""
 
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodEstimate:
     """Log-probability of each document under a model, in nats.
 
-    All totals are over documents with at least one token scored; a document without any says
-    nothing about the model, unless the convention is "bag-and-length".
+    Totals are over documents with a scored token; others carry no information on the model, unless
+    the convention is "bag-and-length".
     """
 
     log_likelihood: Floats
@@ -46,19 +46,18 @@ class LikelihoodEstimate:
     """(D,), tokens scored."""
     method: str
     convention: Convention
-    """"sequence": of the tokens in order, given how many there are. "bag": of the counts, given
-    how many tokens, so with the number of orders. "bag-and-length": of the counts, with no token
-    as probable an outcome as any; see `evaluation.convention`."""
+    """"sequence": of the tokens in order, given their number. "bag": of the counts, given the
+    number of tokens. "bag-and-length": of the counts and their number, which may be 0; see
+    `evaluation.convention`."""
     direction: Direction
     """Kind of the error. "unbiased" holds for the probability: the mean of exp(log_likelihood) is
     p, so log_likelihood is too low by about half its squared standard error. "biased": consistent,
     with an unknown error for few samples. "plug-in": neither bound nor unbiased, as parameters to
     integrate over were replaced by their estimate."""
     effective_sample_size: Floats = field(default_factory=lambda: np.empty(0))
-    """(D,), how many equal weights would be as sure of the mean as the weights of the samples are,
-    (Σw)² / Σw²; NaN, which is what it is if it is not given, where an estimator has no weights."""
+    """(D,), (Σw)² / Σw² of the samples' weights; NaN, the default, without weights."""
     n_samples: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """(D,), Monte Carlo samples spent on each document; 0 if it is not given."""
+    """(D,), Monte Carlo samples of each document; 0 by default."""
     target_standard_error: float | None = None
     """Target standard error of each document in nats; None without a target."""
 
@@ -81,11 +80,11 @@ class LikelihoodEstimate:
 
     @classmethod
     def one_value_fields(cls) -> tuple[str, ...]:
-        """Names of the fields that are one value for all documents."""
+        """Return the names of the fields that are one value for all documents."""
         return tuple(each.name for each in fields(cls) if each.name not in PER_DOCUMENT)
 
     def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """Every field that is known, as an array, by its name after `prefix`; for `from_arrays`."""
+        """Return every field that is not None as an array, by its name after `prefix`."""
         return {
             prefix + each.name: np.asarray(value)
             for each in fields(self)
@@ -94,7 +93,7 @@ class LikelihoodEstimate:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Self:
-        """The estimate that `to_arrays` took apart, to the bit; other arrays are passed over.
+        """Return the estimate with the arrays of `to_arrays`, to the bit; others are skipped.
 
         Raises
         ------
@@ -118,9 +117,9 @@ class LikelihoodEstimate:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what a reader of the figures should know, such as too few samples.
+        """Sentences that a reader of the figures should know, such as on too few samples.
 
-        A few samples cannot tell an error from a larger one: theirs is hardly above 1 nat.
+        Standard errors from few samples are unreliable: they hardly exceed 1 nat.
         """
         found = []
         target = self.target_standard_error
@@ -142,21 +141,21 @@ class LikelihoodEstimate:
 
     @property
     def is_scored(self) -> NDArray[np.bool_]:
-        """(D,), documents that totals are over."""
+        """(D,), whether a document is in totals."""
         return (self.n_tokens > 0) | (self.convention == "bag-and-length")
 
     @property
     def n_documents(self) -> int:
-        """Documents that totals are over."""
+        """Number of documents in totals."""
         return int(self.is_scored.sum())
 
     @property
     def has_low_ess(self) -> NDArray[np.bool_]:
-        """(D,), documents whose weights are worth fewer than `MIN_EFFECTIVE_SAMPLES` samples.
+        """(D,), whether the effective sample size is below `MIN_EFFECTIVE_SAMPLES`.
 
-        Their log-likelihood is most likely too low, by more than its standard error says.
+        The log-likelihood is then most likely too low, by more than its standard error.
         """
-        known = self.effective_sample_size < MIN_EFFECTIVE_SAMPLES  # never of NaN
+        known = self.effective_sample_size < MIN_EFFECTIVE_SAMPLES  # never for NaN
         return known & (self.n_samples >= MIN_EFFECTIVE_SAMPLES)
 
     @property
@@ -192,11 +191,11 @@ class LikelihoodEstimate:
 
     @property
     def nats_per_word_standard_error(self) -> float:
-        """Standard error of `nats_per_word` over documents: how far other documents would move it.
+        """Standard error of `nats_per_word` over documents.
 
-        That of a ratio of two sums over D independent documents (the linearised, or delta, method;
-        Cochran 1977, eq. 6.13): √(D/(D-1) Σ_d (ℓ_d - r n_d)²) / Σ n_d, with r = Σℓ / Σn. It holds
-        the Monte Carlo error too. NaN for fewer than two documents, or where one is impossible.
+        It is that of a ratio of two sums over D independent documents (linearised, by the delta
+        method; Cochran 1977, eq. 6.13): √(D/(D-1) Σ_d (ℓ_d - r n_d)²) / Σ n_d, with r = Σℓ / Σn. It
+        includes the Monte Carlo error. NaN for fewer than two documents, or with an impossible one.
         """
         scored = self.is_scored
         n_docs = int(scored.sum())
@@ -217,14 +216,14 @@ class LikelihoodEstimate:
         return self.perplexity * self.nats_per_word_standard_error
 
     def by_group(self, groups: Sequence[str]) -> LikelihoodEstimate:
-        """The same with documents of one group added up, such as the sections of an article.
+        """Return the estimate with documents of a group summed, such as the sections of an article.
 
-        Documents of a group are not independent; their sums are what standard errors are of.
+        Documents of a group are not independent: standard errors are over the sums.
 
         Parameters
         ----------
         groups : sequence of str (D,)
-            The group of each document; groups come out in order of first appearance.
+            The group of each document; groups are in order of first appearance.
         """
         if len(groups) != len(self.n_tokens):
             raise ValueError(f"groups must name {len(self.n_tokens)} documents, not {len(groups)}")

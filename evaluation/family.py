@@ -1,4 +1,4 @@
-"""The protocol of a family's likelihoods: the estimators of its topics, and what depends on them.
+"""Protocol of a family's likelihoods: the estimators of its topics, and their properties.
 
 Each folder of a family has a module `scoring` with `SCORINGS`, one for each of the family's kinds
 of topics; `evaluation.methods.SCORINGS` lists them. See `models.family` for the rest of a family.
@@ -31,7 +31,7 @@ prediction of a part of a document from the rest; models of some of the words; s
 
 @dataclass(frozen=True)
 class Method:
-    """An estimator of how probable documents are."""
+    """An estimator of the probability of documents."""
 
     name: str
     score: Callable[..., LikelihoodEstimate]
@@ -42,22 +42,22 @@ class Method:
     newcomers."""
     is_sampled: bool = True
     is_unbiased: bool = False
-    """Whether more samples bring it to the truth, with a standard error that says how far."""
+    """Whether it converges to the truth with more samples, with a valid standard error."""
     is_quotable: bool = True
-    """Whether its perplexity is one to read out."""
+    """Whether its perplexity may be quoted."""
     scored: str = WHOLE_DOCUMENTS
-    """Part of documents that it scores."""
+    """Scored part of documents."""
     is_conditional: bool = False
     """Whether only a part of each document is scored, given the rest."""
     sample: str = "sample"
     """Name of one of its samples."""
     caveat: str = ""
-    """A sentence on an error that its figure does not show."""
+    """Sentence on an error that its figure does not show."""
     default_samples: int | None = None
-    """Samples a document if none are asked for, where estimates do not tell them."""
+    """Default samples of a document, where estimates do not report them."""
     check_cost: Callable[[Any, DocumentBlock, int, int | None], object] | None = None
-    """Function of (topics, documents, max_memory, n_jobs) that raises the ExactCostError that
-    `score` would, and scores nothing; None if nothing is too costly."""
+    """Function of (topics, documents, max_memory, n_jobs) that raises the ExactCostError of `score`
+    without scoring; None if nothing is too costly."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,17 @@ class Validation:
     measure: str
     """Description of the measure."""
     has_bound: bool = False
-    """Whether the variational bound of some documents is measured besides."""
+    """Whether the variational bound of some documents is measured too."""
 
 
 @dataclass(frozen=True)
 class AsLDA:
-    """A model's likelihood as that of LDA with weighted topics."""
+    """A model's likelihood, expressed by LDA with weighted topics."""
 
     topics: WeightedTopics
     log_factor: Callable[[sparse.csr_array], Floats] | None = None
-    """Function of counts (D, V) to what is added (D,) to the log-probability that LDA gives to
-    tokens in order, so that it is the model's; None for nothing."""
+    """Function from counts (D, V) to the difference (D,) of the model's log-probability from LDA's
+    log-probability of tokens in order; None for 0."""
 
 
 @dataclass(frozen=True)
@@ -87,21 +87,21 @@ class Scoring:
 
     topics: type[TopicWords]
     methods: tuple[Method, ...]
-    """Those whose figure is rather read out come first."""
+    """Methods, those whose figure is preferred first."""
     default: str
-    """The method if none is asked for."""
+    """Name of the default method."""
     shown: tuple[str, ...]
-    """Methods that cost little and between them show what differs, for a report."""
+    """Cheap methods that together show the differences, for a report."""
     validation: Validation
     refuses: Mapping[Refusable, str] = field(default_factory=dict)
-    """Reasons for what these topics do not have, each the end of a sentence."""
+    """Reasons for refusals, each the end of a sentence."""
     caveat: str = ""
-    """A sentence on an error of all figures that no figure shows."""
+    """Sentence on an error of all figures that no figure shows."""
     as_lda: Callable[[Any], AsLDA] | None = None
-    """Function of topics to how LDA sees them."""
+    """Function from topics to their form as LDA."""
     log_length: Callable[[Any, NDArray[np.int64]], Floats] | None = None
-    """Function of topics and numbers of tokens (D,) to the log-probability (D,) of these; None for
-    families that say nothing of how long documents are."""
+    """Function from topics and numbers of tokens (D,) to their log-probability (D,); None for
+    families that do not model lengths."""
     simulate: (
         Callable[
             [Any, NDArray[np.int64], np.random.Generator],
@@ -109,24 +109,24 @@ class Scoring:
         ]
         | None
     ) = None
-    """Function of topics, wanted lengths and a generator to documents (D, V) with tokens, and
-    topics of their tokens, an exact draw from the posterior."""
+    """Function from topics, lengths and a generator to documents (D, V) with tokens, and topics of
+    their tokens, an exact draw from the posterior."""
     scores_given: Callable[..., Floats] | None = None
     """Function of (topics, seen counts (D, V), hidden (V,), task, n_jobs) to the posterior mean of
     the topics' scores (D, K), for plug-in predictions; see `evaluation.prediction`."""
     restricted: Callable[[Any, NDArray[np.intp]], TopicWords | None] | None = None
-    """Function of topics and some of their words to topics of documents without other words; None
-    of topics that have none of them."""
+    """Function from topics and some of their words to topics of documents with these words only;
+    None for topics that have none of them."""
     advice: Mapping[type, str] = field(default_factory=dict)
-    """Classes that are no topics but nearly, and what to make of them."""
+    """Classes that are no topics, with advice for an error message."""
 
     def method(self, name: str) -> Method:
-        """The method of that name.
+        """Return the method of that name.
 
         Raises
         ------
         ValueError
-            If the family has none.
+            If the family has no such method.
         """
         for each in self.methods:
             if each.name == name:
@@ -143,5 +143,5 @@ class Scoring:
         return tuple(sorted(each.name for each in self.methods))
 
     def why_not(self, name: str) -> str:
-        """The reason why the family has no such method, if it gives one."""
+        """Return the family's reason for not having this method, if any."""
         return self.refuses.get("completion", "") if name == "completion" else ""

@@ -1,4 +1,4 @@
-"""The estimators of every family's likelihood, and which of them are for these topics."""
+"""Registry of the estimators of all families' likelihoods."""
 
 from __future__ import annotations
 
@@ -54,26 +54,26 @@ def fitted_topics(model: Any) -> Any:
 
 
 def caveats_of(models: Iterable[Any]) -> list[str]:
-    """Sentences, each once, on errors of models' figures that no figure shows."""
+    """Return sentences, each once, on errors that no figure of these models shows."""
     caveats = dict.fromkeys(scoring_of(each).caveat for each in models)
     return [caveat for caveat in caveats if caveat]
 
 
 def method_names() -> tuple[str, ...]:
-    """Names of the methods of all families, each once."""
+    """Return the names of the methods of all families, each once."""
     return tuple(dict.fromkeys(each.name for scoring in SCORINGS for each in scoring.methods))
 
 
 def named_methods(name: str) -> list[Method]:
-    """The methods of that name, of all families."""
+    """Return the methods of that name of all families."""
     return [each for scoring in SCORINGS for each in scoring.methods if each.name == name]
 
 
 def default_method(scorings: Iterable[Scoring]) -> str | None:
-    """The method that models are scored by if none is asked for: all by the same.
+    """Return the default method for models that must be scored by the same one.
 
-    Where the defaults of their families differ, it is the first of `SHARED_METHODS` that every
-    family has; None if there is none.
+    If the defaults of their families differ, it is the first of `SHARED_METHODS` that every family
+    has; None if there is none.
     """
     scorings = tuple(scorings)
     defaults = {each.default for each in scorings}

@@ -58,20 +58,20 @@ def log_likelihood(
         the default, all given their estimates of partition functions; and for both "best-split",
         with which Inouye et al. (2015) compare, and which is no probability.
     n_samples : int, optional
-        Monte Carlo samples a document; each method has a default. Deterministic ones ignore it.
+        Monte Carlo samples of a document; each method has a default. Deterministic ones ignore it.
     target_standard_error : float, optional
-        In nats: each document gets as many samples as its Monte Carlo error takes to come down to
-        about this; `n_samples` is then what is first tried. For unbiased methods.
+        Target in nats: each document gets enough samples for a Monte Carlo error of about this;
+        `n_samples` is then the first number tried. For unbiased methods.
     smoothing : float
         Share of each topic that is spread evenly over all words before documents are scored, so
-        that none is impossible; 0, no smoothing, by default (see `smoothed` of the topics).
+        that no document is impossible; 0 by default (see `smoothed` of the topics).
     convention : {"sequence", "bag", "bag-and-length"}, optional
-        What log p is of: tokens in order or counts, given how many tokens, or counts and how many
-        (see `evaluation.convention`). By default "sequence" for LDA and Poisson MRFs, but "bag" for
-        "best-split", and for Gamma-Poisson models "bag-and-length", but for "completion". Only the
-        first two compare between families.
+        Event whose log p is estimated: tokens in order or counts, given their number, or counts and
+        their number (see `evaluation.convention`). By default "sequence" for LDA and Poisson MRFs,
+        "bag" for "best-split", and for Gamma-Poisson models "bag-and-length", except "sequence" for
+        "completion". Only the first two compare between families.
     max_memory : int, optional
-        Bytes that "exact" may take, 2 GiB by default; what needs more is refused. Others ignore it.
+        Bytes that "exact" may take, 2 GiB by default; more is refused. Other methods ignore it.
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
@@ -92,7 +92,7 @@ def log_likelihood(
         If the method is not one of the model's, or `counts` does not fit the model, or holds a
         value that is no count.
     TypeError
-        If nothing is known about this kind of model.
+        If the model is of no known family.
     sklearn.exceptions.NotFittedError
         If the model is an estimator that has not been fitted.
     """
@@ -114,14 +114,14 @@ def log_likelihood(
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """A model and how it scores documents, in values that can be sent to another process.
+    """A model with the settings of its scores, which can be sent to another process.
 
-    Make one by `of`, which checks all settings. Blocks of documents get what their documents get
-    among all, to the bit, in any order.
+    Make one by `of`, which checks all settings. The scores of a block of documents have the same
+    bits as among all documents, in any order.
     """
 
     topics: Any
-    """Smoothed, if that was asked for."""
+    """Topics, smoothed if asked for."""
     method: str
     n_samples: int | None
     target_standard_error: float | None
@@ -142,7 +142,7 @@ class Scorer:
         max_memory: int | None = None,
         random_state: Any = None,
     ) -> Self:
-        """The scorer of a model; parameters and errors are those of `evaluation.log_likelihood`."""
+        """Return the scorer of a model; see `log_likelihood` for parameters and errors."""
         topics = fitted_topics(model)
         scoring = scoring_of(model)
         method = scoring.default if method is None else method
@@ -171,7 +171,7 @@ class Scorer:
         )
 
     def checked(self, counts: Any) -> DocumentBlock:
-        """All documents (D, V) that there are, as `score` takes them.
+        """Return all documents (D, V) in the form that `score` takes.
 
         Raises
         ------
@@ -187,8 +187,8 @@ class Scorer:
     def score(self, documents: DocumentBlock, n_jobs: int | None = None) -> LikelihoodEstimate:
         """Score the documents of a block.
 
-        A block of fewer words than the model has is of its first words. Counts are taken as they
-        are: see `checked`.
+        A block with fewer words than the model has the model's first words. Counts are not checked:
+        see `checked`.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Scorer:
         TypeError, ValueError
             If `n_jobs` is no number of threads.
         """
-        effective_n_jobs(n_jobs)  # also for methods that take no more than one thread
+        effective_n_jobs(n_jobs)  # also for methods with a single thread
         documents, score = self._widened(documents), self._chosen.score
         settings: dict[str, Any] = {
             "n_samples": self.n_samples,
@@ -217,7 +217,7 @@ class Scorer:
         return in_convention(estimate, self.topics, documents, self.convention, log_length)
 
     def check_cost(self, documents: DocumentBlock, n_jobs: int | None = None) -> None:
-        """Raise the ExactCostError that `score` would, and score nothing."""
+        """Raise the ExactCostError of `score` without scoring."""
         check = self._chosen.check_cost
         if check is not None:
             limit = MAX_MEMORY if self.max_memory is None else self.max_memory
@@ -225,11 +225,11 @@ class Scorer:
 
     @property
     def has_cost(self) -> bool:
-        """Whether documents can be too costly to score, so that `check_cost` has a point."""
+        """Whether documents can be too costly, so that `check_cost` is useful."""
         return self._chosen.check_cost is not None
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        """Pickles hold what a scorer is made of; another process looks the method up again."""
+        """Pickle the fields only; another process looks the method up again."""
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     @cached_property
@@ -247,7 +247,7 @@ class Scorer:
 
 
 def unbiased_names(scoring: Scoring) -> list[str]:
-    """Names, sorted, of methods that more samples bring to the truth."""
+    """Return the sorted names of unbiased methods."""
     return sorted(each.name for each in scoring.methods if each.is_unbiased)
 
 

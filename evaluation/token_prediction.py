@@ -1,21 +1,21 @@
-"""Predicting what is left out of documents: by a plug-in estimate, or as it follows exactly.
+"""Prediction of held-out tokens of documents: plug-in or exact.
 
-Two tasks, each of tokens in order given how many are left out:
+Two tasks, each of held-out tokens in order, given their number:
 
     completion        a random ⌊n/2⌋ of a document's n tokens are seen
-    word prediction   the vocabulary is cut at random into `FOLDS` parts; of each in turn it is told
-                      how many tokens a document has, and the words of the others are seen
-                      (Capdevila et al. 2018, Sec. 4, after Zhou et al. 2012)
+    word prediction   the vocabulary is cut at random into `FOLDS` parts; tokens of each part in
+                      turn are held out, and those of the other parts are seen (Capdevila et al.
+                      2018, Sec. 4, after Zhou et al. 2012)
 
-What a model says of the tokens b that are left out, given those that are seen, a, is
+The log-probability of the held-out tokens b given the seen tokens a is
 
     log p(b | a) = log E[∏_a π·q_w ∏_b π·q_w] - log E[∏_a π·q_w (π·Q)^m]
 
-over π ~ Dirichlet, where m is the number of tokens in b, and Q_k = Σ q_kw over all words that could
-have been in their places: the second term is a document with m tokens of one more word. In LDA q
-are the topics, in Gamma-Poisson models the tilted ones (see `TiltedTopics`). So whatever estimates
-the likelihood of documents says what a prediction is worth exactly, and how much a plug-in
-estimate, ∏_b s·φ_w / s·Φ with the posterior mean s of the scores, is off.
+over π ~ Dirichlet, where m is the number of tokens in b, and Q_k = Σ q_kw over all words that b can
+have: the second term is that of a document with m tokens of one more word. In LDA q are the topics,
+in Gamma-Poisson models the tilted ones (see `TiltedTopics`). So any estimator of the likelihood of
+documents gives the exact prediction, and with it the error of the plug-in estimate, ∏_b s·φ_w / s·Φ
+with the posterior mean s of the scores.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ LIKELIHOODS = {"exact": exact, "left-to-right-sequential": left_to_right_sequent
 
 
 class Part(NamedTuple):
-    """Documents with something left out."""
+    """Documents with held-out tokens."""
 
     seen: sparse.csr_array
     scored: sparse.csr_array
     hidden: NDArray[np.bool_]
-    """(V,), words that tokens left out can be of."""
+    """(V,), whether held-out tokens can be of each word."""
 
 
 def prediction(
@@ -71,9 +71,9 @@ def prediction(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """Log-probability of what is left out of documents, given the rest and how much it is.
+    """Return log p of held-out tokens of documents, given the other tokens and their number.
 
-    The same `random_state` leaves the same tokens out, whatever the method.
+    The same `random_state` holds out the same tokens, whatever the method.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def prediction(
         Whole numbers, none negative.
     task : {"completion", "word-prediction"}
     method : {"plug-in", "exact", "left-to-right-sequential"}
-        "plug-in" is what everybody prints. "exact" is for short documents and few topics. The last
-        is the difference of two logarithms of unbiased estimates.
+        "plug-in" is the usual one. "exact" is for short documents and few topics. The last is the
+        difference of two logarithms of unbiased estimates.
     n_samples : int, optional
         Particles of "left-to-right-sequential".
     random_state : int, Generator or RandomState, optional
@@ -94,16 +94,16 @@ def prediction(
     Returns
     -------
     LikelihoodEstimate
-        Of completion the mean over 4 splits, with its standard error over them; of word prediction
-        the sum over the parts of the vocabulary, so that each token is scored once. Its standard
-        error is not known, but 0 for "exact" and what is sampled for "left-to-right-sequential".
+        For completion the mean over 4 splits, with its standard error over them; for word
+        prediction the sum over the parts of the vocabulary, in which each token is scored once,
+        with a standard error of 0 for "exact", NaN for "plug-in", else that of sampling.
 
     Raises
     ------
     ValueError
         If there is no such task or method, or `counts` cannot be scored under the model.
     TypeError
-        If the model's family does not predict a part of a document from the rest.
+        If the model's family cannot predict a part of a document from the rest.
     """
     topics = fitted_topics(model)
     scoring = scoring_of(model)
@@ -152,7 +152,7 @@ def prediction(
 
 
 def parts_of(counts: sparse.csr_array, task: str, seed: int) -> Iterator[Part]:
-    """The documents `counts` (D, V) with one thing after the other left out."""
+    """Yield the documents `counts` (D, V) with each held-out part."""
     n_words = counts.shape[1]
     if task == "completion":
         for split in range(DEFAULT_SPLITS):
@@ -166,11 +166,11 @@ def parts_of(counts: sparse.csr_array, task: str, seed: int) -> Iterator[Part]:
 
 
 def plug_in(topics: TopicWords, scores: Floats, part: Part, n_jobs: int | None) -> Floats:
-    """(D,), with the posterior mean (D, K) in the place of scores or proportions."""
+    """Return the plug-in estimate (D,), by posterior means (D, K) of scores or proportions."""
     of_all = scores @ topics.topic_word[:, part.hidden].sum(axis=1)
     log_weight = log_word_probability(part.scored, scores, topics.word_topic, n_jobs)
     n_scored = np.asarray(part.scored.sum(axis=1)).ravel()
-    of_all[n_scored == 0] = 1.0  # a part that hides nothing, or nothing that there is
+    of_all[n_scored == 0] = 1.0  # nothing is held out
     result: Floats = log_weight - n_scored * np.log(of_all)
     return result
 
@@ -183,7 +183,7 @@ def by_likelihood(
     seeds: list[int],
     n_jobs: int | None,
 ) -> tuple[Floats, Floats]:
-    """(D,), the difference of the two terms, and its variance; both are sampled independently."""
+    """Return the difference (D,) of the two terms and its variance; both are independent."""
     any_hidden = weighted.topic_word[:, part.hidden].sum(axis=1, keepdims=True)
     wider = TiltedTopics(np.hstack([weighted.topic_word, any_hidden]), weighted.alpha, 0.0)
     n_scored = np.asarray(part.scored.sum(axis=1), dtype=np.int64).reshape(-1, 1)
@@ -200,7 +200,7 @@ def by_likelihood(
 
 
 def _columns(counts: sparse.csr_array, kept: NDArray[np.bool_]) -> sparse.csr_array:
-    """`counts` (D, V) of the words that are `kept` (V,), and zeros in other columns."""
+    """Return `counts` (D, V) with zeros for the words that are not `kept` (V,)."""
     result = counts.copy()
     result.data = np.where(kept[result.indices], result.data, 0)
     result.eliminate_zeros()

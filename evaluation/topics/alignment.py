@@ -1,4 +1,4 @@
-"""Topics of two models side by side: each with the one of the other model that it is most like."""
+"""Alignment of the topics of two models by the smallest sum of distances."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class TopicPair:
     distance: float
     """Jensen-Shannon distance over the common words, from 0 to 1."""
     shared_words: tuple[str, ...]
-    """Those among the most probable words of both, in the order of the first."""
+    """Words among the most probable of both, in the order of the first."""
 
 
 @dataclass(frozen=True)
 class TopicAlignment:
-    """The matching of two models' topics whose distances have the smallest sum."""
+    """Matching of two models' topics with the smallest sum of distances."""
 
     pairs: tuple[TopicPair, ...]
-    """The closest first, of equal ones the lower number of the first model."""
+    """Pairs, the closest first; of equal ones the lower number of the first model."""
     only_first: tuple[int, ...]
     """Topics of the first model without a partner, as the second has fewer; ascending."""
     only_second: tuple[int, ...]
@@ -44,7 +44,7 @@ class TopicAlignment:
 
     @property
     def mean_distance(self) -> float:
-        """Over pairs."""
+        """Mean distance over pairs."""
         return float(np.mean([pair.distance for pair in self.pairs]))
 
 
@@ -59,18 +59,18 @@ def align_topics(
 ) -> TopicAlignment:
     """Match topics one to one by the smallest sum of Jensen-Shannon distances.
 
-    Distances are of the topics given that a word is one that both models know: weights of common
-    words, normalised. A topic without any of these is at distance 1 from all. The shared words are
-    taken from the `n_top` most probable of each topic over its own vocabulary.
+    Distances are of the normalised weights of common words. A topic without any of these is at
+    distance 1 from all. Shared words are taken from the `n_top` most probable of each topic over
+    its own vocabulary.
 
     Parameters
     ----------
     first, second : TopicWords
         Models of any family; they may have different numbers of topics.
     first_vocabulary, second_vocabulary : sequences of str
-        What the columns of their `topic_word` stand for.
+        Words of the columns of their `topic_word`.
     n_top : int
-        How many words of each topic are looked at for shared ones.
+        Number of words of each topic that are searched for shared ones.
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
 
@@ -122,7 +122,7 @@ def align_topics(
 
 
 def _top(topics: TopicWords, n: int) -> list[NDArray[np.intp]]:
-    """The most probable words of each topic, those without any probability left out."""
+    """Return the most probable words of each topic, without those of probability 0."""
     return [
         words[weight[words] > 0]
         for words, weight in zip(topics.top_words(n), topics.topic_word, strict=True)

@@ -1,8 +1,8 @@
-"""Topic coherence: how far the top words of a topic keep each other's company in documents.
+"""Topic coherence: how often the top words of a topic co-occur in documents.
 
 All measures are means of a confirmation of pairs of words by counts of windows (Röder, Both &
-Hinneburg 2015, "Exploring the space of topic coherence measures"). With n_a windows that hold word
-a, n_ab that hold both, N in all, the words of a topic in order of probability:
+Hinneburg 2015, "Exploring the space of topic coherence measures"). With n_a windows that have word
+a, n_ab that have both, N in all, the words of a topic in order of probability:
 
     u_mass  log (n_ab + 1) / n_b, b the more probable; windows are documents (Mimno et al. 2011)
     c_uci   PMI: log (n_ab + 1) N / (n_a n_b), windows of 10 tokens (Newman et al. 2010)
@@ -10,20 +10,20 @@ a, n_ab that hold both, N in all, the words of a topic in order of probability:
     c_v     the cosine of each word's vector of NPMIs to the topic's words with the sum of these
             vectors, windows of 110 (Röder et al. 2015)
 
-gensim's `CoherenceModel` gives the same where it is right. It is not followed in these:
+gensim's `CoherenceModel` gives the same values, except in these cases:
 
-* A pair that never occurs together. gensim adds 1e-12 to probabilities, so that u_mass is near -27
-  and c_uci near -18 for one such pair, which then is all that the mean shows; and NPMI is not -1,
-  its limit, but nearer to 0 the rarer the words. Here the count that is added is 1, as in the paper
-  of u_mass, and NPMI is -1.
+* A pair that never co-occurs. gensim adds 1e-12 to probabilities, so that u_mass is near -27 and
+  c_uci near -18 for one such pair, which dominates the mean; and NPMI is not -1, its limit, but
+  nearer to 0 the rarer the words. Here the added count is 1, as in the paper of u_mass, and NPMI is
+  -1.
 * Two words in every window: NPMI is 0 / 0. gensim gives -1. Here it is 1, the limit of words in the
   same windows.
-* A word in no window. gensim's u_mass takes log 1 for its pairs, the best value there is; the other
-  measures divide by zero. Nothing is known of such words: their pairs are left out, `n_pairs` says
-  how many are left, and a topic without any has NaN and is in no mean.
-* A vector without length, as of two words that never occur together: its cosine is 0, not 0 / 0.
-* A word that is in a window twice. When gensim's window moves past the first of the two tokens, it
-  takes the word for gone, and counts too few windows.
+* A word in no window. gensim's u_mass takes log 1 for its pairs, the best possible value; the other
+  measures divide by zero. Here pairs of such words are left out, `n_pairs` is the number of the
+  other pairs, and a topic without any has NaN and is in no mean.
+* A vector of length 0, as of two words that never co-occur: its cosine is 0, not 0 / 0.
+* A word twice in a window. When gensim's window moves past the first of the two tokens, it drops
+  the word, and counts too few windows.
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ class Coherence:
     """Tokens in a sliding window; None for documents."""
     n_windows: int
     per_topic: NDArray[np.float64]
-    """(K,), NaN for a topic of whose words fewer than two occur."""
+    """(K,), NaN for a topic with fewer than two words that occur."""
     n_pairs: NDArray[np.int64]
-    """(K,) pairs of words both of which occur: what each value stands on."""
+    """(K,), pairs of words that both occur, over which each value is a mean."""
 
     @property
     def n_topics(self) -> int:
-        """Topics that have a value."""
+        """Number of topics with a value."""
         return int(np.isfinite(self.per_topic).sum())
 
     @property
     def mean(self) -> float:
-        """Over topics that have a value; NaN if none has."""
+        """Mean over topics with a value; NaN without any."""
         values = self.per_topic[np.isfinite(self.per_topic)]
         return float(values.mean()) if len(values) else float("nan")
 
@@ -104,14 +104,14 @@ def coherence(
     ----------
     topics : TopicWords or sequence of sequences of str
         The topics of a model, over the vocabulary of `corpus`; or each topic's words, the most
-        probable first, as many for each.
+        probable first, equally many for each.
     corpus : Corpus or RunningText
-        Where windows are counted. In a `Corpus`, which has no order, documents are the windows of
-        every measure, and the result says so.
+        Text in which windows are counted. In a `Corpus`, which has no order, documents are the
+        windows of every measure, as `window` of the result says.
     measure : str
         "u_mass", "c_uci", "c_npmi" or "c_v".
     smoothing : float
-        What is added to n_ab in u_mass and c_uci, positive. 1e-12 N is what gensim adds.
+        Number added to n_ab in u_mass and c_uci, positive. gensim adds 1e-12 N.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def coherence(
         elif measure == "c_uci":
             per_topic = _mean(_pmi(found, smoothing), both)
         else:
-            # Row m, column l: the pair of a word and one that stands before it.
+            # Row m, column l: the pair of a word and an earlier one.
             before = np.tril(np.ones((words.shape[1], words.shape[1]), dtype=bool), -1)
             confirmation = np.log((found.n_both + smoothing) / found.n_word[:, None, :])
             per_topic = _mean(confirmation, both & before)
@@ -159,7 +159,7 @@ def coherence(
 def _word_indices(
     topics: TopicWords | Sequence[Sequence[str]], vocabulary: tuple[str, ...], n_words: int
 ) -> NDArray[np.int64]:
-    """(K, n) indices into `vocabulary` of each topic's top words, UNKNOWN for words not in it."""
+    """Return indices (K, n) into `vocabulary` of topics' top words, or UNKNOWN."""
     if n_words < 2:
         raise ValueError(f"n_words must be at least 2, as coherence is of pairs, found {n_words}")
     if isinstance(topics, TopicWords):
@@ -188,14 +188,14 @@ def _word_indices(
 
 
 def _pmi(found: Cooccurrence, smoothing: float) -> NDArray[np.float64]:
-    """(K, n, n) pointwise mutual information in nats."""
+    """Return pointwise mutual information (K, n, n) in nats."""
     n_a, n_b = found.n_word[:, :, None].astype(float), found.n_word[:, None, :]
     result: NDArray[np.float64] = np.log((found.n_both + smoothing) * found.n_windows / (n_a * n_b))
     return result
 
 
 def _npmi(found: Cooccurrence) -> NDArray[np.float64]:
-    """(K, n, n) from -1, never together, to 1, always; 1 on the diagonals."""
+    """Return NPMI (K, n, n) from -1, never together, to 1, always; 1 on the diagonals."""
     ratio = _pmi(found, 0.0) / -np.log(found.n_both / found.n_windows)
     ratio[found.n_both == 0] = -1.0
     ratio[found.n_both == found.n_windows] = 1.0
@@ -203,7 +203,7 @@ def _npmi(found: Cooccurrence) -> NDArray[np.float64]:
 
 
 def _cosines(found: Cooccurrence) -> NDArray[np.float64]:
-    """(K, n) cosine of each word's NPMIs with the sum of those of all that occur."""
+    """Return the cosine (K, n) of each word's NPMIs with their sum over words that occur."""
     occurs = found.n_word > 0
     vectors = np.where(occurs[:, :, None] & occurs[:, None, :], _npmi(found), 0.0)
     total = vectors.sum(axis=1)
@@ -213,7 +213,7 @@ def _cosines(found: Cooccurrence) -> NDArray[np.float64]:
 
 
 def _mean(values: NDArray[np.float64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(K,) mean of the values that count; NaN where none does."""
+    """Return the mean (K,) of the `counted` values; NaN where there is none."""
     axes = tuple(range(1, values.ndim))
     total: NDArray[np.float64] = np.where(counted, values, 0.0).sum(axis=axes)
     means: NDArray[np.float64] = total / counted.sum(axis=axes)

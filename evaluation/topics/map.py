@@ -1,4 +1,4 @@
-"""Topics as points in a plane, as far from each other as they differ: classical scaling.
+"""Map of topics in a plane by their distances: classical multidimensional scaling.
 
 Torgerson 1952, "Multidimensional scaling: I. Theory and method"; also principal coordinates
 analysis (Gower 1966), by which LDAvis lays out topics (Sievert & Shirley 2014, Sec. 3.1).
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 NOISE = 1e-12
-"""Share of the largest eigenvalue under which one is taken for rounding."""
+"""Share of the largest eigenvalue below which an eigenvalue is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +33,12 @@ class TopicMap:
 
 
 def topic_map(distances: ArrayLike) -> TopicMap:
-    """The best plane for `distances` by classical scaling.
+    """Return the best map for `distances` by classical scaling.
 
-    -J D² J / 2, with J = I - 1/K, holds inner products of points around their middle; its first two
+    -J D² J / 2, with J = I - 1/K, are the inner products of centred points; its first two
     eigenvectors, times the roots of the eigenvalues, are the coordinates. On each axis the point
-    that is farthest from the middle, of equal ones the first, is on the positive side, and the
-    longer of the two extents goes from 0 to 1. All at one place are in the middle.
+    farthest from the centre, the first of equal ones, is on the positive side, and the longer of
+    the two extents goes from 0 to 1. Points that all coincide are in the middle.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def topic_map(distances: ArrayLike) -> TopicMap:
     Raises
     ------
     ValueError
-        If they are not.
+        If `distances` are not such a matrix.
     """
     between = _checked(distances)
     n_topics = len(between)
@@ -70,7 +70,7 @@ def topic_map(distances: ArrayLike) -> TopicMap:
 
 
 def _signs(plane: Floats) -> Floats:
-    """(2,) 1 or -1: of each axis, the sign of the first point about as far out as any."""
+    """Return the sign (2,) of the first of the outermost points on each axis."""
     size = np.abs(plane)
     farthest = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-9), axis=0)
     at_farthest = plane[farthest, np.arange(plane.shape[1])]

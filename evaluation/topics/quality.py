@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def diversity(topics: TopicWords, n_words: int = 25) -> float:
     """Share of distinct words among the `n_words` top words of all topics, from 1/K to 1.
 
-    Dieng, Ruiz & Blei 2020, "Topic modeling in embedding spaces", where it is of 25 words. A
-    vocabulary with fewer words is taken whole.
+    Dieng, Ruiz & Blei 2020, "Topic modeling in embedding spaces", with 25 words. A vocabulary with
+    fewer words is taken whole.
 
     Raises
     ------
@@ -28,12 +28,12 @@ def diversity(topics: TopicWords, n_words: int = 25) -> float:
 
 
 def exclusivity(topics: TopicWords, n_words: int = 10) -> NDArray[np.float64]:
-    """(K,) mean of topic_word_kw / Σ_j topic_word_jw over each topic's `n_words` top words.
+    """Return the mean (K,) of topic_word_kw / Σ_j topic_word_jw over topics' `n_words` top words.
 
     The exclusivity of a word to a topic is that of Bischof & Airoldi 2012, "Summarizing topical
     content with word frequency and exclusivity", before it is ranked: the share of the topic in the
-    word, all topics taken as equally frequent. It is 1 for words that no other topic has, and 1/K
-    where all topics are the same, so that it falls with K by itself.
+    word if all topics are equally frequent. It is 1 for words that no other topic has, and 1/K if
+    all topics are equal, so that it depends on K.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def exclusivity(topics: TopicWords, n_words: int = 10) -> NDArray[np.float64]:
     top = topics.top_words(_checked(n_words))
     in_topic = np.take_along_axis(topics.topic_word, top, axis=1)
     in_all = topics.topic_word.sum(axis=0)[top]
-    # A word that no topic has is nobody's.
+    # A word that no topic has is exclusive to none.
     share = np.divide(in_topic, in_all, out=np.zeros_like(in_topic), where=in_all > 0)
     result: NDArray[np.float64] = share.mean(axis=1)
     return result

@@ -26,9 +26,9 @@ WORDS_AT_ONCE: Final = 4096
 def relevance(probability: ArrayLike, word_share: ArrayLike, weight: float) -> Floats:
     """λ log p(w | k) + (1 - λ) log (p(w | k) / p(w)), λ being `weight` (eq. 1).
 
-    With λ = 1 words are ranked by probability. With λ = 0 it is lift, which favours words that
-    hardly occur elsewhere, down to those that occur once: nothing keeps these out. In a study with
-    people λ of about 0.6 let them know topics best (Sec. 4).
+    λ = 1 ranks words by probability, λ = 0 by lift, which favours words that hardly occur
+    elsewhere, even those that occur only once. In a study people identified topics best with λ of about 0.6
+    (Sec. 4).
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def relevance(probability: ArrayLike, word_share: ArrayLike, weight: float) -> F
     with np.errstate(divide="ignore", invalid="ignore"):
         log_probability = np.log(np.asarray(probability, dtype=np.float64))
         lift = log_probability - np.log(np.asarray(word_share, dtype=np.float64))
-    # The share of a word that the topic does not have may be 0, too.
+    # The share of a word that the topic does not have may be 0 too.
     lift = np.where(np.isneginf(log_probability), -np.inf, lift)
     if weight in (0, 1):  # else 0 · ∞
         return log_probability if weight else lift
@@ -55,10 +55,10 @@ def relevant_words(
 ) -> list[NDArray[np.intp]]:
     """Return the words of each topic among its `n_words` most relevant at some λ of `WEIGHTS`.
 
-    They are indices into the vocabulary, the most probable first, of equally probable ones the
-    first in the vocabulary. So a stable sort of these by relevance, at any such λ, begins with the
-    same `n_words` as one of the whole vocabulary. Words that a topic gives no probability are not
-    among them, however few there are then.
+    They are indices into the vocabulary, the most probable first, equally probable ones in its
+    order. So a stable sort of these by relevance, at any such λ, begins with the same
+    `n_words` as one of the whole vocabulary. Words with probability 0 in a topic are never among
+    them.
 
     Parameters
     ----------
@@ -93,10 +93,10 @@ def relevant_words(
 def topics_of_words(
     topic_word: ArrayLike, prevalence: ArrayLike, n: int
 ) -> tuple[NDArray[np.intp], Floats]:
-    """The `n` topics that each word is most probably from, and how probably (V, min(n, K)).
+    """Return the `n` most probable topics of each word, and their probabilities (V, min(n, K)).
 
-    p(k | w) ∝ prevalence_k p(w | k), the most probable first, of equal ones the lower number. Of a
-    word that no topic has all are 0.
+    p(k | w) ∝ prevalence_k p(w | k), the most probable first, the lower number of equal ones. They
+    are 0 for a word that no topic has.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def topics_of_words(
 
 
 def _relevant(probability: Floats, share: Floats, n_words: int) -> NDArray[np.intp]:
-    """Those of one topic."""
+    """Return the relevant words of one topic."""
     order = np.argsort(-probability, kind="stable")[: np.count_nonzero(probability)]
     probability, share = probability[order], share[order]
     places = _unbeaten(relevance(probability, share, 0), n_words)
@@ -148,12 +148,12 @@ def _relevant(probability: Floats, share: Floats, n_words: int) -> NDArray[np.in
 
 
 def _unbeaten(lift: Floats, n: int) -> NDArray[np.intp]:
-    """Places, ascending, of the words that may be among the first `n` at some λ, and few others.
+    """Return positions, ascending, of all words among the first `n` at some λ, and few others.
 
-    Words are in order of probability. One with `n` others before it of no less lift is behind them
-    at every λ: relevance does not fall with either, in floating point too, and among words of equal
-    relevance the first is the first. It is compared with the places before a power of two times
-    `n`, so that a word costs a comparison.
+    Words are in order of probability. A word after `n` others of at least its lift is behind them
+    at every λ: relevance never falls with either, in floating point too, and equal relevance keeps
+    the order. A word is compared with the positions before a power of two times `n`, so that it
+    costs one comparison.
     """
     places = [np.arange(min(n, len(lift)))]
     best, start = lift[:n], n

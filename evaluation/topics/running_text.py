@@ -1,4 +1,4 @@
-"""Documents as sequences of vocabulary indices: what windows slide over."""
+"""Documents as sequences of vocabulary indices, for sliding windows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from corpora import TokenBlock
 
 UNKNOWN = -1
-"""Stands for a word outside the vocabulary: it takes a place in a window and is no topic's word."""
+"""A word outside the vocabulary: it has a position in windows and is in no topic."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunningText:
-    """The kept words of documents in their order, the ends of runs left out.
+    """The kept words of documents in their order, without ends of runs.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class RunningText:
 
     @property
     def n_docs(self) -> int:
-        """Documents, empty ones too."""
+        """Number of documents, including empty ones."""
         return len(self.doc_start) - 1
 
     @classmethod
@@ -59,9 +59,9 @@ class RunningText:
         vocabulary: Sequence[str],
         keep: Callable[[str], bool] | None = None,
     ) -> RunningText:
-        """The documents of `blocks` whose ids `keep` approves; all if it is not given.
+        """Return the documents of `blocks` whose ids `keep` accepts; all by default.
 
-        4 bytes a token in memory, twice that while it is put together.
+        It takes 4 bytes for each token, and twice that during construction.
         """
         index = {word: w for w, word in enumerate(vocabulary)}
         words = [np.zeros(0, dtype=np.int32)]

@@ -1,4 +1,4 @@
-"""Documents to show for a topic: those that are most of it."""
+"""Typical documents of topics: those with the largest share of a topic."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def typical_documents(
 ) -> list[NDArray[np.intp]]:
     """Return the documents with the largest share of each topic, largest first.
 
-    Proportions are expected shares given the model, and so drawn towards its prior the more, the
-    shorter a document is; but under a sparse prior three words are enough for 95 %, and then the
-    shortest documents, which say the least, would come first. So the shortest quarter of the
-    documents that have tokens is left out: a document needs as many as the lower quartile has. Of
-    equal shares the longer document comes first, then the first.
+    Proportions are expected shares given the model, which the prior dominates in short documents.
+    But under a sparse prior three words are enough for 95 %, and then the shortest documents would
+    come first. So the shortest quarter of the documents with tokens is left out: a document needs
+    as many tokens as the lower quartile. Of equal shares the longer document comes first, then the
+    earlier one.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def typical_documents(
     n_tokens : (D,)
         Tokens of documents.
     n_documents : int
-        To find for each topic; fewer if there are fewer.
+        Maximal number of documents for each topic.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def typical_documents(
 def _largest(
     share: NDArray[np.float64], tokens: NDArray[np.int64], considered: NDArray[np.intp], n: int
 ) -> NDArray[np.intp]:
-    """Those of one topic among the `considered` documents."""
+    """Return the typical documents of one topic among the `considered` ones."""
     of_considered = share[considered]
     if len(considered) > n:
         least = np.partition(of_considered, -n)[-n]
