@@ -108,7 +108,7 @@ def reading_of(
         sentences.append(
             "That is not the perplexity of whole articles, of which the model sees no part before."
         )
-    n = row.unsure_documents
+    n = row.low_ess_documents
     if n:
         which = "1 document that is" if n == 1 else f"{n:,} documents that are"
         why = (

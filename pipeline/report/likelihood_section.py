@@ -142,7 +142,7 @@ def _row(
         monte_carlo_standard_error=or_none(
             estimate.monte_carlo_standard_error / estimate.total_tokens
         ),
-        unsure_documents=int(estimate.has_low_ess.sum()),
+        low_ess_documents=int(estimate.has_low_ess.sum()),
         seconds=scored.seconds,
         meaning=meaning_of(method, n_samples=n_samples),
         n_samples=n_samples,

@@ -196,7 +196,7 @@ class LikelihoodRow:
     nats_per_word_standard_error: float | None
     monte_carlo_standard_error: float | None
     """Monte Carlo standard error of nats a word."""
-    unsure_documents: int
+    low_ess_documents: int
     """Documents with a low effective sample size."""
     seconds: float
     meaning: str

@@ -67,7 +67,7 @@ def _has_low_ess(row: LikelihoodRow, section: LikelihoodSection) -> bool:
     Estimates that are biased upwards are too far left with any number of samples: their mark says
     so.
     """
-    is_low = row.unsure_documents > MAX_LOW_ESS * section.documents
+    is_low = row.low_ess_documents > MAX_LOW_ESS * section.documents
     return is_low and row.direction != "upward biased"
 
 

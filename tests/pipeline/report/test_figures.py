@@ -284,6 +284,9 @@ def test_words_of_the_most_prevalent_topics() -> None:
 
 def test_words_of_clouds_fit_where_they_are_placed() -> None:
     section = topics_section(2, hostile=True)
+    whole, narrow = section.clouds
+    narrow = tuple(replace(word, width=0.5 * word.width) for word in narrow)
+    section = replace(section, clouds=(whole, narrow))
     canvas = drawn(word_clouds(section))
     renderer = canvas.canvas.get_renderer()
     scale = PANEL / WIDTH
@@ -406,11 +409,11 @@ def test_one_look_is_a_point() -> None:
 
 
 def test_of_many_looks_some_are_drawn_and_the_kept_one_is() -> None:
-    section = replace(training_section(1000, bound=True), best=777)
+    section = replace(training_section(1000, bound=True), best=780)  # no evenly spaced one
     figure = training_curve(section)
     values, _, kept = drawn(figure).axes[0].lines
     assert len(values.get_xdata()) <= 101
-    assert list(kept.get_xdata()) == [section.checks[777].documents]
+    assert list(kept.get_xdata()) == [section.checks[780].documents]
     assert values.get_xdata()[-1] == section.checks[-1].documents
 
 
@@ -459,7 +462,7 @@ def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow: int
     section = likelihood_section()
     most = int(MAX_LOW_ESS * section.documents)
     rows = tuple(
-        replace(row, unsure_documents=most + (n < n_hollow)) for n, row in enumerate(section.rows)
+        replace(row, low_ess_documents=most + (n < n_hollow)) for n, row in enumerate(section.rows)
     )
     canvas = drawn(likelihoods(replace(section, rows=rows)))
     hollow = {
@@ -478,7 +481,7 @@ def test_what_is_hardly_sampled_is_hollow_and_not_called_the_truth(n_hollow: int
 
 def test_harmonic_means_are_too_far_left_however_few_the_samples() -> None:
     section = likelihood_section()
-    rows = tuple(replace(row, unsure_documents=section.documents) for row in section.rows[3:4])
+    rows = tuple(replace(row, low_ess_documents=section.documents) for row in section.rows[3:4])
     texts = drawn(likelihoods(replace(section, rows=rows))).legends[0].get_texts()
     assert HOLLOW not in [text.get_text() for text in texts]
 

@@ -70,7 +70,7 @@ def test_figures_are_those_of_the_estimators_on_the_test_part(lda: LoadedRun) ->
             assert getattr(row, name) == getattr(expected, name)
         for name in ("nats_per_word_standard_error", "perplexity_standard_error"):
             assert getattr(row, name) == getattr(expected, name)
-        assert row.unsure_documents == expected.has_low_ess.sum()
+        assert row.low_ess_documents == expected.has_low_ess.sum()
         error = expected.monte_carlo_standard_error / expected.total_tokens
         assert row.monte_carlo_standard_error == error
         assert row.seconds > 0
@@ -353,8 +353,8 @@ def test_warnings_of_estimators_are_left_to_the_page(tmp_path: Path, caplog: Any
     topics = LDATopics(np.tile(true_topics().topic_word, (4, 1)), np.full(12, 0.05))
     opened = made_up_run(tmp_path, "a", topics, replace(corpus, counts=counts))
     section = section_of(opened, ["mean-field-is-2"], n_samples=8)
-    assert section.rows[0].unsure_documents > 0
-    n_unsure = section.rows[0].unsure_documents
+    assert section.rows[0].low_ess_documents > 0
+    n_unsure = section.rows[0].low_ess_documents
     assert re.search(
         rf"(There are|That holds apart from) {n_unsure} documents that are hard to sample: their",
         section.reading,

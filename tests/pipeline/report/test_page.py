@@ -299,8 +299,8 @@ def test_control_characters_and_markup_in_templates() -> None:
 
 
 def test_shares() -> None:
-    values = (0.5, 0.0996, 0.0994, 0.00123, 1.0, 0.9991)
-    texts = ["50", "10", "9.9", "0.12", "100", "99.9"]
+    values = (0.5, 0.0996, 0.0994, 0.00123, 1.0, 0.9991, 0.9997)
+    texts = ["50", "10", "9.9", "0.12", "100", "99.9", ">99.9"]
     assert [share(value) for value in values] == [f"{text}\u00a0%" for text in texts]
 
 
