@@ -5,8 +5,8 @@
 <hash> is the beginning of the content hash of the whole corpus; a new corpus deletes the parts of
 the former one. The parts take as much disk again as the whole.
 
-A part is not a view of the corpus by row numbers: trainers take contiguous CSR rows, and rows by
-number would load pages all over the file in every batch (`row_blocks.taken_rows`).
+A part is not a list of row numbers: trainers take one CSR matrix with contiguous rows, and selected
+rows of a mapped matrix can only be copied into memory.
 """
 
 from __future__ import annotations
