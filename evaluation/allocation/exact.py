@@ -64,7 +64,7 @@ def exact(
 
 
 def _parts(plan: InferencePlan) -> list[list[Table]]:
-    """The tables that depend on what is hidden, split into those that share no unknown index.
+    """Return the tables that depend on hidden values, in groups that share no unknown index.
 
     Given the tokens' visible indices the parts are independent: their probabilities multiply.
     """

@@ -1,8 +1,8 @@
-"""All that the allocations of the tokens taken in so far come to, for those that are still to come.
+"""Exact marginal likelihood by variable elimination over tokens: states of the open table rows.
 
 The urn (Cemgil et al. 2019, eqs. 4.1 to 4.3) gives a token its hidden values with a probability
 that depends on the tokens before it through a few counts: those of the table rows it shares with
-them. So tokens are taken in one by one, and what is kept of their allocations is the counts of the
+them. So tokens are processed one by one, and a state keeps of their allocations the counts of the
 *open* rows, which later tokens still ask for. Allocations with the same open counts are one state,
 whose probability is their sum. The order of the tokens is free: one is sought that has few rows
 open at a time. Under the flat prior the values of a hidden index are alike: states that differ by
@@ -82,7 +82,7 @@ class _Field(NamedTuple):
 
 
 class _Family:
-    """Tables of which each column stands for the same values of alike indices."""
+    """Tables whose columns stand for the same values of interchangeable indices."""
 
     def __init__(self, classes: tuple[int, ...], sizes: tuple[int, ...]) -> None:
         self.classes, self.sizes = classes, sizes
@@ -231,7 +231,7 @@ class Frontier:
         self.lanes[f][:, field.word] &= np.uint64(2**WORD - 1 - field.bits)
 
     def _check_affordable(self, n_moves: int, n_taken: int) -> None:
-        """Refuse the next token if its states, and what it takes to merge them, are too many."""
+        """Refuse the next token if its states, and their merging, need too much memory."""
         n_words = sum(lanes.shape[0] * lanes.shape[1] for lanes in self.lanes)
         n_states = n_moves * len(self.log_weight)
         n_bytes = 8 * n_states * (2 * n_words + 6) + BYTES_A_COLUMN * n_moves * self.n_uses

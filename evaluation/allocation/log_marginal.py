@@ -55,8 +55,8 @@ def log_marginal(
     resampling : {"systematic", "stratified", "residual", "multinomial"}
         How particles are drawn by their weights.
     n_moves : int
-        After each token, so many of those taken in are drawn anew given the others: a Gibbs step,
-        which undoes early decisions. 0 as published; with many tokens, particles agree on what was
+        Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which
+        undoes early decisions. 0 as published; with many tokens, particles agree on what was
         decided by chance early, estimates of most runs are far too low, and moves are worth more
         than particles.
     order : {"random", "sorted"}

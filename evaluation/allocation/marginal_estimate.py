@@ -118,7 +118,7 @@ class MarginalEstimate:
     def of_repeats(
         cls, repeats: Floats, method: str, n_tokens: int, n_particles: int, path: ParticlePath
     ) -> MarginalEstimate:
-        """The mean of unbiased estimates of a probability, of which the logs are given.
+        """Return the mean of unbiased estimates of a probability, given their logs.
 
         The standard error of the log is that of the mean over the mean (delta method).
         """

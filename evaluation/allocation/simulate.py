@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 def draw(
     model: AllocationModel, n_tokens: int, rng: np.random.Generator
 ) -> tuple[CellCounts, CellCounts]:
-    """Draw tokens from tables that are drawn from their Dirichlet priors; so many of them.
+    """Draw `n_tokens` tokens from tables that are drawn from their Dirichlet priors.
 
     Of the tables only those rows are drawn whose parents' values occur, each once, so that a graph
     may have tables that are larger than memory. Cemgil et al. 2019, eqs. 3.3 to 3.6.

@@ -40,7 +40,7 @@ class Document(NamedTuple):
     word_topic: Floats
     """(U, K padded), q_kw of each word over the largest of its K, padded with zeros."""
     log_scale: Floats
-    """(U,), logarithms of what they were divided by."""
+    """(U,), logarithms of these divisors."""
     n: NDArray[np.int64]
     """(U,), how often each word occurs, none 0."""
     shape: Floats

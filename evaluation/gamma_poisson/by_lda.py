@@ -2,7 +2,7 @@
 
     log p(y) = Σ_k r_k log(1 - Q_k) + log Γ(R + N) - log Γ(R) - Σ_w log y_w! + log p_LDA(tokens)
 
-All but the last term is known without a doubt, so an estimator is here what it is there: exact,
+All but the last term is known exactly, so an estimator is here as it is for LDA: exact,
 unbiased or a bound, and with the same standard error. Exact in time polynomial in the number N of
 tokens, where Capdevila et al. 2018 (Sec. 3.2) sum over ∏_w binom(y_w + K - 1, K - 1) partitions.
 """
@@ -49,7 +49,7 @@ def by_lda(method: Estimator) -> Estimator:
 
 
 def log_factor(topics: GammaPoissonTopics, counts: sparse.csr_array) -> NDArray[np.float64]:
-    """(D,), what is added to the log-probability that LDA with tilted topics gives to tokens."""
+    """Return the term (D,) to add to the log-probability of tokens by LDA with tilted topics."""
     total = topics.shape.sum()
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     rising = gammaln(total + n_tokens) - gammaln(total)
@@ -60,6 +60,6 @@ def log_factor(topics: GammaPoissonTopics, counts: sparse.csr_array) -> NDArray[
 def log_factor_of_tokens(
     topics: GammaPoissonTopics, counts: sparse.csr_array
 ) -> NDArray[np.float64]:
-    """(D,), what is added to it for the log-probability of tokens in order, given their number."""
+    """Return the same term (D,) for the log-probability of tokens in order, given their number."""
     factor = log_factor(topics, counts)
     return factor + log_change(topics, counts, "bag-and-length", "sequence", log_length_probability)

@@ -103,7 +103,7 @@ def select_fields(
     n_jobs: int | None = None,
     on_pair: Callable[[int, int, float], object] | None = None,
 ) -> FieldSelection:
-    """Validation perplexities of fields for all pairs of λ and c; nothing is fitted anew after.
+    """Return validation perplexities of fields for all pairs of λ and c; no model is refitted.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def select_fields(
     effort : FieldSettings
         How fields are fitted, but for λ and c.
     patience : int, optional
-        After so many λ in a row of which no c has come below the best perplexity so far, smaller
-        ones are not tried. None: all are.
+        Number of consecutive λ without a new best perplexity at any c after which smaller λ are
+        not tried. None: all are.
     known : array (N, M), optional
         Perplexities that an earlier call with the same arguments arrived at, else NaN: they are
         taken as they are.

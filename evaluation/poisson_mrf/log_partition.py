@@ -1,4 +1,4 @@
-"""`log_partition`: what the probabilities of a fixed-length Poisson MRF are divided by."""
+"""`log_partition`: log of the normalising constant of a fixed-length Poisson MRF."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Of L tokens drawn one by one by p_s ∝ exp θ_s let x be the counts. Then
 
     A_L = L logsumexp θ - log L! + log E[exp(ω x·Φx)],
 
-as the multinomial is what is left where Φ = 0. Here are two bounds of the last term, of which the
+since the model with Φ = 0 is the multinomial. Here are two bounds of the last term, of which the
 smaller is taken; both are 0 where Φ = 0.
 """
 
@@ -90,8 +90,8 @@ def bound_by_pairs(mrf: FixedLengthPoissonMRF, length: int) -> float:
 def largest_eigenvalue(symmetric: sparse.csr_array) -> float:
     """The largest eigenvalue of a symmetric matrix with a zero diagonal, at least 0; never below.
 
-    The iteration comes to it from below: the length of its residual is added. No eigenvalue is
-    above the largest sum of sizes in a row, which is returned if the iteration comes to no end.
+    The iteration converges from below: the length of its residual is added. No eigenvalue is
+    above the largest row sum of absolute values, which is returned without convergence.
     """
     connected = np.flatnonzero(np.diff(symmetric.indptr))  # others add zeros
     if not len(connected):

@@ -1,4 +1,4 @@
-"""The likelihood of documents under models of Poisson MRFs: estimators, and what they refuse."""
+"""The likelihood of documents under models of Poisson MRFs: estimators, and refusals."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         allocation of a particle. Particles are not averaged: the same hidden value may stand for
         different things in two of them.
     n_starts : int
-        Climbs from tables drawn at random, of which the best is kept; not for "smc".
+        Random starts, of which the best is kept; not for "smc".
     n_epochs : int
         At most, of each climb.
     tolerance : float
@@ -67,7 +67,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     n_particles : int
         For "smc".
     n_moves : int
-        For "smc": after each token, so many of those taken in are drawn anew, see `log_marginal`.
+        For "smc": processed tokens to rejuvenate after each token; see `log_marginal`.
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional

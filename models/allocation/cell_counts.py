@@ -1,4 +1,4 @@
-"""Observed counts as a list of cells: what a token tells, and how many tokens told it."""
+"""Observed counts as a list of cells: the observed values of tokens, and numbers of tokens."""
 
 from __future__ import annotations
 

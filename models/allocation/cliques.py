@@ -12,7 +12,7 @@ MAX_VALUES = 2**22
 """Combinations of values that a clique of hidden indices may have."""
 
 Clique = tuple[tuple[str, ...], tuple[str, ...], int]
-"""The indices shared with the parent, the others, and the number of the parent; -1 for a root."""
+"""Indices shared with the parent, all other indices, and the parent's number; -1 for a root."""
 
 
 class TableMemoryError(ValueError):

@@ -2,10 +2,10 @@
 
 Among the indices that are unknown of a token, those that share a table are joined by an edge; the
 graph's junction tree says in which order to sum. Each clique holds a product over all values of its
-indices, the separator to its parent the slow ones: a message to the parent is a sum over runs of
-neighbours, and to draw a clique's values is to choose within one run.
+indices, the separator to its parent varying slowest: a message to the parent is a sum over
+consecutive numbers, and a clique's values are drawn among consecutive numbers.
 
-All is laid down in flat arrays once, for each pattern of unknown indices, and kernels walk along.
+Kernels read the plan as flat arrays, made once for each pattern of unknown indices.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class InferencePlan:
     model: AllocationModel
     observed: CellCounts
     dynamic: tuple[Table, ...]
-    """Tables that depend on what is hidden."""
+    """Tables that depend on hidden values."""
     constant: tuple[Table, ...]
     """Those that do not."""
     row_start: Ints
@@ -151,7 +151,7 @@ class InferencePlan:
 
 
 def plan_of(model: AllocationModel, observed: CellCounts) -> InferencePlan:
-    """Lay down what is to be done for each token."""
+    """Return the plan of inference for each token."""
     tables = tables_of(model, observed)
     dynamic = tuple(table for table in tables if not table.is_constant)
     missing = observed.cells == MISSING

@@ -126,7 +126,7 @@ class AllocationModel(StandardGraphs):
         return len(group) * self.a / float(np.prod(self.table_shape(name), dtype=np.float64))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled and copied by what it was made of."""
+        """Pickle and copy by the constructor's arguments."""
         prior = None if self.prior is None else dict(self.prior)
         made_of = (dict(self.parents), dict(self.cardinalities), self.visible, self.a, self.b)
         return type(self), (*made_of, prior, self.tied)

@@ -1,4 +1,4 @@
-"""Whether a model can give every observed cell a token at all."""
+"""Check that every observed cell has a positive probability."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Table:
     row_of: Ints
     """(n_uses, n_cells), the row that a token of each cell counts in."""
     offset_of: Ints
-    """(n_uses, n_cells), the column it counts in, but for what is unknown of the token."""
+    """(n_uses, n_cells), its column, without the part of unknown indices."""
 
     @property
     def n_rows(self) -> int:

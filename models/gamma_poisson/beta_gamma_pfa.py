@@ -126,7 +126,7 @@ class BetaGammaPFA(CollapsedGibbs):
 
     @property
     def topics_(self) -> GammaPoissonTopics:
-        """Topics, r and p averaged over samples; made anew at each call."""
+        """Topics, r and p averaged over samples; rebuilt at each call."""
         check_is_fitted(self, "state_")
         return mean_gamma_poisson(self.state_, self._sweeps.n_wk)
 

@@ -13,7 +13,7 @@ from models.gibbs.state import GibbsLDAState
 Floats = NDArray[np.float64]
 
 MIN_PROBABILITY = 1e-12
-"""Probabilities keep this distance from 0 and 1, which a Beta variate can come to by rounding."""
+"""Minimum distance of probabilities from 0 and 1, which Beta variates can reach by rounding."""
 
 
 @dataclass

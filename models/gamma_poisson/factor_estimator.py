@@ -48,8 +48,8 @@ class Counts(NamedTuple):
 class FactorEstimator(TopicEstimator):
     """Base of estimators whose sweep updates Θ (D, K), then φ, and has an objective.
 
-    Updates go farther than the ones that are sure to make the objective better: what an entry is
-    multiplied by is raised to a power, the relaxation, that grows from sweep to sweep up to a
+    Updates are overrelaxed beyond those that are sure to improve the objective: the factor of an
+    entry is raised to a power, the relaxation, that grows from sweep to sweep up to a
     setting (as in Salakhutdinov & Roweis 2003, adaptive overrelaxation). If that made the objective
     worse, or no number, the sweep is made again with exponent 1, and the next one tries half of
     what was too much.
@@ -262,7 +262,7 @@ def _check_start(rows: Rows, doc_topic: Floats, word_topic: Floats) -> None:
 
 
 def _check_finite(*objective: float) -> None:
-    """Refuse an objective, and what it gained, that are no numbers any more."""
+    """Refuse an objective, or a gain, that is not finite."""
     if not np.isfinite(objective).all():
         raise ValueError(
             f"the objective must stay finite, found {objective[0]}: the counts in X, or the "

@@ -24,7 +24,7 @@ all but 0, whose logarithms say how long it was trained, not how they are distri
 0.0001, 0.001, 0.01, 0.1, 0.5 and 1, this completed held-out articles best (by 0.1 to 0.6 %)."""
 
 MIN_MEAN = 1e-6
-"""Mean, in tokens, that a topic of which documents have nothing is given."""
+"""Mean, in tokens, of the scores of a topic that no document has."""
 
 MIN_RATE, MAX_RATE = 1e-12, 1e12
 """Rates stay in between, so that p = 1 / (1 + rate) is strictly between 0 and 1."""

@@ -126,7 +126,7 @@ class GaP(FactorEstimator):
 
     @property
     def topics_(self) -> GammaPoissonTopics:
-        """The topics and the prior of their scores; made anew at each call."""
+        """The topics and the prior of their scores; rebuilt at each call."""
         check_is_fitted(self, "state_")
         state = self.state_
         shape = np.asarray(self._of_topics("shape"))

@@ -103,9 +103,9 @@ class KLNMF(FactorEstimator):
 
     @property
     def topics_(self) -> GammaPoissonTopics:
-        """Topics, and the prior that fits the scores best; made anew at each call.
+        """Topics, and the prior that fits the scores best; rebuilt at each call.
 
-        A topic of which nothing is left is even over all words, and a millionth of a token is
+        A topic whose weights are all 0 is even over all words, and a millionth of a token is
         expected of it; of one that is faint in every document, as much as documents have.
         """
         check_is_fitted(self, "state_")

@@ -9,7 +9,7 @@ of π ~ Dirichlet(r). As E[S^N] = Γ(R + N) / Γ(R), a document of N tokens has 
 
 with q_kw = φ_kw / b_k = p_k φ_kw / (1 - p_k + p_k Φ_k) (Capdevila et al. 2018, eq. 8) and
 Q_k = Σ_w q_kw. The last factor is what LDA with alpha = r gives to the tokens of the document in
-order, but for topics q_k, whose rows sum to Q_k < 1. So what is known of LDA's holds here: the sum
+order, but for topics q_k, whose rows sum to Q_k < 1. So results for LDA hold here: the sum
 over topic counts that is polynomial in N, its estimators, its bounds and its variational posterior.
 """
 

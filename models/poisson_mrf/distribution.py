@@ -31,7 +31,7 @@ class FixedLengthPoissonMRF:
     interactions : sparse or dense (V, V)
         Φ, symmetric with a zero diagonal. Each pair of words counts twice in x·Φx.
     half_length : float
-        The number of tokens of which interactions count half: Φ is multiplied by
+        The number of tokens at which interactions count half: Φ is multiplied by
         ω(L) = 1 / (1 + (L / half_length)²). In the paper this is c L̄. Infinite: ω = 1.
 
     Raises
@@ -103,7 +103,7 @@ class FixedLengthPoissonMRF:
         return found
 
     def token_conditional(self, others: Any) -> Floats:
-        """(V,), probability of each word at one place, given the counts `others` (V,) at all else.
+        """Return the probability of each word (V,) for one token, given counts `others` (V,).
 
         p(s | others) ∝ exp(θ_s + 2 ω(L) Φ_s·others), L one more than there are others (Sec. 2.1;
         the 2 is missing from the conditional in Sec. 2).

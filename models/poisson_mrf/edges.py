@@ -50,7 +50,7 @@ class Fields(Protocol):
 
     @property
     def half_length(self) -> Floats:
-        """(K,), the number of tokens of which ω is a half."""
+        """(K,), the number of tokens at which ω is a half."""
 
     @property
     def neighbours(self) -> Neighbours:

@@ -280,7 +280,7 @@ class LPMRFTrainer(TopicEstimator):
 def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> NDArray[np.int64]:
     """(D,), clusters of documents by k-means on their counts (Inouye et al. 2015, Sec. 4)."""
     kmeans = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed % 2**32)
-    with threadpool_limits(1):  # more add up inertias in the order in which they come to it
+    with threadpool_limits(1):  # several add inertias in an order that depends on timing
         labels = kmeans.fit(counts.astype(np.float64)).labels_.astype(np.int64)
     # Where fewer documents differ than there are clusters, some have none.
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()

@@ -34,7 +34,7 @@ NODE_BLOCK = 16
 """Words a task."""
 
 COLUMN_BLOCK = 256
-"""Words whose products with all others are held at once."""
+"""Words whose products with all others are in memory at a time."""
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def fit_nodes(
     smoothing : float
         β, positive: a word that never occurs has θ = log β.
     start : NodeRegressions, optional
-        Coefficients to begin with. They change what it takes, and the result within `tolerance`.
+        Coefficients of a warm start. They change the time, and the result within `tolerance`.
     tolerance : float
         Largest `kkt_residual` of a regression. If one of them does not come that far, a warning
         is logged.

@@ -174,7 +174,7 @@ def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
     Raises
     ------
     ValueError
-        If they are not a matrix of whole numbers, or not of so many words.
+        If they are not a matrix of whole numbers, or have another number of words.
     """
     documents = checked_counts(counts, n_words)
     if documents.nnz and documents.sum(axis=1, dtype=np.float64).max() > np.iinfo(np.int32).max:

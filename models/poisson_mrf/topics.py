@@ -49,7 +49,7 @@ class LPMRFModel(TopicWords):
     edge_weight: Floats
     """(E,), Φ of the pair."""
     half_length: Floats
-    """(K,), the number of tokens of which ω is a half."""
+    """(K,), the number of tokens at which ω is a half."""
     log_partition: Floats
     """(K, M + 1), A_L + log L! for L = 0..M, an estimate; 0 where Φ is."""
     prior: Floats

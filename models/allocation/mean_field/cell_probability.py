@@ -77,7 +77,7 @@ def probability_of_cells(
 
 
 def _of_constants(field: MeanField, tables: Mapping[str, Floats], cells: Ints) -> Floats:
-    """Logs of the tables of which everything is known."""
+    """Return the log-probability by tables whose indices are all known."""
     model = field.plan.model
     log_probability = np.zeros(len(cells))
     for name in model.indices:

@@ -1,8 +1,8 @@
 """Variational Bayes, EM, dual-EM and ICM for allocation models (Cemgil et al. 2019, section 4.3).
 
 All repeat two steps. Given numbers log θ for all tables, the tokens of each cell are allocated to
-hidden values, whose probabilities are Φ ∝ ∏ θ; given the allocation S, the tables are made anew.
-They differ in what stands for S and for log θ, and so in what no step makes worse:
+hidden values, whose probabilities are Φ ∝ ∏ θ; given the allocation S, the tables are updated.
+They differ in the values of S and log θ, and so in the objective, which no step lowers:
 
     method    S           log θ                        objective
     vb        E S         E log θ = ψ(α + S) - ψ(Σ)    ELBO, at most log p(X)
@@ -71,7 +71,7 @@ MIN_BLOCK = 512
 MAX_BLOCKS = 16
 """Each holds expected counts of its own, which are added in order."""
 SCRATCH = 2**13
-"""Products and messages of cliques that are held at a time, so that they stay in the cache."""
+"""Products and messages of cliques in one chunk, which fits in the cache."""
 BLOCK_MEMORY = 2**28
 """Bytes that the blocks' counts may take; there are fewer blocks then."""
 
@@ -186,7 +186,7 @@ class MeanField:
         return self.joint.allocation(*allocated.chosen)
 
     def log_tables(self, counts: Floats) -> tuple[Floats, float]:
-        """The logs of the tables given the allocation, and what the objective has of them."""
+        """Return the logs of the tables given the allocation, and their part of the objective."""
         log_factor = np.empty_like(counts)
         if self.method in {"vb", "dual-em"}:
             return log_factor, mean_logs(self.rows, counts, log_factor)

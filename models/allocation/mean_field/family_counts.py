@@ -110,7 +110,7 @@ def _table_starts(model: AllocationModel) -> tuple[dict[str, int], int]:
 
 
 def _reading_of_families(plan: InferencePlan, at: Mapping[str, int]) -> Reading:
-    """Each family's counts are read off a clique that holds what is unknown of it."""
+    """Address each family's counts in a clique that contains its unknown indices."""
     model, observed = plan.model, plan.observed
     families = {name: model.family(name) for name in model.indices}
     stride = {

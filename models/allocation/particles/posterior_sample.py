@@ -146,7 +146,7 @@ def posterior_sample(
 
 
 def _log_sequences(plan: InferencePlan, run: ParticleRun) -> Floats:
-    """Log-probability of each particle's tokens with what they drew, of the dynamic tables."""
+    """Return each particle's log-probability of tokens and hidden values, by dynamic tables."""
     n_particles = len(run.particles.weights)
     total = np.zeros(n_particles)
     at = 0

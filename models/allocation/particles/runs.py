@@ -63,7 +63,7 @@ def run_particles(
     keep_history: bool = False,
     on_progress: Callable[[int], object] = lambda n_tokens: None,  # noqa: ARG005
 ) -> ParticleRun:
-    """Take in all tokens.
+    """Process all tokens.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def run_particles(
         Of the tokens. "sorted" has those of one cell together, and cells in lexicographic order:
         where tokens are few, what they share is known at once and the variance is far lower.
     n_moves : int
-        After each token so many of those taken in, chosen at random, are drawn anew.
+        Processed tokens, chosen at random, to rejuvenate after each token.
     keep_history : bool
         Whether to keep what each particle drew, for samples of allocations; to move takes it, too.
     on_progress : function of the tokens taken in since its last call
@@ -139,7 +139,7 @@ def check_particle_settings(
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is not a whole number from `least` on.
+    """Refuse values that are no whole number of at least `least`.
 
     Raises
     ------

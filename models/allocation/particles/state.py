@@ -1,4 +1,4 @@
-"""Particles: each an allocation of the tokens taken in so far, held as counts of the tables.
+"""Particles: allocations of the processed tokens, stored as counts of the tables.
 
 The counts of a row of a table lie side by side for all particles, (row, particle, column), so a
 token reads and writes a few stretches of memory, whatever the size of the tables is.
@@ -43,13 +43,13 @@ class Particles(NamedTuple):
     weights: Floats
     """(P,), with mean 1."""
     increment: Floats
-    """(P,), what a token multiplies them by."""
+    """(P,), factor of the weights by a token."""
     tree: Ints32
     """(nodes, P), see `models.allocation.particles.genealogy`."""
     founder: Ints32
     """(P,), the particle at the start that each descends from."""
     clock: Ints
-    """(2,), tokens taken in, and resamplings since the tree was started anew."""
+    """(2,), tokens processed, and resamplings since the genealogy was restarted."""
     products: Floats
     """(P · scratch_size,), the products and messages of cliques, those of one clique together:
     combination c of clique q and particle p at product_at[q]·P + p·n_values + c."""
