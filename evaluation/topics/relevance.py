@@ -27,8 +27,8 @@ def relevance(probability: ArrayLike, word_share: ArrayLike, weight: float) -> F
     """λ log p(w | k) + (1 - λ) log (p(w | k) / p(w)), λ being `weight` (eq. 1).
 
     λ = 1 ranks words by probability, λ = 0 by lift, which favours words that hardly occur
-    elsewhere, even those that occur only once. In a study people identified topics best with λ of about 0.6
-    (Sec. 4).
+    elsewhere, even those that occur only once. In a study people identified topics best with λ of
+    about 0.6 (Sec. 4).
 
     Parameters
     ----------
