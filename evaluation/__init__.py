@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from evaluation.allocation.totals import log_marginal_by_total as log_marginal_by_total
     from evaluation.certificate import Certificate as Certificate
     from evaluation.certificate import certify as certify
-    from evaluation.checked_counts import ZeroProbabilityError as ZeroProbabilityError
     from evaluation.comparison import Comparison as Comparison
     from evaluation.comparison import PairedDifference as PairedDifference
     from evaluation.comparison import compare as compare
     from evaluation.comparison import paired_difference as paired_difference
+    from evaluation.document_blocks import ZeroProbabilityError as ZeroProbabilityError
     from evaluation.estimate import LikelihoodEstimate as LikelihoodEstimate
     from evaluation.exact_cost import ExactCostError as ExactCostError
     from evaluation.poisson_mrf.exact_partition import PartitionCostError as PartitionCostError

@@ -42,7 +42,7 @@ class Method:
     newcomers."""
     is_sampled: bool = True
     is_unbiased: bool = False
-    """Whether it converges to the truth with more samples, with a valid standard error."""
+    """Whether estimates converge to the truth with more samples, with a valid standard error."""
     is_quotable: bool = True
     """Whether its perplexity may be quoted."""
     scored: str = WHOLE_DOCUMENTS

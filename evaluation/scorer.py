@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from evaluation.checked_counts import check_possible
 from evaluation.convention import CONVENTIONS, in_convention
-from evaluation.document_blocks import DocumentBlock
+from evaluation.document_blocks import DocumentBlock, check_possible
 from evaluation.exact_cost import MAX_MEMORY
 from evaluation.methods import fitted_topics, scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target

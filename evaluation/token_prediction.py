@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from evaluation.checked_counts import check_possible
 from evaluation.completion import DEFAULT_SPLITS, split_tokens
-from evaluation.document_blocks import DocumentBlock
+from evaluation.document_blocks import DocumentBlock, check_possible
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import exact
 from evaluation.lda.left_to_right_sequential import left_to_right_sequential

@@ -76,7 +76,7 @@ _CODES = {
     "corpora.errors.CorpusFormatError": BAD_DATA,
     "corpora.errors.EmptyVocabularyError": BAD_DATA,
     "models.saved.ModelFormatError": BAD_DATA,
-    "evaluation.checked_counts.ZeroProbabilityError": BAD_DATA,
+    "evaluation.document_blocks.ZeroProbabilityError": BAD_DATA,
     "models.allocation.reachable.UnreachableCellError": BAD_DATA,
     "builtins.FileNotFoundError": BAD_DATA,
     "builtins.IsADirectoryError": BAD_DATA,
