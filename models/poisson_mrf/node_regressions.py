@@ -52,7 +52,7 @@ class NodeRegressions:
     smoothing: float
     """β, which is added to each count that is regressed."""
     kkt_residual: Floats
-    """(V,), how far each regression is from being optimal (see `kkt_residuals`)."""
+    """(V,), largest violation of each regression's optimality conditions."""
 
     def field(self, half_length: float = np.inf) -> FixedLengthPoissonMRF:
         """The distribution: Φ = (φ + φᵀ)/4, and θ less a constant, so that Σ_s exp θ_s = 1."""
@@ -148,34 +148,6 @@ def largest_penalty(counts: Any) -> float:
         slope[np.arange(block.stop - first), np.arange(first, block.stop)] = 0.0
         largest = max(largest, float(np.abs(slope).max()) / n_docs)
     return largest
-
-
-def kkt_residuals(
-    counts: Any, intercept: Floats, coefficients: Any, penalty: float, smoothing: float
-) -> Floats:
-    """(V,), how far each word's regression is from satisfying its optimality conditions.
-
-    With g the gradient of (1/n) Σ_i [exp η_i - y_i η_i], it is the largest of |g_θ| and, over other
-    words j, of |g_j + λ sign φ_j| where φ_j ≠ 0 and |g_j| - λ where φ_j = 0.
-    """
-    matrix = _float_counts(counts)
-    n_docs, n_words = matrix.shape
-    columns = matrix.tocsc()
-    rows = sparse.csr_array(coefficients, dtype=np.float64)
-    found = np.empty(n_words)
-    for first in range(0, n_words, COLUMN_BLOCK):
-        block = slice(first, min(first + COLUMN_BLOCK, n_words))
-        own = np.arange(block.stop - first), np.arange(first, block.stop)
-        phi = rows[block].toarray()
-        with np.errstate(over="ignore"):
-            rate = np.exp(matrix @ rows[block].T.toarray() + intercept[block])
-        surplus = rate - columns[:, block].toarray() - smoothing
-        slope = (matrix.T @ surplus).T / n_docs
-        zero = np.maximum(np.abs(slope) - penalty, 0.0)
-        off = np.where(phi == 0, zero, np.abs(slope + np.copysign(penalty, phi)))
-        off[own] = 0.0
-        found[block] = np.maximum(off.max(axis=1), np.abs(surplus.sum(axis=0)) / n_docs)
-    return found
 
 
 def _fit(

@@ -7,6 +7,7 @@ min over θ, u >= 0, v >= 0 of  (1/n) Σ_i [exp η_i - y_i η_i] + λ Σ_j (u_j 
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import minimize
 
 
@@ -49,3 +50,19 @@ def fit_all(counts, penalty, smoothing):
         fitted = fit(counts[:, others], counts[:, s] + smoothing, penalty)
         intercept[s], coefficients[s, others] = fitted
     return intercept, coefficients
+
+
+def kkt_residuals(counts, intercept, coefficients, penalty, smoothing):
+    """(V,), largest violation of the optimality conditions of each word's regression.
+
+    With g the gradient of the mean loss: |g_θ| and, over other words j, |g_j + λ sign φ_j| where
+    φ_j ≠ 0 and |g_j| - λ where φ_j = 0.
+    """
+    x, phi = (sparse.csr_array(each, dtype=float).toarray() for each in (counts, coefficients))
+    with np.errstate(over="ignore"):
+        surplus = np.exp(x @ phi.T + intercept) - x - smoothing
+    slope = surplus.T @ x / len(x)
+    inactive = np.maximum(np.abs(slope) - penalty, 0.0)
+    off = np.where(phi == 0, inactive, np.abs(slope + np.copysign(penalty, phi)))
+    np.fill_diagonal(off, 0.0)
+    return np.maximum(off.max(axis=1), np.abs(surplus.mean(axis=0)))

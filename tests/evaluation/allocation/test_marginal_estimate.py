@@ -66,3 +66,10 @@ def test_the_error_is_what_the_spread_over_runs_is():
     typical = np.sqrt(np.mean([run.standard_error**2 for run in runs]))
     # The relative standard error of a standard deviation of 2000 numbers is 1 / √4000 = 0.016.
     assert typical == pytest.approx(spread, rel=4 * 0.016)
+
+
+def test_the_former_name_of_is_unreliable_warns():
+    found = estimate_of([0.0, -9.0, -9.0])
+    with pytest.deprecated_call(match="is_unsure is now is_unreliable"):
+        assert found.is_unsure
+    assert found.is_unreliable

@@ -16,7 +16,6 @@ from models.poisson_mrf.node_regressions import (
     NodeRegressions,
     fit_nodes,
     fit_path,
-    kkt_residuals,
     largest_penalty,
 )
 from tests.oracles import poisson_lasso
@@ -34,7 +33,7 @@ def dependent_counts(n_docs=60, n_words=6, seed=0):
 
 
 def residuals(counts, fitted):
-    return kkt_residuals(
+    return poisson_lasso.kkt_residuals(
         counts, fitted.intercept, fitted.coefficients, fitted.penalty, fitted.smoothing
     )
 
@@ -131,15 +130,15 @@ def test_residuals_tell_what_is_not_optimal():
     fitted = fit_nodes(counts, 0.05)
     phi = fitted.coefficients
     settings = (fitted.penalty, fitted.smoothing)
-    assert kkt_residuals(counts, fitted.intercept, phi, *settings).max() <= 1e-6
+    assert poisson_lasso.kkt_residuals(counts, fitted.intercept, phi, *settings).max() <= 1e-6
     for intercept, coefficients in (
         (fitted.intercept + 1e-3, phi),
         (fitted.intercept, phi * 1.01),
         (fitted.intercept, phi * 0.0),
     ):
-        assert kkt_residuals(counts, intercept, coefficients, *settings).max() > 1e-4
-    assert kkt_residuals(counts, fitted.intercept, phi, 0.051, SMOOTHING).max() > 5e-4
-    assert kkt_residuals(counts, fitted.intercept, phi, 0.05, 0.01).max() > 5e-3
+        assert poisson_lasso.kkt_residuals(counts, intercept, coefficients, *settings).max() > 1e-4
+    assert poisson_lasso.kkt_residuals(counts, fitted.intercept, phi, 0.051, SMOOTHING).max() > 5e-4
+    assert poisson_lasso.kkt_residuals(counts, fitted.intercept, phi, 0.05, 0.01).max() > 5e-3
 
 
 def test_residuals_are_one_sided_slopes_of_the_objective():
@@ -148,7 +147,7 @@ def test_residuals_are_one_sided_slopes_of_the_objective():
     phi = rng.normal(0, 0.1, (6, 6)) * (rng.random((6, 6)) < 0.5)
     np.fill_diagonal(phi, 0.0)
     intercept = rng.normal(0, 0.3, 6)
-    found = kkt_residuals(counts, intercept, phi, penalty, SMOOTHING)
+    found = poisson_lasso.kkt_residuals(counts, intercept, phi, penalty, SMOOTHING)
     for s in range(6):
         y, descent = counts[:, s] + SMOOTHING, []
 

@@ -142,6 +142,12 @@ def test_settings_out_of_range_are_refused(settings, message):
         partition_table(random_field(0), 5, mean_length=3.0, **settings)
 
 
+def test_the_former_name_of_smc_warns():
+    with pytest.deprecated_call(match='"grown" is now "smc"'):
+        former = partition_table(random_field(0), 5, "grown", mean_length=3.0, n_samples=3)
+    assert (former == partition_table(random_field(0), 5, mean_length=3.0, n_samples=3)).all()
+
+
 def test_a_table_is_not_below_the_bound_of_jensen(caplog):
     phi = np.array([[0.0, 0.4], [0.4, 0.0]])
     mrf = FixedLengthPoissonMRF(np.log([0.5, 0.5]), phi, 20.0)
