@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from evaluation.allocation.exact import MAX_MEMORY, exact
 from evaluation.allocation.particles import by_particles
 from evaluation.allocation.variational import variational
-from models.allocation.cell_counts import CellCounts
+from models.allocation.cell_counts import CellCounts, check_whole
 from models.allocation.inference_plan import plan_of
-from models.allocation.particles.runs import check_particle_settings, check_whole
+from models.allocation.particles.runs import check_particle_settings
 from models.allocation.reachable import check_reachable
 from models.seed import seed_from
 

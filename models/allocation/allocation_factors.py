@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from models.allocation.cell_counts import CellCounts
+from models.allocation.cell_counts import CellCounts, check_whole
 from models.allocation.inference_plan import plan_of
 from models.allocation.lda_bridge import lda_topics
 from models.allocation.mean_field.cell_probability import (
@@ -29,7 +29,7 @@ from models.allocation.mean_field.family_counts import (
     tables_of_counts,
 )
 from models.allocation.particles.posterior_sample import PosteriorSample, posterior_sample
-from models.allocation.particles.runs import check_particle_settings, check_whole
+from models.allocation.particles.runs import check_particle_settings
 from models.allocation.reachable import check_reachable
 from models.allocation.sequence import rate_of
 from models.parallel import effective_n_jobs

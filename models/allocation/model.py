@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from models.allocation.cell_counts import check_whole
 from models.allocation.standard_graphs import StandardGraphs
 
 if TYPE_CHECKING:
@@ -236,11 +237,7 @@ def _check_names(what: str, names: tuple[str, ...], known: Mapping[str, Any]) ->
 def _check_cardinality(name: str, cardinalities: Mapping[str, Any]) -> None:
     if name not in cardinalities:
         raise ValueError(f"cardinalities: how many values does {name!r} have?")
-    size = cardinalities[name]
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-        raise TypeError(f"cardinality of {name!r} must be a whole number, found {size!r}")
-    if size < 1:
-        raise ValueError(f"cardinality of {name!r} must be at least 1, found {size}")
+    check_whole(f"cardinality of {name!r}", cardinalities[name], 1)
 
 
 def _check_positive(name: str, value: Any) -> None:

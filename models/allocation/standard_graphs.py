@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from models.allocation.cell_counts import check_whole
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -264,10 +266,7 @@ def _complete(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def _check_sizes(**sizes: Any) -> None:
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-            raise TypeError(f"{name} must be a whole number, found {size!r}")
-        if size < 1:
-            raise ValueError(f"{name} must be at least 1, found {size}")
+        check_whole(name, size, 1)
 
 
 def _named(name: str, sizes: Any, prefix: str) -> dict[str, int]:

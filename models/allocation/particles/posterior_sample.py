@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from models.allocation.cell_counts import CellCounts
+from models.allocation.cell_counts import CellCounts, check_whole
 from models.allocation.inference_plan import plan_of
 from models.allocation.particles.runs import (
     MAX_MEMORY,
     RESAMPLE_BELOW,
     check_particle_settings,
-    check_whole,
     run_particles,
 )
 from models.allocation.particles.state import check_memory

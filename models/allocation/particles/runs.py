@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.allocation.cell_counts import check_whole
 from models.allocation.particles.resampling import SCHEMES
 from models.allocation.particles.state import Particles, Record, new_particles
 from models.allocation.particles.token_kernel import take_tokens
@@ -136,17 +137,3 @@ def check_particle_settings(
         raise ValueError(f"order must be one of {ORDERS}, found {order!r}")
     check_whole("n_particles", n_particles, 1)
     check_whole("n_moves", n_moves, 0)
-
-
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse values that are no whole number of at least `least`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        That names the setting.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be a whole number, found {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, found {value}")

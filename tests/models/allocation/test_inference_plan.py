@@ -198,7 +198,7 @@ def check_layout(plan):
 
 @settings(max_examples=25, deadline=None)
 @given(graphs(), st.integers(1, 8), st.integers(0, 2**32), st.sampled_from([0.0, 0.3]))
-def test_programs_of_random_graphs_sum_over_all_that_is_unknown(model, n_tokens, seed, missing):
+def test_plans_of_random_graphs_sum_over_all_that_is_unknown(model, n_tokens, seed, missing):
     check(model, n_tokens, seed, missing)
 
 
@@ -209,7 +209,7 @@ def test_programs_of_random_graphs_sum_over_all_that_is_unknown(model, n_tokens,
     st.integers(0, 2**32),
     st.sampled_from([0.0, 0.3]),
 )
-def test_programs_of_tied_tables_count_their_uses(model, n_tokens, seed, missing):
+def test_plans_of_tied_tables_count_their_uses(model, n_tokens, seed, missing):
     check(model, n_tokens, seed, missing)
 
 
@@ -231,7 +231,7 @@ def test_programs_of_tied_tables_count_their_uses(model, n_tokens, seed, missing
     ],
     ids=lambda model: " ".join(model.indices) if isinstance(model, AllocationModel) else None,
 )
-def test_programs_of_ready_made_graphs(model, missing):
+def test_plans_of_standard_graphs(model, missing):
     check(model, 10, 4, missing)
 
 
@@ -318,7 +318,7 @@ sys.modules["models"] = models
 """The package without what it imports at its top, which takes longer than the test."""
 
 
-def test_programs_are_the_same_in_each_process(capsys):
+def test_plans_are_the_same_in_each_process(capsys):
     exec(DESCRIBE, {})
     here = capsys.readouterr().out
     assert len(here.strip()) == 64

@@ -230,7 +230,7 @@ def test_junction_trees(model, cliques, separators):
     assert {"".join(node) for node in nodes(model, "sepset")} == set(separators)
 
 
-def test_junction_trees_of_ready_made_graphs():
+def test_junction_trees_of_standard_graphs():
     blocks = AllocationModel.mixed_membership(3, 2)
     assert nodes(blocks, "clique") == {("i1", "k1"), ("i2", "k2"), ("k1", "k2", "s")}
     assert nodes(blocks, "sepset") == {("k1",), ("k2",)}
