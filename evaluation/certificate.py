@@ -121,15 +121,10 @@ def certify(
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
 
-    Raises
-    ------
-    ValueError
-        If the method does not score whole documents in order, fewer than two documents have a
-        token, or `log_likelihood` refuses the arguments.
-    TypeError
-        If the family of the model is unknown or cannot simulate documents.
-    sklearn.exceptions.NotFittedError
-        If the model is an estimator that has not been fitted.
+    Raises ValueError if the method does not score whole documents in order, fewer than two
+    documents have a token, or `log_likelihood` refuses the arguments; TypeError if the family of
+    the model is unknown or cannot simulate documents; sklearn.exceptions.NotFittedError if the
+    model is an estimator that has not been fitted.
     """
     topics = fitted_topics(model)
     scoring = scoring_of(model)

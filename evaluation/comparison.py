@@ -61,10 +61,7 @@ def paired_difference(first: LikelihoodEstimate, second: LikelihoodEstimate) -> 
     ratio of Σ δ_d to Σ n_d, where δ_d is the gain on document d, and far below the errors of the
     two figures (linearised as in `LikelihoodEstimate.nats_per_word_standard_error`).
 
-    Raises
-    ------
-    ValueError
-        If the two differ in numbers of tokens, method or convention.
+    Raises ValueError if the two differ in numbers of tokens, method or convention.
     """
     if not np.array_equal(first.n_tokens, second.n_tokens) or first.method != second.method:
         raise ValueError(
@@ -124,10 +121,7 @@ def compare(estimates: Mapping[str, LikelihoodEstimate]) -> Comparison:
         Estimates by the names of the models. Documents must be independent: see
         `LikelihoodEstimate.by_group`.
 
-    Raises
-    ------
-    ValueError
-        If there is no estimate, or two differ in tokens or method.
+    Raises ValueError if there is no estimate, or two differ in tokens or method.
     """
     if not estimates:
         raise ValueError("there is nothing to compare")

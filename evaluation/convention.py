@@ -42,10 +42,8 @@ def in_convention(
 
     The change of each document's log-probability is exact, so that errors stay the same.
 
-    Raises
-    ------
-    ValueError
-        If the model does not model lengths, or the estimate is not of whole documents.
+    Raises ValueError if the model does not model lengths, or the estimate is not of whole
+    documents.
     """
     if convention not in CONVENTIONS:
         raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
@@ -71,10 +69,7 @@ def log_change(
 
     `log_length` is that of the topics' `Scoring`.
 
-    Raises
-    ------
-    ValueError
-        If one of the conventions includes lengths, which the model does not.
+    Raises ValueError if one of the conventions includes lengths, which the model does not.
     """
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     log_orders = gammaln(n_tokens + 1) - log_factorials(counts)

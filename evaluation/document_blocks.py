@@ -95,10 +95,7 @@ class DocumentBlock:
     def widened(self, n_words: int) -> DocumentBlock:
         """Return the block with `n_words` columns; added columns are empty.
 
-        Raises
-        ------
-        ValueError
-            If the block has more columns.
+        Raises ValueError if the block has more columns.
         """
         counts = self.counts
         if n_words < counts.shape[1]:

@@ -95,12 +95,7 @@ class LikelihoodEstimate:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Self:
         """Return the estimate with the arrays of `to_arrays`, to the bit; others are skipped.
 
-        Raises
-        ------
-        KeyError
-            If an array is missing.
-        ValueError
-            If the arrays are no estimate.
+        Raises KeyError if an array is missing; ValueError if the arrays are no estimate.
         """
         values: dict[str, Any] = {}
         for name, dtype in PER_DOCUMENT.items():

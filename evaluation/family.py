@@ -123,10 +123,7 @@ class Scoring:
     def method(self, name: str) -> Method:
         """Return the method of that name.
 
-        Raises
-        ------
-        ValueError
-            If the family has no such method.
+        Raises ValueError if the family has no such method.
         """
         for each in self.methods:
             if each.name == name:

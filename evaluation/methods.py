@@ -22,10 +22,7 @@ SHARED_METHODS = ("annealed-importance-sampling", "completion", "exact", "best-s
 def scoring_of(model: Any) -> Scoring:
     """Return the scoring of topics, or of those of a fitted estimator.
 
-    Raises
-    ------
-    TypeError
-        If no family has such topics.
+    Raises TypeError if no family has such topics.
     """
     topics = getattr(model, "topics_", model)
     for each in SCORINGS:
@@ -41,10 +38,7 @@ def scoring_of(model: Any) -> Scoring:
 def fitted_topics(model: Any) -> Any:
     """Return topics, or those of a fitted estimator.
 
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the estimator has not been fitted.
+    Raises sklearn.exceptions.NotFittedError if the estimator has not been fitted.
     """
     if hasattr(model, "fit"):
         from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415 - takes half a second

@@ -37,10 +37,8 @@ class PartialEstimate:
     def add(self, first_document: int, part: LikelihoodEstimate) -> None:
         """Add the block of documents that begins at `first_document`.
 
-        Raises
-        ------
-        ValueError
-            If the block has another method, convention or direction than earlier ones.
+        Raises ValueError if the block has another method, convention or direction than earlier
+        ones.
         """
         names = {name: getattr(part, name) for name in ONE_VALUE}
         if self.names and names != self.names:
@@ -67,10 +65,7 @@ class PartialEstimate:
     def estimate(self) -> LikelihoodEstimate:
         """Return the estimate of all documents.
 
-        Raises
-        ------
-        ValueError
-            If some documents are not scored.
+        Raises ValueError if some documents are not scored.
         """
         if self.missing(0, len(self.is_known)):
             raise ValueError(f"{(~self.is_known).sum()} documents are not scored")
@@ -90,12 +85,7 @@ class PartialEstimate:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return the partial estimate with the arrays of `to_arrays`.
 
-        Raises
-        ------
-        KeyError
-            If an array is missing.
-        ValueError
-            If the arrays are no such scores.
+        Raises KeyError if an array is missing; ValueError if the arrays are no such scores.
         """
         estimate, is_known = LikelihoodEstimate.from_arrays(arrays), arrays["is_known"]
         if is_known.dtype != bool or is_known.shape != estimate.n_tokens.shape:

@@ -81,19 +81,11 @@ def log_likelihood(
     LikelihoodEstimate
         One log-probability a document, in nats.
 
-    Raises
-    ------
-    ZeroProbabilityError
-        If a document holds a word that no topic has: a ValueError.
-    ExactCostError
-        If the exact likelihood would take too much memory or time: a ValueError.
-    ValueError
-        If the method is not one of the model's, or `counts` does not fit the model, or holds a
-        value that is no count.
-    TypeError
-        If the model is of no known family.
-    sklearn.exceptions.NotFittedError
-        If the model is an estimator that has not been fitted.
+    Raises ZeroProbabilityError if a document holds a word that no topic has: a ValueError;
+    ExactCostError if the exact likelihood would take too much memory or time: a ValueError;
+    ValueError if the method is not one of the model's, or `counts` does not fit the model, or holds
+    a value that is no count; TypeError if the model is of no known family;
+    sklearn.exceptions.NotFittedError if the model is an estimator that has not been fitted.
     """
     scorer = Scorer.of(
         model,
@@ -172,12 +164,8 @@ class Scorer:
     def checked(self, counts: Any) -> DocumentBlock:
         """Return all documents (D, V) in the form that `score` takes.
 
-        Raises
-        ------
-        ValueError, TypeError
-            If `counts` does not fit the model, or holds a value that is no count.
-        ZeroProbabilityError
-            If a document holds a word that no topic has.
+        Raises ValueError or TypeError if `counts` does not fit the model, or holds a value that is
+        no count; ZeroProbabilityError if a document holds a word that no topic has.
         """
         documents = checked_counts(counts, self.topics.n_words)
         check_possible(self.topics, documents)
@@ -189,12 +177,8 @@ class Scorer:
         A block with fewer words than the model has the model's first words. Counts are not checked:
         see `checked`.
 
-        Raises
-        ------
-        ExactCostError
-            If the exact likelihood would take too much memory or time.
-        TypeError, ValueError
-            If `n_jobs` is no number of threads.
+        Raises ExactCostError if the exact likelihood would take too much memory or time; TypeError
+        or ValueError if `n_jobs` is no number of threads.
         """
         effective_n_jobs(n_jobs)  # also for methods with a single thread
         documents, score = self._widened(documents), self._chosen.score

@@ -97,12 +97,8 @@ def prediction(
         prediction the sum over the parts of the vocabulary, in which each token is scored once,
         with a standard error of 0 for "exact", NaN for "plug-in", else that of sampling.
 
-    Raises
-    ------
-    ValueError
-        If there is no such task or method, or `counts` cannot be scored under the model.
-    TypeError
-        If the model's family cannot predict a part of a document from the rest.
+    Raises ValueError if there is no such task or method, or `counts` cannot be scored under the
+    model; TypeError if the model's family cannot predict a part of a document from the rest.
     """
     topics = fitted_topics(model)
     scoring = scoring_of(model)

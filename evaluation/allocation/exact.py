@@ -34,12 +34,8 @@ def exact(
     max_memory : int
         Bytes for all states at a time.
 
-    Raises
-    ------
-    MarginalCostError
-        If the states need more, found before they are made: a ValueError.
-    ValueError, TypeError
-        If `max_memory` is no positive whole number.
+    Raises MarginalCostError if the states need more, found before they are made: a ValueError;
+    ValueError or TypeError if `max_memory` is no positive whole number.
     """
     if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
         raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")

@@ -73,17 +73,10 @@ def log_marginal(
     -------
     MarginalEstimate
 
-    Raises
-    ------
-    TableMemoryError
-        If the tables of all particles take more than `max_memory`: a ValueError.
-    MarginalCostError
-        If the exact value would: a ValueError.
-    UnreachableCellError
-        If a cell with tokens has no probability, for zeros in the prior: a ValueError.
-    ValueError
-        If `X` does not fit the model or holds a value that is no count, or a setting is out of
-        range.
+    Raises TableMemoryError if the tables of all particles take more than `max_memory`: a
+    ValueError; MarginalCostError if the exact value would: a ValueError; UnreachableCellError if a
+    cell with tokens has no probability, for zeros in the prior: a ValueError; ValueError if `X`
+    does not fit the model or holds a value that is no count, or a setting is out of range.
     """
     if method not in MARGINAL_METHODS:
         raise ValueError(f"method must be one of {MARGINAL_METHODS}, found {method!r}")

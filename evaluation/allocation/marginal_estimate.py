@@ -95,12 +95,7 @@ class MarginalEstimate:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Self:
         """The estimate that `to_arrays` took apart, to the bit; other arrays are passed over.
 
-        Raises
-        ------
-        KeyError
-            If an array is missing.
-        ValueError
-            If the arrays are no estimate.
+        Raises KeyError if an array is missing; ValueError if the arrays are no estimate.
         """
         values: dict[str, Any] = {}
         for each in fields(cls):

@@ -42,10 +42,7 @@ def by_particles(
     ----------
     on_progress : function of the tokens taken in since its last call, by any run
 
-    Raises
-    ------
-    TableMemoryError
-        If the particles take more than `max_memory` bytes.
+    Raises TableMemoryError if the particles take more than `max_memory` bytes.
     """
     plan = plan_of(model, observed)
     n_threads = min(effective_n_jobs(n_jobs), n_repeats)

@@ -33,12 +33,8 @@ def draw(
         Counts over all indices, in the order of `model.indices`: an exact draw from the posterior
         of allocations, given X.
 
-    Raises
-    ------
-    ValueError
-        If `n_tokens` is negative, or the prior gives a row that occurs no positive pseudo-count.
-    TypeError
-        If `n_tokens` is not a whole number.
+    Raises ValueError if `n_tokens` is negative, or the prior gives a row that occurs no positive
+    pseudo-count; TypeError if `n_tokens` is not a whole number.
     """
     if isinstance(n_tokens, bool) or not isinstance(n_tokens, (int, np.integer)):
         raise TypeError(f"n_tokens must be a whole number, found {n_tokens!r}")

@@ -61,11 +61,8 @@ def log_marginal_by_total(
         log p(S₊ = T, observed counts); -inf where T is less than the observed tokens, or is more
         and no cell is missing.
 
-    Raises
-    ------
-    ValueError
-        If the model has no rate `b`, a shape or a count is wrong, or the tokens of some total can
-        be spread in more than 10,000 ways.
+    Raises ValueError if the model has no rate `b`, a shape or a count is wrong, or the tokens of
+    some total can be spread in more than 10,000 ways.
     """
     if model.b is None:
         raise ValueError(

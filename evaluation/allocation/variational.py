@@ -40,11 +40,8 @@ def variational(
     tolerance : float
         A start ends when its bound grows by less than this share of itself.
 
-    Raises
-    ------
-    TableMemoryError
-        If the expected counts of the starts that run at the same time take more than `max_memory`
-        bytes, or hidden indices have too many values to be summed over together.
+    Raises TableMemoryError if the expected counts of the starts that run at the same time take more
+    than `max_memory` bytes, or hidden indices have too many values to be summed over together.
     """
     optimum = best_of_starts(
         MeanField.of(model, observed, "vb"),

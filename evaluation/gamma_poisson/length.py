@@ -36,11 +36,8 @@ _tables: WeakKeyDictionary[GammaPoissonTopics, NDArray[np.float64]] = WeakKeyDic
 def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray[np.float64]:
     """Return the log-probabilities (D,) of lengths `n_tokens` (D,).
 
-    Raises
-    ------
-    ValueError
-        If a length is negative, or above `MAX_TOKENS`, which would take minutes, unless all topics
-        have one Q and the law is a negative binomial.
+    Raises ValueError if a length is negative, or above `MAX_TOKENS`, which would take minutes,
+    unless all topics have one Q and the law is a negative binomial.
     """
     lengths = np.asarray(n_tokens, dtype=np.int64)
     if not lengths.size:

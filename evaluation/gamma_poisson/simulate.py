@@ -23,10 +23,7 @@ def simulated_documents(
     Given its words, a document's part of the topics is an exact draw from their posterior. Some
     documents may be empty.
 
-    Raises
-    ------
-    ValueError
-        If a document of the model has a million tokens or more on average.
+    Raises ValueError if a document of the model has a million tokens or more on average.
     """
     expected = topics.topic_word.sum(axis=1)  # Φ
     mean = float((topics.shape / topics.rate) @ expected)

@@ -78,11 +78,8 @@ def annealed_bounds(
     n_jobs : int, optional
         Threads; None is 1, -1 every core. No bit depends on it.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, an assignment is no topic or one that does not have the word, or there
-        are no chains or fewer than two temperatures.
+    Raises ValueError if shapes disagree, an assignment is no topic or one that does not have the
+    word, or there are no chains or fewer than two temperatures.
     """
     _check(topics, counts, assignments, n_samples, n_temperatures)
     n_docs = counts.shape[0]
@@ -132,10 +129,7 @@ def _check(
 ) -> None:
     if counts.ndim != 2 or counts.shape[1] != topics.n_words:
         raise ValueError(f"counts must be (n_docs, {topics.n_words}), found {counts.shape}")
-    for name, value, least in (
-        ("n_samples", n_samples, 1),
-        ("n_temperatures", n_temperatures, 2),
-    ):
+    for name, value, least in (("n_samples", n_samples, 1), ("n_temperatures", n_temperatures, 2)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise TypeError(f"{name} must be an integer, found {value!r}")
         if value < least:

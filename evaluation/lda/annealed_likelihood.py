@@ -44,10 +44,7 @@ def annealed(
         Number of temperatures from 0 to 1, both included. The variance of log-weights is about in
         proportion to 1 / n_temperatures.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If `n_temperatures` is no integer of at least 2.
+    Raises ValueError or TypeError if `n_temperatures` is no integer of at least 2.
     """
     alpha = topics.alpha
     alpha_sum = float(alpha.sum())

@@ -234,10 +234,7 @@ def update_block_in_logs(
 
 @kernel
 def add_token_of_two(
-    f: NDArray[np.float64],
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    in_logs: bool,
+    f: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64], in_logs: bool
 ) -> float:
     """Do `add_token` for two topics, with f by the count of the first."""
     if in_logs:

@@ -52,10 +52,8 @@ def exact(
         Bytes for all documents that are computed at the same time. Documents too large for one on
         each thread are computed one after the other.
 
-    Raises
-    ------
-    ExactCostError
-        If a document needs more memory than that, or an estimated time above an hour.
+    Raises ExactCostError if a document needs more memory than that, or an estimated time above an
+    hour.
     """
     del n_samples, seed
     n_docs = documents.n_documents
@@ -88,12 +86,9 @@ def log_conditionals(
 ) -> Floats:
     """Return log p(j_l | j_<l) (L,) for each token j_l of a document, its words in order.
 
-    Raises
-    ------
-    ValueError
-        If `words` are not column numbers of the topics, or one has probability 0 in every topic.
-    ExactCostError
-        If it would take more memory than `max_memory` bytes, or an estimated time above an hour.
+    Raises ValueError if `words` are not column numbers of the topics, or one has probability 0 in
+    every topic; ExactCostError if it would take more memory than `max_memory` bytes, or an
+    estimated time above an hour.
     """
     given = np.asarray(words)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):

@@ -34,10 +34,7 @@ def simulated_documents(
         Topics, in the order of the rows of `counts`, and of the words in a row. Given its words,
         the topics of a document are an exact draw from their posterior.
 
-    Raises
-    ------
-    ValueError
-        If `lengths` are not whole numbers in one dimension, none negative.
+    Raises ValueError if `lengths` are not whole numbers in one dimension, none negative.
     """
     n_tokens = checked_lengths(lengths)
     topic_of = np.empty(n_tokens.sum(), dtype=np.int32)
@@ -57,10 +54,7 @@ def simulated_documents(
 def checked_lengths(lengths: Any) -> NDArray[np.int64]:
     """Return numbers of tokens (D,) as int64.
 
-    Raises
-    ------
-    ValueError
-        If they are not whole numbers in one dimension, none negative.
+    Raises ValueError if they are not whole numbers in one dimension, none negative.
     """
     values = np.asarray(lengths)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):

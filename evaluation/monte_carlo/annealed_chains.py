@@ -55,10 +55,7 @@ def score_by_chains(
         Number of temperatures from 0 to 1, both included. The variance of log-weights is about in
         proportion to 1 / n_temperatures.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If `n_temperatures` is no integer of at least 2.
+    Raises ValueError or TypeError if `n_temperatures` is no integer of at least 2.
     """
     if isinstance(n_temperatures, bool) or not isinstance(n_temperatures, (int, np.integer)):
         raise TypeError(f"n_temperatures must be an integer, found {n_temperatures!r}")

@@ -56,10 +56,7 @@ def annealed(
     n_temperatures : int
         From 0 to 1, both included. The variance of log-weights falls about as 1 / this.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If there are fewer than two temperatures.
+    Raises ValueError or TypeError if there are fewer than two temperatures.
     """
     longest = int(documents.n_tokens.max(initial=1))
     fields = field_arrays(topics, longest)

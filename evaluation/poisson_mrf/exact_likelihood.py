@@ -61,10 +61,7 @@ def exact(
     max_memory : int
         Bytes for all documents that are computed at the same time.
 
-    Raises
-    ------
-    ExactCostError
-        If a document needs more memory, or an estimated time above an hour.
+    Raises ExactCostError if a document needs more memory, or an estimated time above an hour.
     """
     del n_samples, seed
     edges = check_affordable(topics, documents, max_memory, n_jobs)

@@ -63,10 +63,8 @@ def exact_log_partition(
 ) -> float:
     """Return A_L of the model as given, with θ not normalised.
 
-    Raises
-    ------
-    PartitionCostError
-        If there are more than `max_states` terms; checked before the sum. A ValueError.
+    Raises PartitionCostError if there are more than `max_states` terms; checked before the sum. A
+    ValueError.
     """
     shift = float(logsumexp(mrf.node))
     node = mrf.node - shift

@@ -130,11 +130,8 @@ def select_fields(
     on_pair : callable, optional
         Called with the numbers of λ, from the largest, and of c, and the perplexity of each pair.
 
-    Raises
-    ------
-    ValueError
-        If counts are of different words, no counts, or without a token; if there is no λ or c, or
-        one is out of its range; or if `shares` do not share out `train`.
+    Raises ValueError if counts are of different words, no counts, or without a token; if there is
+    no λ or c, or one is out of its range; or if `shares` do not share out `train`.
     """
     documents, held_out = _documents(train, "train"), _documents(validation, "validation")
     if documents.shape[1] != held_out.shape[1]:
@@ -175,12 +172,7 @@ def select_fields(
 
 
 def multinomial_shares(
-    counts: Any,
-    n_topics: int,
-    assignments: str,
-    *,
-    seed: int = 0,
-    n_jobs: int | None = None,
+    counts: Any, n_topics: int, assignments: str, *, seed: int = 0, n_jobs: int | None = None
 ) -> NDArray[Any]:
     """Shares of `counts` (D, V) at which a mixture or topic model of multinomials arrives.
 
@@ -190,10 +182,7 @@ def multinomial_shares(
         Clusters of documents that have a token (D,), or how the tokens of entries are shared out
         (nnz, K).
 
-    Raises
-    ------
-    ValueError
-        If there is no such kind, or the model cannot be fitted.
+    Raises ValueError if there is no such kind, or the model cannot be fitted.
     """
     if assignments not in ("mixture", "moves"):
         raise ValueError(f'assignments must be "mixture" or "moves", found {assignments!r}')

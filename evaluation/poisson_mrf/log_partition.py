@@ -99,14 +99,9 @@ def log_partition(
     -------
     PartitionEstimate
 
-    Raises
-    ------
-    PartitionCostError
-        If the exact value has more than `max_states` terms: a ValueError.
-    TypeError
-        If `mrf` is no FixedLengthPoissonMRF, or a number is not whole.
-    ValueError
-        If `length` is negative, or a setting is out of its range.
+    Raises PartitionCostError if the exact value has more than `max_states` terms: a ValueError;
+    TypeError if `mrf` is no FixedLengthPoissonMRF, or a number is not whole; ValueError if `length`
+    is negative, or a setting is out of its range.
     """
     if method not in PARTITION_METHODS:
         raise ValueError(f"method must be one of {PARTITION_METHODS}, found {method!r}")

@@ -62,11 +62,7 @@ BEST_SPLIT = Method(
     scored="whole documents, each at its best split",
 )
 MIXTURE_EXACT = Method(
-    "exact",
-    mixture_exact,
-    EXACT.meaning,
-    is_sampled=False,
-    caveat=GIVEN_PARTITION_FUNCTIONS,
+    "exact", mixture_exact, EXACT.meaning, is_sampled=False, caveat=GIVEN_PARTITION_FUNCTIONS
 )
 
 SCORINGS = (

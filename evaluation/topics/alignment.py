@@ -74,11 +74,8 @@ def align_topics(
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
 
-    Raises
-    ------
-    ValueError
-        If a vocabulary does not fit its model, the two have no word in common, or `n_top` is not
-        positive.
+    Raises ValueError if a vocabulary does not fit its model, the two have no word in common, or
+    `n_top` is not positive.
     """
     for name, topics, words in (
         ("first", first, first_vocabulary),

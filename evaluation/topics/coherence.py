@@ -46,12 +46,7 @@ if TYPE_CHECKING:
     from evaluation.topics.cooccurrence import Cooccurrence
 
 Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
-WINDOW_SIZES: Final[dict[str, int | None]] = {
-    "u_mass": None,
-    "c_uci": 10,
-    "c_npmi": 10,
-    "c_v": 110,
-}
+WINDOW_SIZES: Final[dict[str, int | None]] = {"u_mass": None, "c_uci": 10, "c_npmi": 10, "c_v": 110}
 """Tokens in a window, as in Röder et al. 2015; None for a document."""
 
 
@@ -113,11 +108,8 @@ def coherence(
     smoothing : float
         Number added to n_ab in u_mass and c_uci, positive. gensim adds 1e-12 N.
 
-    Raises
-    ------
-    ValueError
-        If the measure is not known, a topic has fewer than two words or one twice, topics have
-        different numbers of words, or a model has another number of words than the corpus.
+    Raises ValueError if the measure is not known, a topic has fewer than two words or one twice,
+    topics have different numbers of words, or a model has another number of words than the corpus.
     """
     if measure not in WINDOW_SIZES:
         known = ", ".join(WINDOW_SIZES)

@@ -44,10 +44,7 @@ def topic_distances(topic_word: ArrayLike, *, n_jobs: int | None = None) -> Floa
     n_jobs : int, optional
         Threads; None is 1, -1 every core. They change no bit.
 
-    Raises
-    ------
-    ValueError
-        If `topic_word` is no matrix of such weights.
+    Raises ValueError if `topic_word` is no matrix of such weights.
     """
     rows = normalised_rows(topic_word, "topic_word")
     return _distances(rows, rows, effective_n_jobs(n_jobs), is_square=True)
@@ -63,10 +60,7 @@ def cross_distances(first: ArrayLike, second: ArrayLike, *, n_jobs: int | None =
     n_jobs : int, optional
         Threads.
 
-    Raises
-    ------
-    ValueError
-        If they are no matrices of weights, or have different numbers of words.
+    Raises ValueError if they are no matrices of weights, or have different numbers of words.
     """
     rows, columns = normalised_rows(first, "first"), normalised_rows(second, "second")
     if rows.shape[1] != columns.shape[1]:
@@ -80,10 +74,8 @@ def cross_distances(first: ArrayLike, second: ArrayLike, *, n_jobs: int | None =
 def normalised_rows(weights: ArrayLike, name: str) -> Floats:
     """Return `weights` (K, V) with rows that sum to 1; rows of zeros stay.
 
-    Raises
-    ------
-    ValueError
-        If `weights` is no matrix of finite weights, none negative; the message calls it `name`.
+    Raises ValueError if `weights` is no matrix of finite weights, none negative; the message calls
+    it `name`.
     """
     rows = np.asarray(weights, dtype=np.float64)
     if rows.ndim != 2 or not rows.size:

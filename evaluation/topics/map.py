@@ -45,10 +45,7 @@ def topic_map(distances: ArrayLike) -> TopicMap:
     distances : (K, K)
         Symmetric, not negative, with a zero diagonal, as `topic_distances` gives them.
 
-    Raises
-    ------
-    ValueError
-        If `distances` are not such a matrix.
+    Raises ValueError if `distances` are not such a matrix.
     """
     between = _checked(distances)
     n_topics = len(between)

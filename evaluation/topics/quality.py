@@ -18,10 +18,7 @@ def diversity(topics: TopicWords, n_words: int = 25) -> float:
     Dieng, Ruiz & Blei 2020, "Topic modeling in embedding spaces", with 25 words. A vocabulary with
     fewer words is taken whole.
 
-    Raises
-    ------
-    ValueError
-        If `n_words` is not positive.
+    Raises ValueError if `n_words` is not positive.
     """
     top = topics.top_words(_checked(n_words))
     return len(np.unique(top)) / top.size
@@ -35,10 +32,7 @@ def exclusivity(topics: TopicWords, n_words: int = 10) -> NDArray[np.float64]:
     word if all topics are equally frequent. It is 1 for words that no other topic has, and 1/K if
     all topics are equal, so that it depends on K.
 
-    Raises
-    ------
-    ValueError
-        If `n_words` is not positive.
+    Raises ValueError if `n_words` is not positive.
     """
     top = topics.top_words(_checked(n_words))
     in_topic = np.take_along_axis(topics.topic_word, top, axis=1)

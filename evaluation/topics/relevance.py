@@ -67,10 +67,7 @@ def relevant_words(
     word_share : (V,)
         p(w) up to a factor, positive where a topic has weight: `TopicWords.word_share`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or `n_words` not positive.
+    Raises ValueError if an argument is not as described, or `n_words` not positive.
     """
     rows = normalised_rows(topic_word, "topic_word")
     share = np.asarray(word_share, dtype=np.float64)
@@ -105,10 +102,7 @@ def topics_of_words(
     prevalence : (K,)
         Shares of topics in all tokens, up to a factor.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or `n` not positive.
+    Raises ValueError if an argument is not as described, or `n` not positive.
     """
     rows = normalised_rows(topic_word, "topic_word")
     of_topic = np.asarray(prevalence, dtype=np.float64)

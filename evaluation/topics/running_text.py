@@ -24,10 +24,7 @@ UNKNOWN = -1
 class RunningText:
     """The kept words of documents in their order, without ends of runs.
 
-    Raises
-    ------
-    ValueError
-        If the arrays contradict each other.
+    Raises ValueError if the arrays contradict each other.
     """
 
     word_of: NDArray[np.int32]

@@ -37,10 +37,8 @@ def typical_documents(
     -------
     list of K arrays of indices of documents
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a value is no share or no count, or `n_documents` is not positive.
+    Raises ValueError if shapes disagree, a value is no share or no count, or `n_documents` is not
+    positive.
     """
     shares = np.asarray(proportions, dtype=np.float64)
     tokens = np.asarray(n_tokens)

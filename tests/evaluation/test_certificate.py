@@ -104,12 +104,7 @@ def test_documents_of_one_length_have_the_errors_of_plain_means():
 def test_standard_errors_are_the_spread_of_fresh_certificates():
     found = [
         certify(
-            MODEL,
-            [15] * 25,
-            "variational-bound",
-            random_state=seed,
-            n_chains=2,
-            n_temperatures=10,
+            MODEL, [15] * 25, "variational-bound", random_state=seed, n_chains=2, n_temperatures=10
         )
         for seed in range(200)
     ]

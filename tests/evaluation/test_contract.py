@@ -14,13 +14,7 @@ from sklearn.exceptions import NotFittedError
 from evaluation import LikelihoodEstimate, ZeroProbabilityError, log_likelihood
 from evaluation.estimate import PER_DOCUMENT
 from models import parallel
-from tests.evaluation.registry import (
-    KINDS,
-    KINDS_AND_METHODS,
-    identify,
-    method_of,
-    scoring_for,
-)
+from tests.evaluation.registry import KINDS, KINDS_AND_METHODS, identify, method_of, scoring_for
 from tests.small_models import (
     CASES,
     MODEL_OF,

@@ -21,13 +21,7 @@ from evaluation.document_blocks import (
 from evaluation.gamma_poisson.length import log_length_probability
 from evaluation.partial_estimate import PartialEstimate
 from evaluation.scorer import Scorer
-from models import (
-    FixedLengthPoissonMRF,
-    GammaPoissonTopics,
-    LDATopics,
-    LPMRFClusters,
-    LPMRFTopics,
-)
+from models import FixedLengthPoissonMRF, GammaPoissonTopics, LDATopics, LPMRFClusters, LPMRFTopics
 from tests.evaluation.registry import KINDS_AND_METHODS, identify, method_of, names_of
 from tests.small_models import documents, model_of
 

@@ -58,12 +58,7 @@ def test_documents_that_nobody_could_hold():
 )
 def test_a_certificate_tells_right_from_wrong(method, consistent):
     found = certify(
-        model(2, 4, 30),
-        np.full(60, 9),
-        method,
-        n_samples=100,
-        n_temperatures=100,
-        random_state=0,
+        model(2, 4, 30), np.full(60, 9), method, n_samples=100, n_temperatures=100, random_state=0
     )
     assert found.consistent is consistent
     assert found.gap < 0.1

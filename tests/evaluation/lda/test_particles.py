@@ -11,13 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from evaluation.lda.particles import (
-    Groups,
-    copy_particle,
-    new_particles,
-    use_prior,
-    visit_groups,
-)
+from evaluation.lda.particles import Groups, copy_particle, new_particles, use_prior, visit_groups
 
 
 def groups_of(sizes, weight, prior):
