@@ -35,6 +35,8 @@ LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
 """Libraries that results are computed with."""
 SCORES = "scores"
 """Kind of the scores of documents under a model."""
+EXPERIMENT = "experiment-"
+"""Begins the kinds of results of `reproduce`."""
 
 
 @cache
@@ -46,6 +48,12 @@ def code_hash() -> str:
     directories = (Path(str(each.__file__)).parent for each in (corpora, evaluation, models))
     versions = [metadata.version(name) for name in LIBRARIES]
     return sha256_of(f"{versions} {hash_of_modules(directories)}".encode())
+
+
+@cache
+def experiments_hash() -> str:
+    """SHA-256 of every module of pipeline.reproduce, which no other results depend on."""
+    return hash_of_modules([Path(__file__).parents[1] / "reproduce"])
 
 
 def hash_of_modules(directories: Iterable[Path]) -> str:
@@ -73,6 +81,8 @@ def key_of(kind: str, **parts: Any) -> str:
     Raises TypeError if a part is nothing of the kind.
     """
     depends_on = {"kind": kind, "code": code_hash(), "parts": _plain(parts)}
+    if kind.startswith(EXPERIMENT):
+        depends_on["experiments"] = experiments_hash()
     return sha256_of(json.dumps(depends_on, sort_keys=True).encode())
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 import zlib
 from dataclasses import dataclass, fields, replace
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pipeline.cache.keys import hash_of_modules
+from pipeline.cache.keys import EXPERIMENT
 from pipeline.progress import Progress
 
 if TYPE_CHECKING:
@@ -66,14 +64,9 @@ def scaled(full: B, settings: ReproduceSettings, quick: Mapping[str, Any], **ask
     return replace(full, **chosen, seed=settings.seed)
 
 
-@cache
-def _code() -> str:
-    return hash_of_modules([Path(__file__).parent])
-
-
 def group_of(results: ResultCache, experiment: str, **depends_on: Any) -> ResultGroup:
     """Return the cached trials of an experiment that depend on the same."""
-    return results.group(f"experiment-{experiment}", code=_code(), **depends_on)
+    return results.group(EXPERIMENT + experiment, **depends_on)
 
 
 def run_trials(

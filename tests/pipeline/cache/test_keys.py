@@ -132,6 +132,20 @@ def test_the_code_is_that_of_three_packages() -> None:
     assert names == ["corpora", "evaluation", "models"]
 
 
+def test_only_results_of_experiments_depend_on_the_code_of_experiments() -> None:
+    kinds = ("experiment-bam-toy", "scores")
+    before = [key_of(kind, part=1) for kind in kinds]
+    with mock.patch.object(keys, "experiments_hash", return_value="of other code"):
+        after = [key_of(kind, part=1) for kind in kinds]
+    assert [first == second for first, second in zip(before, after, strict=True)] == [False, True]
+    keys.experiments_hash.cache_clear()
+    with mock.patch.object(keys, "hash_of_modules", return_value="") as hashed:
+        keys.experiments_hash()
+    keys.experiments_hash.cache_clear()
+    (directory,) = hashed.call_args.args[0]
+    assert (directory / "buntine2009" / "table_1.py").exists()
+
+
 def test_scores_depend_on_model_documents_words_and_settings() -> None:
     corpus: Corpus = made_up_corpus(20)
     model, documents = SavedModel(true_topics(), WORDS), HeldOut("here", corpus, 0)
