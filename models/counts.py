@@ -39,10 +39,8 @@ def checked_counts(
         Whether they must be whole numbers; the result is then int64, without zeros. Otherwise it
         keeps type and zeros.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If `counts` is no matrix of finite numbers, none negative, with `n_words` columns.
+    Raises ValueError or TypeError if `counts` is no matrix of finite numbers, none negative, with
+    `n_words` columns.
     """
     documents = _matrix_of(counts, n_words, name, "whole numbers" if whole else "numbers")
     data = documents.data
@@ -93,10 +91,7 @@ def _matrix_of(counts: Any, n_words: int | None, name: str, wanted: str) -> spar
 def canonical_counts(counts: sparse.csr_array, owner: str) -> sparse.csr_array:
     """Return finite counts (D, V) sorted, without duplicates; memory-mapped ones stay on disk.
 
-    Raises
-    ------
-    ValueError
-        If a count is negative; the message names the `owner`.
+    Raises ValueError if a count is negative; the message names the `owner`.
     """
     if smallest(counts) < 0:
         raise ValueError(
@@ -117,10 +112,7 @@ def whole_numbers(counts: sparse.csr_array, seed: int | list[int] | None = 0) ->
         Seed of the random numbers, one for each entry in CSR order. None: the content of each
         document is its seed, so that it does not depend on other documents.
 
-    Raises
-    ------
-    ValueError
-        If a count is above 2³¹ - 1.
+    Raises ValueError if a count is above 2³¹ - 1.
     """
     data = counts.data
     if data.dtype.kind == "f" and (data != (whole := np.floor(data))).any():

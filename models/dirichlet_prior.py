@@ -16,10 +16,8 @@ def prior_vector(setting: object, size: int, name: str) -> Floats:
     1/size; "asymmetric" falls with the index as 1/(i + √size) and sums to 1 (Řehůřek's choice in
     gensim, after Wallach, Mimno & McCallum 2009).
 
-    Raises
-    ------
-    ValueError
-        If the setting is none of these, has the wrong shape, or is not positive and finite.
+    Raises ValueError if the setting is none of these, has the wrong shape, or is not positive and
+    finite.
     """
     if isinstance(setting, str):
         if setting in {"symmetric", "learned"}:

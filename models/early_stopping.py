@@ -19,10 +19,7 @@ class EarlyStopping:
     Aldebakel et al. 2022 (§3.4): training stops at the first score b_t, of at least four, that is
     no better than the mean of the two before it: b_t < (b_{t-1} + b_{t-2}) / 2 + tolerance |b_t|.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
+    Raises ValueError if a number is out of its range.
     """
 
     step: float

@@ -92,10 +92,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Memory-mapped whole numbers stay on disk and are read once, in parts.
 
-        Raises
-        ------
-        ValueError
-            If `X` holds a negative count, NaN or infinity, or has not the words of the first call.
+        Raises ValueError if `X` holds a negative count, NaN or infinity, or has not the words of
+        the first call.
         """
         counts = validate_data(
             self,

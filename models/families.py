@@ -35,10 +35,7 @@ def model_names() -> tuple[str, ...]:
 def trainer_for(settings: Mapping[str, Any]) -> TrainerSpec:
     """Return the trainer that settings of training, by name, select.
 
-    Raises
-    ------
-    ValueError
-        If there is no such trainer.
+    Raises ValueError if there is no such trainer.
     """
     for trainer in trainers():
         if trainer.is_asked_for(settings):
@@ -54,10 +51,7 @@ def topics_kinds() -> dict[str, type[TopicWords]]:
 def family_of(topics: TopicWords) -> str:
     """Return the name of these topics' class in saved models.
 
-    Raises
-    ------
-    TypeError
-        If no family has such topics.
+    Raises TypeError if no family has such topics.
     """
     for name, kind in topics_kinds().items():
         if isinstance(topics, kind):
@@ -75,12 +69,8 @@ def topics_of_arrays(
 ) -> TopicWords:
     """Return the model with the arrays of `arrays_of`, to the bit; other arrays are skipped.
 
-    Raises
-    ------
-    KeyError
-        If an array is missing.
-    ValueError
-        If there is no such family, or the arrays are no model of it.
+    Raises KeyError if an array is missing; ValueError if there is no such family, or the arrays are
+    no model of it.
     """
     kinds = topics_kinds()
     if family not in kinds:

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 def effective_n_jobs(n_jobs: int | None) -> int:
     """Return the number of threads for the setting `n_jobs`: None is 1, -1 is every core.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `n_jobs` is not an integer, or 0.
+    Raises TypeError or ValueError if `n_jobs` is not an integer, or 0.
     """
     if n_jobs is None:
         return 1

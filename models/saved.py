@@ -83,12 +83,8 @@ def save_model(path: str | os.PathLike[str], model: SavedModel) -> None:
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model that `save_model` wrote.
 
-    Raises
-    ------
-    ModelFormatError
-        If the file is no saved model, is damaged, or is of a newer version.
-    FileNotFoundError
-        If there is no such file.
+    Raises ModelFormatError if the file is no saved model, is damaged, or is of a newer version;
+    FileNotFoundError if there is no such file.
     """
     header, arrays = read_arrays(path, MODEL_FORMAT)
     try:
@@ -135,10 +131,8 @@ def read_arrays(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return header and arrays of a file that `write_arrays` wrote as `kind`.
 
-    Raises
-    ------
-    ModelFormatError
-        If the file is of another kind, damaged (each array has a checksum), or of a newer version.
+    Raises ModelFormatError if the file is of another kind, damaged (each array has a checksum), or
+    of a newer version.
     """
     data = Path(path).read_bytes()
     try:

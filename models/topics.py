@@ -105,10 +105,7 @@ class TopicWords:
     def _check_counts(self, counts: Any) -> sparse.csr_array:
         """Return `counts` (D, V) as sorted CSR; fractions are allowed.
 
-        Raises
-        ------
-        ValueError
-            If `counts` has another number of words, or a value that is no count.
+        Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         return checked_counts(counts, self.n_words, whole=False)
 
@@ -150,10 +147,7 @@ class WeightedTopics(Protocol):
 def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict[str, Floats]]:
     """Return copies of `topic_word` (K, V) and parameters (K,) of its topics, as float64.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or a weight is negative or not finite.
+    Raises ValueError if shapes disagree, or a weight is negative or not finite.
     """
     weights = np.array(topic_word, dtype=np.float64, ndmin=2, order="C")
     vectors = {
@@ -175,10 +169,7 @@ def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict
 def checked_share(share: float) -> float:
     """Return a share of smoothing.
 
-    Raises
-    ------
-    ValueError
-        If the share is not in [0, 1).
+    Raises ValueError if the share is not in [0, 1).
     """
     if not 0 <= share < 1:
         raise ValueError(f"smoothing must be from 0 to below 1, found {share}")

@@ -116,15 +116,10 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn the tables from counts over the model's visible indices, as `CellCounts.of` takes.
 
-        Raises
-        ------
-        TableMemoryError
-            If the tables, or the particles, do not fit in memory: a ValueError.
-        UnreachableCellError
-            If the counts are impossible under the prior: a ValueError.
-        ValueError, TypeError
-            If a setting is out of its range, or `X` is not of the model's shape or holds what is no
-            count.
+        Raises TableMemoryError if the tables, or the particles, do not fit in memory: a ValueError;
+        UnreachableCellError if the counts are impossible under the prior: a ValueError; ValueError
+        or TypeError if a setting is out of its range, or `X` is not of the model's shape or holds
+        what is no count.
         """
         del y
         self._check_settings()
@@ -146,10 +141,7 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     def topics_(self) -> LDATopics:
         """The topics, where the graph is that of LDA.
 
-        Raises
-        ------
-        ValueError
-            If it is another graph.
+        Raises ValueError if it is another graph.
         """
         check_is_fitted(self, "tables_")
         return lda_topics(self.model, self.tables_)
@@ -159,12 +151,8 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
 
         An index that is -1 in a cell is summed over.
 
-        Raises
-        ------
-        TableMemoryError
-            If no cells are given and the whole tensor does not fit in memory: a ValueError.
-        ValueError
-            If cells are not within the tensor.
+        Raises TableMemoryError if no cells are given and the whole tensor does not fit in memory: a
+        ValueError; ValueError if cells are not within the tensor.
         """
         check_is_fitted(self, "tables_")
         if cells is None:

@@ -21,10 +21,7 @@ MISSING = -1
 class CellCounts:
     """Cells of a count tensor with the tokens in each: positive, distinct, in lexicographic order.
 
-    Raises
-    ------
-    ValueError
-        If a count is negative or no whole number, or a cell is outside of the tensor.
+    Raises ValueError if a count is negative or no whole number, or a cell is outside of the tensor.
     """
 
     cells: Ints
@@ -75,10 +72,8 @@ class CellCounts:
     def of(cls, X: Any, model: AllocationModel) -> Self:
         """The counts that `X` holds: an array, a sparse matrix or array, or such a list already.
 
-        Raises
-        ------
-        ValueError
-            If its shape is not that of the model's visible indices, or a value is no count.
+        Raises ValueError if its shape is not that of the model's visible indices, or a value is no
+        count.
         """
         if isinstance(X, CellCounts):
             found: Any = X
@@ -106,10 +101,7 @@ class CellCounts:
     def dense(self) -> Ints:
         """The tensor as an array, of `shape`.
 
-        Raises
-        ------
-        ValueError
-            If an index was not observed of some tokens.
+        Raises ValueError if an index was not observed of some tokens.
         """
         if (self.cells == MISSING).any():
             raise ValueError("some tokens were not wholly observed: they have no place in an array")

@@ -22,10 +22,7 @@ class TableMemoryError(ValueError):
 def check_cliques(cliques: list[Clique], sizes: dict[str, int]) -> None:
     """Refuse cliques that cannot be summed over; `sizes` are the cardinalities of the indices.
 
-    Raises
-    ------
-    TableMemoryError
-        If one has more than `MAX_VALUES` combinations of values.
+    Raises TableMemoryError if one has more than `MAX_VALUES` combinations of values.
     """
     for separator, rest, _ in cliques:
         names = separator + rest

@@ -53,11 +53,8 @@ def lda_topics(
         The visible index that is the word. By default "word", or the other one of "doc", or "i"
         beside "j" (as in `nmf`), or that which depends on the topic if the other does not.
 
-    Raises
-    ------
-    ValueError
-        If the graph is not LDA's, it is not clear which index is the word, a table is missing or is
-        none of probabilities, or documents have no prior of their topics that they share.
+    Raises ValueError if the graph is not LDA's, it is not clear which index is the word, a table is
+    missing or is none of probabilities, or documents have no prior of their topics that they share.
     """
     if not is_lda_graph(model):
         raise ValueError(

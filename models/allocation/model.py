@@ -33,13 +33,10 @@ class AllocationModel(StandardGraphs):
     Ready-made graphs: `nmf`, `lda`, `cp`, `tucker`, `pachinko`, `mixed_membership`,
     `hidden_markov`, `sum_conditioned`, `complete`, `symmetric_nmf`.
 
-    Raises
-    ------
-    ValueError
-        If the graph has a cycle, a name is unknown, twice or missing, a cardinality is not a
-        positive whole number, `a` or `b` is not positive, or a prior does not fit its table.
-    TypeError
-        If a cardinality is not a whole number, `a` or `b` not a number, or parents are a string.
+    Raises ValueError if the graph has a cycle, a name is unknown, twice or missing, a cardinality
+    is not a positive whole number, `a` or `b` is not positive, or a prior does not fit its table;
+    TypeError if a cardinality is not a whole number, `a` or `b` not a number, or parents are a
+    string.
     """
 
     parents: Mapping[str, Sequence[str]]
@@ -154,10 +151,8 @@ class AllocationModel(StandardGraphs):
     def with_cardinality(self, name: str, cardinality: int) -> Self:
         """The same with another number of values of one index, such as another rank.
 
-        Raises
-        ------
-        ValueError
-            If there is no such index, or the prior was given, which then does not fit.
+        Raises ValueError if there is no such index, or the prior was given, which then does not
+        fit.
         """
         if name not in self.parents:
             raise ValueError(f"there is no index {name!r}: use one of {', '.join(self.parents)}")

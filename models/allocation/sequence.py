@@ -60,10 +60,7 @@ def log_of_counts(model: AllocationModel, observed: CellCounts) -> float:
 def log_allocation(model: AllocationModel, allocation: CellCounts) -> float:
     """Log π(S) of a complete allocation (eq. 3.11): cells over `model.indices`, in this order.
 
-    Raises
-    ------
-    ValueError
-        If the shape is not that of all indices, or an index is missing of some token.
+    Raises ValueError if the shape is not that of all indices, or an index is missing of some token.
     """
     complete = replace(model, visible=model.indices)
     counts = CellCounts.of(allocation, complete)

@@ -101,10 +101,8 @@ class StandardGraphs:
         Indices "k1", "k2", … (hidden), of which each depends on all before it, so that the core is
         any tensor; and "i1", "i2", …, each of which depends on the k of its number.
 
-        Raises
-        ------
-        ValueError
-            If `shape` and `ranks` have different lengths, or for the reasons of the class.
+        Raises ValueError if `shape` and `ranks` have different lengths, or for the reasons of the
+        class.
         """
         visible, hidden = _named("shape", shape, "i"), _named("ranks", ranks, "k")
         if len(visible) != len(hidden):
@@ -134,12 +132,7 @@ class StandardGraphs:
 
     @classmethod
     def pachinko(
-        cls,
-        n_words: int,
-        n_docs: int,
-        sizes: Sequence[int],
-        a: float = 1.0,
-        b: float | None = None,
+        cls, n_words: int, n_docs: int, sizes: Sequence[int], a: float = 1.0, b: float | None = None
     ) -> Self:
         """Pachinko allocation, topics in a hierarchy: doc → k1 → … → kL → word (section 3.7.1).
 
@@ -173,13 +166,7 @@ class StandardGraphs:
         _check_sizes(n_entities=n_entities, n_blocks=n_blocks, n_categories=n_categories)
         return cls._of(
             {"i1": (), "i2": (), "k1": ("i1",), "k2": ("i2",), "s": ("k1", "k2")},
-            {
-                "i1": n_entities,
-                "i2": n_entities,
-                "k1": n_blocks,
-                "k2": n_blocks,
-                "s": n_categories,
-            },
+            {"i1": n_entities, "i2": n_entities, "k1": n_blocks, "k2": n_blocks, "s": n_categories},
             ("i1", "i2", "s"),
             a,
             b,
@@ -201,10 +188,7 @@ class StandardGraphs:
         n_symbols. With `tied`, all steps share one table of transitions and one of emissions; the
         states are then summed over together, n_states to the power of T combinations.
 
-        Raises
-        ------
-        TypeError
-            If `tied` is not True or False, or for the reasons of the class.
+        Raises TypeError if `tied` is not True or False, or for the reasons of the class.
         """
         _check_sizes(n_steps=n_steps, n_states=n_states, n_symbols=n_symbols)
         if not isinstance(tied, (bool, np.bool_)):

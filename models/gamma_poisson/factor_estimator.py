@@ -71,12 +71,9 @@ class FactorEstimator(TopicEstimator):
 
         Fractions stay as they are (see `models.counts`).
 
-        Raises
-        ------
-        ValueError
-            If a setting is out of its range, `X` holds a negative count, NaN or infinity, `init`
-            expects nothing where there is a count, or numbers are so large that the objective is
-            none.
+        Raises ValueError if a setting is out of its range, `X` holds a negative count, NaN or
+        infinity, `init` expects nothing where there is a count, or numbers are so large that the
+        objective is none.
         """
         for _ in self.iterate(X, y):
             pass

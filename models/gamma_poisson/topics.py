@@ -28,11 +28,8 @@ class GammaPoissonTopics(TopicWords):
     In the literature `topic_word` is Φ, the factor loadings, whose rows need not sum to 1, `shape`
     is r, `probability` p and the scores θ. Unlike LDA it is a model of documents' lengths, too.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a weight is negative or not finite, a shape not positive, or a
-        probability not strictly between 0 and 1.
+    Raises ValueError if shapes disagree, a weight is negative or not finite, a shape not positive,
+    or a probability not strictly between 0 and 1.
     """
 
     shape: Floats
@@ -88,10 +85,7 @@ class GammaPoissonTopics(TopicWords):
 
         No word is impossible then, and lengths are distributed as they were.
 
-        Raises
-        ------
-        ValueError
-            If `share` is not in [0, 1).
+        Raises ValueError if `share` is not in [0, 1).
         """
         share = checked_share(share)
         even = self.topic_word.sum(axis=1, keepdims=True) / self.n_words
@@ -102,10 +96,7 @@ class GammaPoissonTopics(TopicWords):
     def thinned(self, share: float) -> Self:
         """The model of documents of whose tokens each is kept with probability `share`, in (0, 1].
 
-        Raises
-        ------
-        ValueError
-            If `share` is not in (0, 1].
+        Raises ValueError if `share` is not in (0, 1].
         """
         if not 0 < share <= 1:
             raise ValueError(f"share must be above 0 and at most 1, found {share}")
@@ -129,10 +120,7 @@ class GammaPoissonTopics(TopicWords):
         counts : sparse or dense (D, V)
             None negative; fractions are allowed.
 
-        Raises
-        ------
-        ValueError
-            If `counts` has another number of words, or a value that is no count.
+        Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         gamma = infer_doc_topic(
             self._check_counts(counts),
@@ -148,10 +136,7 @@ class GammaPoissonTopics(TopicWords):
     def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Expected shares (D, K) of the topics in the tokens of documents: θ_dk Φ_k, normalised.
 
-        Raises
-        ------
-        ValueError
-            If `counts` has another number of words, or a value that is no count.
+        Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         expected = self.transform(counts, n_jobs=n_jobs) * self.topic_word.sum(axis=1)
         shares: Floats = expected / expected.sum(axis=1, keepdims=True)

@@ -224,12 +224,7 @@ def annealed_log_weights(
     See `log_weights_at`.
     """
     found: Floats = log_weights_at(
-        mrf,
-        [length],
-        n_samples=n_samples,
-        n_temperatures=n_temperatures,
-        seed=seed,
-        n_jobs=n_jobs,
+        mrf, [length], n_samples=n_samples, n_temperatures=n_temperatures, seed=seed, n_jobs=n_jobs
     )[0]
     return found
 
@@ -277,10 +272,7 @@ def field_and_order(mrf: FixedLengthPoissonMRF) -> tuple[Field, NDArray[np.intp]
 
     The second result (V,) is the word at each place.
 
-    Raises
-    ------
-    ValueError
-        If an interaction is so strong that weights lose their digits.
+    Raises ValueError if an interaction is so strong that weights lose their digits.
     """
     strongest = float(np.abs(mrf.interactions.data).max(initial=0.0))
     if strongest > STRONGEST:

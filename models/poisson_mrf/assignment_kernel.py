@@ -117,10 +117,7 @@ def field_arrays(topics: LPMRFTopics, longest: int) -> FieldArrays:
 
 @kernel
 def document_of(
-    words: NDArray[np.int32],
-    n: NDArray[np.int64],
-    fields: FieldArrays,
-    place_of: NDArray[np.int32],
+    words: NDArray[np.int32], n: NDArray[np.int64], fields: FieldArrays, place_of: NDArray[np.int32]
 ) -> Document:
     """Return the document with `n` (U,) tokens of each of `words` (U,), tokens of a word adjacent.
 

@@ -34,13 +34,8 @@ class FixedLengthPoissonMRF:
         The number of tokens at which interactions count half: Φ is multiplied by
         ω(L) = 1 / (1 + (L / half_length)²). In the paper this is c L̄. Infinite: ω = 1.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a value is not finite, Φ is not symmetric or has a diagonal, or
-        `half_length` is not positive.
-    TypeError
-        If `half_length` is no number.
+    Raises ValueError if shapes disagree, a value is not finite, Φ is not symmetric or has a
+    diagonal, or `half_length` is not positive; TypeError if `half_length` is no number.
     """
 
     node: Floats
@@ -87,10 +82,7 @@ class FixedLengthPoissonMRF:
     def log_weight(self, counts: Any) -> Floats:
         """(D,), log p(x) + A_L of each document of `counts` (D, V): all but the partition function.
 
-        Raises
-        ------
-        ValueError
-            If `counts` has another number of words.
+        Raises ValueError if `counts` has another number of words.
         """
         documents = sparse.csr_array(counts).astype(np.float64)
         if documents.ndim != 2 or documents.shape[1] != self.n_words:
@@ -129,11 +121,8 @@ class FixedLengthPoissonMRF:
 def checked_interactions(interactions: Any, n_words: int) -> sparse.csr_array:
     """Φ (V, V) as CSR of its own, sorted, without zeros.
 
-    Raises
-    ------
-    ValueError
-        If it is not (V, V), finite and symmetric with a zero diagonal, naming the first entry that
-        is at fault.
+    Raises ValueError if it is not (V, V), finite and symmetric with a zero diagonal, naming the
+    first entry that is at fault.
     """
     found = sparse.csr_array(interactions, dtype=np.float64, copy=True)
     if found.ndim != 2 or found.shape != (n_words, n_words):

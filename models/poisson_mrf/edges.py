@@ -65,10 +65,7 @@ def checked_edges(
 ) -> tuple[Ints, Ints, Floats]:
     """Copies of the edges of fields of `shape` (K, V), in order.
 
-    Raises
-    ------
-    ValueError
-        If they are none of such fields.
+    Raises ValueError if they are none of such fields.
     """
     n_topics, n_words = shape
     topic = np.array(edge_topic, dtype=np.int64).reshape(-1)

@@ -62,11 +62,8 @@ class LPMRFTrainer(TopicEstimator):
 
         Documents without a token say nothing of topics, and are left out.
 
-        Raises
-        ------
-        ValueError
-            If a setting is out of its range, or `X` holds a negative count, NaN or infinity, or
-            fewer documents with a token than there are topics.
+        Raises ValueError if a setting is out of its range, or `X` holds a negative count, NaN or
+        infinity, or fewer documents with a token than there are topics.
         """
         for _ in self.iterate(X, y):
             pass

@@ -101,11 +101,7 @@ class PoissonMRFState:
         for k in range(n_topics):
             start = self.coefficient_start[k * n_words : (k + 1) * n_words + 1]
             entries = slice(start[0], start[-1])
-            arrays = (
-                self.coefficient[entries],
-                self.coefficient_word[entries],
-                start - start[0],
-            )
+            arrays = (self.coefficient[entries], self.coefficient_word[entries], start - start[0])
             phi = sparse.csr_array(arrays, shape=(n_words, n_words))
             residual = np.full(n_words, np.nan)
             found.append(NodeRegressions(self.intercept[k], phi, penalty, smoothing, residual))

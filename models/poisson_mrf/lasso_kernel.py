@@ -99,12 +99,7 @@ def working_set(s: int, scratch: Scratch, penalty: float, slack: float) -> Ints:
 
 @kernel
 def screen_inactive_words(
-    table: Table,
-    s: int,
-    words: Ints,
-    scratch: Scratch,
-    travelled: float,
-    penalty: float,
+    table: Table, s: int, words: Ints, scratch: Scratch, travelled: float, penalty: float
 ) -> float:
     """Recompute slopes outside of `words` (W,) that may have reached λ; return the worst violation.
 

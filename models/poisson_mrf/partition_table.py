@@ -65,10 +65,7 @@ def partition_table(
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
 
-    Raises
-    ------
-    ValueError
-        If there is no such kind, or nothing to anneal with.
+    Raises ValueError if there is no such kind, or nothing to anneal with.
     """
     kind = checked_partition(kind)
     if n_samples < 1 or (n_temperatures is not None and n_temperatures < 2):
@@ -118,10 +115,7 @@ def partition_table(
 def checked_partition(kind: str) -> str:
     """Return one of `PARTITIONS`; "grown" is the former name of "smc".
 
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
+    Raises ValueError if there is no such kind.
     """
     if kind == "grown":
         warnings.warn('partition "grown" is now "smc"', DeprecationWarning, stacklevel=3)

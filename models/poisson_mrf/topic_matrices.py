@@ -93,11 +93,8 @@ def map_assignment(
     tolerance : float
         A move must gain more than this, so that rounding errors make none.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If counts are none, or not of the model's words; if `start` does not share them out; or if
-        a setting is out of its range.
+    Raises ValueError or TypeError if counts are none, or not of the model's words; if `start` does
+    not share them out; or if a setting is out of its range.
     """
     n_threads = effective_n_jobs(n_jobs)
     if isinstance(max_sweeps, bool) or not isinstance(max_sweeps, (int, np.integer)):
@@ -133,10 +130,7 @@ def map_assignment(
 def single_topic_scores(topics: Fields, counts: Any) -> Floats:
     """Log p(x | θ^k, Φ^k, L) of each document in each topic (D, K), as a bag of words.
 
-    Raises
-    ------
-    ValueError
-        If counts are no whole numbers, or not of the model's words.
+    Raises ValueError if counts are no whole numbers, or not of the model's words.
     """
     documents = _whole_counts(counts, topics.n_words)
     scores: Floats = field_scores(topics, documents) + log_arrangements(documents)[:, None]
@@ -171,10 +165,7 @@ def _longest(documents: sparse.csr_array) -> int:
 def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
     """Counts (D, V) as int32 CSR, sorted, without zeros; the caller's arrays are left as they are.
 
-    Raises
-    ------
-    ValueError
-        If they are not a matrix of whole numbers, or have another number of words.
+    Raises ValueError if they are not a matrix of whole numbers, or have another number of words.
     """
     documents = checked_counts(counts, n_words)
     if documents.nnz and documents.sum(axis=1, dtype=np.float64).max() > np.iinfo(np.int32).max:
@@ -185,10 +176,7 @@ def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
 def _checked_start(start: Any, documents: sparse.csr_array, n_topics: int) -> NDArray[np.int32]:
     """A copy of `start` (nnz, K).
 
-    Raises
-    ------
-    ValueError
-        If it does not share out the counts, naming the first entry that is at fault.
+    Raises ValueError if it does not share out the counts, naming the first entry that is at fault.
     """
     split = np.asarray(start)
     if split.shape != (documents.nnz, n_topics):

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-STAGES = {
-    "moves": ("mixture", "multinomial", "fields"),
-    "gibbs": ("lda", "fields"),
-}
+STAGES = {"moves": ("mixture", "multinomial", "fields"), "gibbs": ("lda", "fields")}
 PRIOR_ITERATIONS = 20
 """Steps of alpha in each round."""
 FIRST_ALPHA, FIRST_ETA = 0.1, 0.1

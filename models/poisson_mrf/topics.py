@@ -36,10 +36,7 @@ class LPMRFModel(TopicWords):
 
     `topic_word` is exp θ, in rows that sum to 1; all of it is positive.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree or a value is out of its range.
+    Raises ValueError if shapes disagree or a value is out of its range.
     """
 
     edge_topic: Ints
@@ -147,10 +144,7 @@ class LPMRFModel(TopicWords):
 
         Fractions are rounded up with the probability of their remainder (see `models.counts`).
 
-        Raises
-        ------
-        ValueError
-            If `counts` has another number of words, or a value that is no count.
+        Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         raise NotImplementedError
 
@@ -173,10 +167,8 @@ class LPMRFModel(TopicWords):
     def with_words(self, order: NDArray[np.intp]) -> Self:
         """The same model over its words in another order (V,).
 
-        Raises
-        ------
-        ValueError
-            If it is not all of the words: a field of some of them is none of this kind.
+        Raises ValueError if it is not all of the words: a field of some of them is none of this
+        kind.
         """
         order = np.asarray(order)
         if not np.array_equal(np.sort(order), np.arange(self.n_words)):
@@ -230,10 +222,7 @@ class LPMRFClusters(LPMRFModel):
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Probability of each component given a document (D, K); counts are rounded.
 
-        Raises
-        ------
-        ValueError
-            If `counts` has another number of words, or a value that is no count.
+        Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         del n_jobs
         shares: Floats = softmax(self.log_joint(self._rounded(counts)), axis=1)
@@ -259,10 +248,7 @@ class LPMRFTopics(LPMRFModel):
 
         (m_k + alpha_k) / (L + Σ alpha), with m of the topic matrix that `map_assignment` finds.
 
-        Raises
-        ------
-        ValueError
-            If `counts` has another number of words, or a value that is no count.
+        Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         split = map_assignment(self, self._rounded(counts), n_jobs=n_jobs)
         shares: Floats = split.lengths + self.alpha

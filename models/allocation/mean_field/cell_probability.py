@@ -31,10 +31,8 @@ CELLS_AT_ONCE = 1 << 16
 def dense_probability(model: AllocationModel, tables: Mapping[str, Floats]) -> Floats:
     """p(visible indices), of the model's shape: the tables' product, hidden indices summed over.
 
-    Raises
-    ------
-    TableMemoryError
-        If it would have more than `MAX_CELLS` cells, or the graph has too many indices.
+    Raises TableMemoryError if it would have more than `MAX_CELLS` cells, or the graph has too many
+    indices.
     """
     n_cells = float(np.prod(model.shape, dtype=np.float64))
     if n_cells > MAX_CELLS:
@@ -92,10 +90,7 @@ def _of_constants(field: MeanField, tables: Mapping[str, Floats], cells: Ints) -
 def checked_cells(model: AllocationModel, cells: object) -> Ints:
     """Cells (n, n_visible) as whole numbers within the tensor, or -1.
 
-    Raises
-    ------
-    ValueError
-        If they are of another shape, or outside of the tensor.
+    Raises ValueError if they are of another shape, or outside of the tensor.
     """
     array = np.asarray(cells)
     if array.ndim != 2 or array.shape[1] != len(model.visible) or array.dtype.kind not in "iu":

@@ -133,10 +133,8 @@ class MeanField:
     def of(cls, model: AllocationModel, observed: CellCounts, method: str) -> MeanField:
         """Lay them down.
 
-        Raises
-        ------
-        TableMemoryError
-            If hidden indices have too many values to sum over or, for modes, to list.
+        Raises TableMemoryError if hidden indices have too many values to sum over or, for modes, to
+        list.
         """
         plan = plan_of(model, observed)
         rows = rows_of(plan)
@@ -310,10 +308,8 @@ def best_of_starts(
     Where there are many they are climbed to `FIRST_TOLERANCE`, and only the `N_FINISHED` best on.
     Threads are over the starts or, where these are fewer, over blocks of cells.
 
-    Raises
-    ------
-    TableMemoryError
-        If the starts climbed at the same time need more than `max_memory` bytes.
+    Raises TableMemoryError if the starts climbed at the same time need more than `max_memory`
+    bytes.
     """
     n_threads = effective_n_jobs(n_jobs)
     within = n_threads if n_starts < n_threads else 1

@@ -34,10 +34,7 @@ MAX_TABLE_MEMORY = 2**30
 def check_tables(model: AllocationModel) -> None:
     """Refuse a model whose tables are too large to be held whole.
 
-    Raises
-    ------
-    TableMemoryError
-        If they take more than `MAX_TABLE_MEMORY` bytes.
+    Raises TableMemoryError if they take more than `MAX_TABLE_MEMORY` bytes.
     """
     sizes = {
         name: 8.0 * float(np.prod(model.table_shape(name), dtype=np.float64))

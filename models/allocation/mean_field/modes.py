@@ -53,10 +53,7 @@ class JointValues:
     def of(cls, plan: InferencePlan) -> JointValues:
         """List the joint values of each pattern.
 
-        Raises
-        ------
-        TableMemoryError
-            If a pattern has more than `MAX_JOINT_VALUES`.
+        Raises TableMemoryError if a pattern has more than `MAX_JOINT_VALUES`.
         """
         sizes, columns = [], []
         for names in plan.unknown:

@@ -100,14 +100,9 @@ def posterior_sample(
         Allocations drawn from the particles by their weights, all with equal weights then; by
         default all particles with theirs.
 
-    Raises
-    ------
-    TableMemoryError
-        If the particles take more than `max_memory` bytes.
-    UnreachableCellError
-        If the counts are impossible under the model: a ValueError.
-    ValueError, TypeError
-        If a setting is out of its range.
+    Raises TableMemoryError if the particles take more than `max_memory` bytes; UnreachableCellError
+    if the counts are impossible under the model: a ValueError; ValueError or TypeError if a setting
+    is out of its range.
     """
     check_particle_settings(n_particles, n_moves, resampling)
     if n_kept is not None:

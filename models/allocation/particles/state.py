@@ -114,10 +114,7 @@ def check_memory(
 ) -> None:
     """Refuse what does not fit, before anything is allocated.
 
-    Raises
-    ------
-    TableMemoryError
-        If `n_runs` at the same time take more than `max_memory` bytes.
+    Raises TableMemoryError if `n_runs` at the same time take more than `max_memory` bytes.
     """
     needed = n_runs * n_bytes(plan, n_particles, keep_history=keep_history)
     if needed > max_memory:

@@ -18,12 +18,7 @@ from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
 from models.allocation.model import AllocationModel
-from tests.models.allocation.test_tables import (
-    graphs,
-    joint_counts,
-    random_tokens,
-    urn_probability,
-)
+from tests.models.allocation.test_tables import graphs, joint_counts, random_tokens, urn_probability
 
 
 class Interpreter:

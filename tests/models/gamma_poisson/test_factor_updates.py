@@ -51,9 +51,7 @@ def test_updates_are_those_of_loops_in_numpy(n_topics, offset, extra, relaxation
 
 
 @given(
-    st.integers(0, 2**32),
-    st.sampled_from([(0.0, 0.0), (0.1, 2.0), (3.0, 0.5)]),
-    st.integers(1, 4),
+    st.integers(0, 2**32), st.sampled_from([(0.0, 0.0), (0.1, 2.0), (3.0, 0.5)]), st.integers(1, 4)
 )
 def test_no_update_makes_the_objective_worse(seed, prior, n_updates):
     y, factor, other = random_problem(seed)

@@ -51,9 +51,7 @@ def test_the_floor_is_below_the_partition_function(weights, node, half_length, l
 
 
 @pytest.mark.parametrize(
-    "pairs",
-    [[(1, 2, 1.5)], [(1, 2, 0.9), (2, 3, 0.9), (1, 3, 0.9)]],
-    ids=["pair", "clique"],
+    "pairs", [[(1, 2, 1.5)], [(1, 2, 0.9), (2, 3, 0.9), (1, 3, 0.9)]], ids=["pair", "clique"]
 )
 def test_a_field_that_condenses_is_held(pairs):
     mrf = field([*pairs, (0, 1, 0.05)], [6.0, 0.0, 0.0, 0.0], half_length=30.0)

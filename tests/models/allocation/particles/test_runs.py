@@ -80,11 +80,7 @@ def test_estimates_are_unbiased(name: str, n_moves: int, resample_below: float) 
     plan, constant = plan_of(model, observed), log_of_counts(model, observed)
     runs = [
         run_particles(
-            plan,
-            4,
-            np.random.default_rng([7, r]),
-            resample_below=resample_below,
-            n_moves=n_moves,
+            plan, 4, np.random.default_rng([7, r]), resample_below=resample_below, n_moves=n_moves
         ).log_probability
         for r in range(200)
     ]
