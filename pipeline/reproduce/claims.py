@@ -1,4 +1,4 @@
-"""Claims: what a paper says, and a function that decides it from the numbers of a result."""
+"""Claims: sentences about a result, each with the places where it does not hold."""
 
 from __future__ import annotations
 
@@ -12,26 +12,15 @@ NOT_COMPARED, NOT_RUN, FAILED = "not compared", "not run", "failed"
 VERDICTS = (REPRODUCED, PARTLY, NOT, NOT_COMPARED, NOT_RUN, FAILED)
 
 
-class Claim(NamedTuple):
-    """Something that should hold of a result."""
-
-    name: str
-    text: str | Callable[[Any], str]
-    """The claim as it is checked; a function of the result if it has numbers of that."""
-    fails_at: Callable[[Any], Iterable[str] | None]
-    """Decides it: the places in a result where it does not hold, none if it holds everywhere. None
-    if the result has nothing to decide it by."""
-    paper: str = ""
-    """The sentence of the paper that it checks; empty for a bar of ours."""
-
-
 class Finding(NamedTuple):
-    """A claim, decided."""
+    """Decided claim."""
 
     name: str
     text: str
     fails_at: tuple[str, ...]
+    """Places where it does not hold."""
     paper: str = ""
+    """Sentence of the paper that it checks; empty for a claim of ours."""
 
     @property
     def holds(self) -> bool:
@@ -39,13 +28,27 @@ class Finding(NamedTuple):
         return not self.fails_at
 
     def as_json(self) -> dict[str, Any]:
-        """Return what files have of it."""
-        found = {"name": self.name, "claim": self.text, "fails_at": list(self.fails_at)}
-        return found | ({"paper": self.paper} if self.paper else {})
+        """Return the claim as it is stored."""
+        return {
+            "name": self.name,
+            "claim": self.text,
+            "fails_at": list(self.fails_at),
+            "paper": self.paper,
+        }
+
+
+class Claim(NamedTuple):
+    """Claim with the function that decides it from a result."""
+
+    name: str
+    text: str | Callable[[Any], str]
+    fails_at: Callable[[Any], Iterable[str] | None]
+    """Places where the claim does not hold; None if the result cannot decide it."""
+    paper: str = ""
 
 
 def decided(claims: Iterable[Claim], result: Any) -> list[Finding]:
-    """Return the claims that a result can decide."""
+    """Decide claims by a result."""
     found = []
     for claim in claims:
         fails_at = claim.fails_at(result)
@@ -55,9 +58,26 @@ def decided(claims: Iterable[Claim], result: Any) -> list[Finding]:
     return found
 
 
+def findings_of(result: Any) -> list[Finding]:
+    """Return the stored claims of a result, those of the paper first.
+
+    Raises KeyError if a result of an older version does not name its claims.
+    """
+    found = [
+        Finding(each["name"], each["claim"], tuple(each["fails_at"]), each["paper"])
+        for each in result["findings"]
+    ]
+    return sorted(found, key=lambda finding: not finding.paper)
+
+
 def verdict_of(findings: Iterable[Finding]) -> str:
     """Return whether all claims of the paper hold, some, or none; or none was decided."""
     held = [each.holds for each in findings if each.paper]
     if not held:
         return NOT_COMPARED
     return REPRODUCED if all(held) else PARTLY if any(held) else NOT
+
+
+def finding(name: str, text: str, fails_at: Iterable[str], paper: str = "") -> Finding:
+    """Return a decided claim."""
+    return Finding(name, text, tuple(fails_at), paper)

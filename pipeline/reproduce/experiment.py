@@ -1,4 +1,4 @@
-"""What an experiment is: a declaration of what is computed, tabled, drawn and claimed."""
+"""Declaration of an experiment: what is computed, tabled, drawn and claimed."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pipeline.reproduce.claims import decided
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pipeline.cache.results import ResultCache
-    from pipeline.reproduce.claims import Claim, Finding
+    from pipeline.reproduce.claims import Finding
     from pipeline.reproduce.settings import ReproduceSettings
     from pipeline.reproduce.tables import Headline, Table
 
 
 class Found(NamedTuple):
-    """What a run of an experiment came to."""
+    """Result of a run."""
 
     result: dict[str, Any]
-    """Figures, as JSON has them once `plain` has made them so."""
+    """Numbers as JSON, see `plain`."""
     drawn: Any = None
-    """Arrays that figures show and JSON has not."""
+    """Arrays for figures and claims."""
 
 
 class Figure(NamedTuple):
@@ -34,45 +32,42 @@ class Figure(NamedTuple):
     suffix: str
     """End of its file's name, which begins with the name of the result."""
     caption: str
-    draw: Callable[[Any, Any, Any], object]
-    """Draws on a matplotlib figure, from the result and from `Found.drawn`."""
+    draw: Callable[[Any, Any, Any], None]
+    """Draws on a matplotlib figure, from `Found.result` and `Found.drawn`."""
     is_shown: Callable[[Any], bool] = lambda _: True
     """Whether there is one of this result."""
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A published table or figure, made again."""
+    """Published table or figure that is reproduced: what is computed, tabled, drawn and claimed."""
 
     name: str
-    """As in `reproduce NAME`."""
+    """Name in `reproduce NAME`."""
     where: str
-    """In the paper."""
+    """Place in the paper."""
     shows: str
-    """A sentence."""
+    """Purpose, in a sentence."""
     run: Callable[[ReproduceSettings, ResultCache], Found]
     tables: Callable[[Any], Sequence[Table]]
     headline: Callable[[Any], Headline]
-    claims: tuple[Claim, ...]
+    findings: Callable[[Found], Sequence[Finding]]
+    """Decides the claims."""
     figures: tuple[Figure, ...]
     data: Callable[[Any], str] = lambda _: ""
-    """What is to be known of the data, where they are not those of the paper; else empty."""
+    """Note on the data, if they are not those of the paper."""
     is_compared: Callable[[Any], bool] = lambda _: True
-    """Whether claims on the paper's data can be decided by the data of this result."""
+    """Whether the data of a result can decide the paper's claims."""
     needs: str = ""
-    """Options without which it cannot run, as no data for it come with the software."""
+    """Options without which it cannot run, as its data do not come with the software."""
     why: str = ""
-    """What it needs them for."""
+    """Reason for these options."""
 
-    def findings(self, result: Any) -> list[Finding]:
-        """Return the claims, decided by a result."""
-        return decided(self.claims, result)
-
-    def pictures(self, found: Found) -> dict[str, Callable[[Any], object]]:
-        """Return what draws each figure, by the name of its files."""
+    def draw(self, found: Found) -> dict[str, Callable[[Any], None]]:
+        """Return the drawing function of each figure, by the name of its files."""
         result, drawn = found
 
-        def of(figure: Figure) -> Callable[[Any], object]:
+        def of(figure: Figure) -> Callable[[Any], None]:
             return lambda canvas: figure.draw(canvas, result, drawn)
 
         shown = [figure for figure in self.figures if figure.is_shown(result)]

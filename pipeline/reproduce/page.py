@@ -10,24 +10,23 @@ from markupsafe import Markup
 
 from pipeline.figures.svg import DamagedFigureError, file_svg
 from pipeline.report.page import render_template
-from pipeline.reproduce.old_claims import (
+from pipeline.reproduce.claims import (
     FAILED,
     NOT_COMPARED,
     NOT_RUN,
     VERDICTS,
-    claims_of,
+    findings_of,
     verdict_of,
 )
 from pipeline.reproduce.papers import PAPERS
-from pipeline.reproduce.presented import PRESENTED, data_of, is_of_sample_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pipeline.reproduce.old_claims import Claim
-    from pipeline.reproduce.old_tables import Headline, Table
-    from pipeline.reproduce.papers import Paper, Shown
+    from pipeline.reproduce.claims import Finding
+    from pipeline.reproduce.experiment import Experiment, Figure, Paper
+    from pipeline.reproduce.tables import Headline, Table
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +66,7 @@ class ResultView:
     verdict: str
     data: str
     """What is to be known of the data; mostly empty."""
-    claims: tuple[Claim, ...]
+    findings: tuple[Finding, ...]
     headline: Headline
     tables: tuple[Table, ...]
     drawings: tuple[Drawing, ...]
@@ -77,7 +76,7 @@ class ResultView:
 class ExperimentView:
     """An experiment as the page has it."""
 
-    shown: Shown
+    experiment: Experiment
     paper: Paper
     outcome: Outcome
     results: tuple[ResultView, ...]
@@ -96,46 +95,46 @@ class ExperimentView:
 def views_of(outcomes: Mapping[str, Outcome], directory: Path) -> list[ExperimentView]:
     """What the page shows of each experiment; pictures are in `directory`/EXPERIMENT."""
     return [
-        _experiment(shown, paper, outcomes[shown.name], directory / shown.name)
+        _view(each, paper, outcomes[each.name], directory / each.name)
         for paper in PAPERS
-        for shown in paper.experiments
+        for each in paper.experiments
     ]
 
 
-def _experiment(shown: Shown, paper: Paper, outcome: Outcome, place: Path) -> ExperimentView:
+def _view(experiment: Experiment, paper: Paper, outcome: Outcome, place: Path) -> ExperimentView:
     views = []
     for result in outcome.results:
         try:
-            views.append(_result(result, place))
+            views.append(_result(experiment, result, place))
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            logger.warning("%s: %s (%r)", shown.name, OTHER_VERSION, error)
+            logger.warning("%s: %s (%r)", experiment.name, OTHER_VERSION, error)
             outcome = outcome._replace(problem=outcome.problem or OTHER_VERSION)
-    return ExperimentView(shown, paper, outcome, tuple(views))
+    return ExperimentView(experiment, paper, outcome, tuple(views))
 
 
-def _result(result: dict[str, Any], place: Path) -> ResultView:
-    presented, name = PRESENTED[result["experiment"]], result["name"]
-    claims = claims_of(result)
+def _result(experiment: Experiment, result: dict[str, Any], place: Path) -> ResultView:
+    findings = findings_of(result)
     return ResultView(
-        name,
+        result["name"],
         result,
-        NOT_COMPARED if is_of_sample_alone(result) else verdict_of(claims),
-        data_of(result),
-        tuple(claims),
-        presented.headline(result),
-        tuple(presented.tables(result)),
-        tuple(_drawings(result, place, presented.pictures)),
+        verdict_of(findings) if experiment.is_compared(result) else NOT_COMPARED,
+        experiment.data(result),
+        tuple(findings),
+        experiment.headline(result),
+        tuple(experiment.tables(result)),
+        tuple(_drawings(result, place, experiment.figures)),
     )
 
 
-def _drawings(result: dict[str, Any], place: Path, captions: Mapping[str, str]) -> list[Drawing]:
+def _drawings(result: dict[str, Any], place: Path, figures: Sequence[Figure]) -> list[Drawing]:
     """The SVG pictures of a result; those that are missing or damaged are left out."""
+    captions = {result["name"] + each.suffix: each.caption for each in figures}
     drawn = []
     for file in result["pictures"]:
         stem, _, kind = file.rpartition(".")
         if kind != "svg" or "/" in file:
             continue
-        caption = captions.get(stem.removeprefix(result["name"]), stem)
+        caption = captions.get(stem, stem)
         try:
             svg = file_svg(place / file, stem, f"{caption}. {SAID}")
         except DamagedFigureError as error:

@@ -1,41 +1,21 @@
-"""The five papers whose figures are reproduced: what they claim, and by which experiments."""
+"""The five papers: what they claim, and the experiments that reproduce them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
-
-class Shown(NamedTuple):
-    """An experiment, for people."""
-
-    name: str
-    """As in `reproduce NAME`."""
-    where: str
-    """In the paper."""
-    shows: str
-    """A sentence."""
-    needs: str = ""
-    """Options without which it cannot run, as no data for it come with the software."""
-    why: str = ""
-    """What it needs them for."""
-
-
-@dataclass(frozen=True)
-class Paper:
-    """One of the five."""
-
-    key: str
-    """Of its section in a page."""
-    short: str
-    citation: str
-    url: str
-    """Empty if it has no address that stays."""
-    claims: tuple[str, ...]
-    experiments: tuple[Shown, ...]
-    elsewhere: str = ""
-    """Where else its figures are reproduced."""
-
+from pipeline.reproduce.buntine2009 import convergence_view as buntine_convergence
+from pipeline.reproduce.buntine2009 import model_selection_view, table_1_view
+from pipeline.reproduce.capdevila2018 import convergence_view as l2r_convergence
+from pipeline.reproduce.capdevila2018 import kl_view
+from pipeline.reproduce.cemgil2019 import (
+    abalone_view,
+    decompositions_view,
+    histogram_view,
+    letters_view,
+    parafac_view,
+    toy_view,
+)
+from pipeline.reproduce.experiment import Experiment, Paper
+from pipeline.reproduce.inouye2015 import dependencies_view, perplexity_view, scaling_view
 
 PAPERS = (
     Paper(
@@ -81,21 +61,9 @@ PAPERS = (
             ),
         ),
         (
-            Shown(
-                "buntine-table-1",
-                "Table 1",
-                "How far estimators of log p(document) under LDA are from the exact value.",
-            ),
-            Shown(
-                "buntine-convergence",
-                "Figures 1 and 2",
-                "Whether estimates come to the exact value as samples increase.",
-            ),
-            Shown(
-                "buntine-model-selection",
-                "Figures 3 to 5",
-                "Whether held-out perplexity is lowest at the number of topics of the known model.",
-            ),
+            table_1_view.EXPERIMENT,
+            buntine_convergence.EXPERIMENT,
+            model_selection_view.EXPERIMENT,
         ),
     ),
     Paper(
@@ -114,17 +82,8 @@ PAPERS = (
             "A few hundreds of samples of L2R are enough.",
         ),
         (
-            Shown(
-                "l2r-kl",
-                "Figures 1 and 2",
-                "How far estimated probabilities of documents are from exact ones under "
-                "Gamma-Poisson models, as a KL divergence.",
-            ),
-            Shown(
-                "l2r-convergence",
-                "Figure 3",
-                "How fast estimators converge on whole documents, where nothing exact is known.",
-            ),
+            kl_view.EXPERIMENT,
+            l2r_convergence.EXPERIMENT,
         ),
     ),
     Paper(
@@ -143,42 +102,12 @@ PAPERS = (
             "With these scores one can choose a rank, or between graphs of dependence.",
         ),
         (
-            Shown(
-                "bam-toy",
-                "Figure 9",
-                "Log marginal likelihoods of two small matrices by SMC and VB beside exact ones.",
-            ),
-            Shown(
-                "bam-histogram",
-                "Figure 5",
-                "How the probabilities of all allocations of a matrix gather at a few levels.",
-            ),
-            Shown(
-                "bam-parafac",
-                "Figure 10",
-                "Which rank is found for tensors of a known one, and what it costs over their "
-                "size.",
-            ),
-            Shown(
-                "bam-abalone",
-                "Figures 12 and 13",
-                "Whether a hidden class explains measurements of abalones better than dependence "
-                "of all on all, and whether the classes are ages.",
-                "--table abalone.csv",
-                "the abalone data of the UCI repository "
-                "(https://archive.ics.uci.edu/dataset/1/abalone), which do not come with the "
-                "software",
-            ),
-            Shown(
-                "bam-letters",
-                "Figure 15",
-                "Whether pairs of letters are better explained by NMF or by symmetric NMF.",
-            ),
-            Shown(
-                "bam-decompositions",
-                "Figure 16",
-                "How sparse and how near factors by SMC, VB and least squares are.",
-            ),
+            toy_view.EXPERIMENT,
+            histogram_view.EXPERIMENT,
+            parafac_view.EXPERIMENT,
+            abalone_view.EXPERIMENT,
+            letters_view.EXPERIMENT,
+            decompositions_view.EXPERIMENT,
         ),
     ),
     Paper(
@@ -197,30 +126,16 @@ PAPERS = (
             "Regressions take time linear in documents and words, annealing in the nonzeros.",
         ),
         (
-            Shown(
-                "lpmrf-classic3",
-                "Figure 3, Classic3",
-                "Perplexities of multinomials and of LPMRFs: single, mixtures and topic models.",
-            ),
-            Shown(
-                "lpmrf-wikipedia",
-                "Figure 3, Wikipedia",
-                "Perplexities of a single multinomial and of a single LPMRF.",
-            ),
-            Shown(
-                "lpmrf-dependencies",
-                "Table 1",
-                "The top words and the strongest dependencies of three topics.",
-            ),
-            Shown(
-                "lpmrf-scaling",
-                "Figure 4",
-                "How the seconds of fitting grow with documents, words, topics and nonzeros.",
-            ),
+            perplexity_view.CLASSIC3,
+            perplexity_view.WIKIPEDIA,
+            dependencies_view.EXPERIMENT,
+            scaling_view.EXPERIMENT,
         ),
     ),
 )
-"""In the order of their years, the pipeline first."""
+"""Papers by year, the one on the pipeline first."""
 
-SHOWN = {shown.name: shown for paper in PAPERS for shown in paper.experiments}
-"""All experiments by name, in the order in which `reproduce --all` runs them."""
+EXPERIMENTS: dict[str, Experiment] = {
+    each.name: each for paper in PAPERS for each in paper.experiments
+}
+"""Experiments by name, in the order of `reproduce --all`."""

@@ -8,7 +8,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from pipeline.reproduce.papers import SHOWN
+from pipeline.reproduce.papers import EXPERIMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,20 +26,20 @@ def results_in(directory: Path, experiment: str) -> list[dict[str, Any]]:
     """The finished results of an experiment in its directory, by file name.
 
     There are several where it has variants, as of `--dataset`. Files that hold no result, such as
-    a damaged one, are passed over with a warning.
+    a damaged one, are skipped with a warning.
     """
     found = []
     for path in sorted(directory.glob("*.json")):
         try:
             result = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            logger.warning("%s is passed over: %s", path, error)
+            logger.warning("%s is skipped: %s", path, error)
             continue
         if not isinstance(result, dict) or result.get("experiment") != experiment:
             continue
         wrong = [name for name, kind in KNOWN.items() if not isinstance(result.get(name), kind)]
         if wrong:
-            logger.warning("%s is passed over: no %s in it", path, ", ".join(wrong))
+            logger.warning("%s is skipped: no %s in it", path, ", ".join(wrong))
             continue
         found.append(result)
     return found
@@ -68,6 +68,6 @@ def command_line(*words: str) -> str:
 
 def command_for(experiment: str, settings: ReproduceSettings) -> str:
     """How to run an experiment that has not been run, with what it needs."""
-    needs = shlex.split(SHOWN[experiment].needs)
+    needs = shlex.split(EXPERIMENTS[experiment].needs)
     given: Sequence[str] = ("--scale", settings.scale, "--seed", str(settings.seed))
     return command_line("reproduce", experiment, *needs, *given)

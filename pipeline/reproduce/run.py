@@ -1,4 +1,4 @@
-"""`reproduce`: a published experiment again, our figures beside the published ones."""
+"""`reproduce`: one experiment, its numbers beside the published ones."""
 
 from __future__ import annotations
 
@@ -13,59 +13,27 @@ from corpora.files import atomic_write_text, remove_partial_files
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.write import write_figures
-from pipeline.reproduce.buntine2009 import convergence_view as convergence
-from pipeline.reproduce.buntine2009 import model_selection_view as model_selection
-from pipeline.reproduce.buntine2009 import table_1_view as table_1
-from pipeline.reproduce.capdevila2018 import convergence_view as l2r_convergence
-from pipeline.reproduce.capdevila2018 import kl_view as l2r_kl
-from pipeline.reproduce.cemgil2019 import abalone_view as bam_abalone
-from pipeline.reproduce.cemgil2019 import decompositions_view as bam_decompositions
-from pipeline.reproduce.cemgil2019 import histogram_view as bam_histogram
-from pipeline.reproduce.cemgil2019 import letters_view as bam_letters
-from pipeline.reproduce.cemgil2019 import parafac_view as bam_parafac
-from pipeline.reproduce.cemgil2019 import toy_view as bam_toy
-from pipeline.reproduce.inouye2015 import dependencies_view as lpmrf_dependencies
-from pipeline.reproduce.inouye2015 import perplexity_view as lpmrf_perplexity
-from pipeline.reproduce.inouye2015 import scaling_view as lpmrf_scaling
+from pipeline.reproduce.claims import findings_of
+from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.results import command_of
-from pipeline.reproduce.settings import EXPERIMENTS
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
     from pipeline.reproduce.settings import ReproduceSettings
 
-MODULES: dict[str, Any] = dict(
-    zip(
-        EXPERIMENTS,
-        (
-            *(table_1, convergence, model_selection, l2r_kl, l2r_convergence),
-            *(bam_toy, bam_histogram, bam_parafac),
-            *(bam_abalone, bam_letters, bam_decompositions),
-            *(lpmrf_perplexity.CLASSIC3, lpmrf_perplexity.WIKIPEDIA),
-            *(lpmrf_dependencies, lpmrf_scaling),
-        ),
-        strict=True,
-    )
-)
-"""Each has `run(settings, cache)`, whose result is what its `as_json` and `pictures` take, and
-`print_result` of what `as_json` made of it."""
-
 
 def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
-    """Run an experiment and write its figures as JSON and as pictures.
+    """Run an experiment, and write its result as JSON and as figures.
 
-    Raises
-    ------
-    UsageError
-        If a setting makes no sense, or is one of other experiments.
+    Raises UsageError if a setting makes no sense, or is one of other experiments.
     """
     _check(settings, experiment)
-    module = MODULES[experiment]
+    declared = EXPERIMENTS[experiment]
     directory = Path(settings.output or Path("reproduce") / experiment)
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
         remove_partial_files(directory)
-        found = module.run(settings, ResultCache())
+        found = declared.run(settings, ResultCache())
         result = {
             "experiment": experiment,
             "scale": settings.scale,
@@ -75,9 +43,10 @@ def reproduce(settings: ReproduceSettings, experiment: str) -> dict[str, Any]:
             "date": datetime.now(UTC).date().isoformat(),
             "path": str(directory),
             "pictures": [],
-            **module.as_json(found),
+            **found.result,
+            "findings": [each.as_json() for each in declared.findings(found)],
         }
-        written = write_figures(module.pictures(found), directory)
+        written = write_figures(declared.draw(found), directory)
         result["pictures"] = [path.name for path in written]
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(directory / f"{result['name']}.json", text)
@@ -123,7 +92,12 @@ def check_numbers(settings: ReproduceSettings) -> None:
 
 
 def print_reproduction(result: dict[str, Any]) -> None:
-    """Tables for people."""
-    MODULES[result["experiment"]].print_result(result)
-    pictures = " and pictures" if result["pictures"] else ""
-    print(f"{result['path']}: {result['name']}.json{pictures}")
+    """Print the tables, the claims, and the path of the files."""
+    for table in EXPERIMENTS[result["experiment"]].tables(result):
+        for line in table.lines():
+            print(line)
+        print()
+    for each in findings_of(result):
+        print(f"{each.text}: " + ("yes" if each.holds else f"not at {', '.join(each.fails_at)}"))
+    figures = " and figures" if result["pictures"] else ""
+    print(f"{result['path']}: {result['name']}.json{figures}")

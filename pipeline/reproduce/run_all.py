@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from corpora import writer_lock
 from corpora.files import atomic_write_text
 from pipeline.errors import TRY_AGAIN, Interrupted, UsageError, exit_code_of, message_of
-from pipeline.reproduce.old_claims import FAILED
+from pipeline.reproduce.claims import FAILED
 from pipeline.reproduce.page import Outcome, reproductions_page, views_of
-from pipeline.reproduce.papers import SHOWN
+from pipeline.reproduce.papers import EXPERIMENTS
 from pipeline.reproduce.results import command_for, command_line, results_in, serves
 from pipeline.reproduce.run import check_numbers, reproduce
-from pipeline.reproduce.settings import EXPERIMENTS
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def reproduce_all(settings: ReproduceSettings, *, gather_only: bool = False) -> 
             there = _gathered(name, directory, settings)
             if any(serves(result, settings) for result in there.results):
                 logger.info("%d of %d, %s: has a result", n, len(EXPERIMENTS), name)
-            elif SHOWN[name].needs:
+            elif EXPERIMENTS[name].needs:
                 logger.info("%d of %d, %s: %s", n, len(EXPERIMENTS), name, _missing(name))
             else:
                 logger.info("%d of %d, %s", n, len(EXPERIMENTS), name)
@@ -85,12 +84,12 @@ def _gathered(name: str, directory: Path, settings: ReproduceSettings) -> Outcom
     results = results_in(directory / name, name)
     if results:
         return Outcome(results)
-    problem = _missing(name) if SHOWN[name].needs else "it has not been run"
+    problem = _missing(name) if EXPERIMENTS[name].needs else "it has not been run"
     return Outcome([], problem, command=command_for(name, settings))
 
 
 def _missing(name: str) -> str:
-    return f"it needs {SHOWN[name].needs}, {SHOWN[name].why}"
+    return f"it needs {EXPERIMENTS[name].needs}, {EXPERIMENTS[name].why}"
 
 
 def _run(name: str, directory: Path, settings: ReproduceSettings) -> Outcome:
@@ -139,13 +138,13 @@ def _written(
         "version": software_version(),
         "date": today,
         "experiments": [_row(view) for view in views],
-        "failed": [view.shown.name for view in views if view.verdict == FAILED],
+        "failed": [view.experiment.name for view in views if view.verdict == FAILED],
     }
 
 
 def _row(view: ExperimentView) -> dict[str, Any]:
     return {
-        "experiment": view.shown.name,
+        "experiment": view.experiment.name,
         "paper": view.paper.short,
         "verdict": view.verdict,
         "problem": view.outcome.problem,
@@ -162,11 +161,12 @@ def _row(view: ExperimentView) -> dict[str, Any]:
                 "claims": [
                     {
                         "claim": claim.text,
-                        "of_paper": claim.is_of_paper,
+                        "name": claim.name,
+                        "of_paper": bool(claim.paper),
                         "holds": claim.holds,
                         "fails_at": list(claim.fails_at),
                     }
-                    for claim in each.claims
+                    for claim in each.findings
                 ],
             }
             for each in view.results

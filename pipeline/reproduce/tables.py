@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ class Table:
         return [[column.cell(row) for column in self.columns] for row in self.rows]
 
     @property
+    def heads(self) -> list[str]:
+        """Titles of the columns."""
+        return [column.title for column in self.columns]
+
+    @property
     def groups(self) -> list[tuple[str, int]]:
         """Titles over so many neighbouring columns, from the first to the last; [] if none."""
         found = [(title, len(list(of))) for title, of in groupby(c.group for c in self.columns)]
@@ -70,9 +76,8 @@ class Table:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the table on a terminal."""
-        head = [column.title for column in self.columns]
         cells = self.cells
-        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        widths = [max(map(len, column)) for column in zip(self.heads, *cells, strict=True)]
         yield self.title
         if self.groups:
             over, start = [], 0
@@ -83,7 +88,7 @@ class Table:
                 over.append(title.center(max(room, len(title))))
                 start += width
             yield "  ".join(over).rstrip()
-        for line in (head, *cells):
+        for line in (self.heads, *cells):
             places = zip(range(len(line)), line, widths, strict=True)
             texts = (
                 text.ljust(width) if n < self.headings else text.rjust(width)
@@ -91,6 +96,24 @@ class Table:
             )
             yield "  ".join(texts).rstrip()
         yield from textwrap.wrap(self.note, NOTE_WIDTH)
+
+
+def text_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    groups: Iterable[tuple[str, int]] = (),
+    note: str = "",
+    headings: int = 1,
+) -> Table:
+    """Return a table of cells that are text already; `groups` are titles over so many columns."""
+    over = [name for name, width in groups for _ in range(width)] or [""] * len(columns)
+    shown = tuple(
+        Column(name, itemgetter(n), group=group)
+        for n, (name, group) in enumerate(zip(columns, over, strict=True))
+    )
+    return Table(title, shown, [tuple(row) for row in rows], note, headings)
 
 
 def text(value: Any, form: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Figure 3 of Capdevila et al. 2018: run at a scale, as a table and as pictures."""
+"""Figure 3 of Capdevila et al. 2018: convergence of estimators on held-out documents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
+from pipeline.reproduce.capdevila2018.claims import corpus_claim, last_rows
 from pipeline.reproduce.capdevila2018.convergence import (
     Convergence,
     ConvergenceSettings,
@@ -16,8 +17,10 @@ from pipeline.reproduce.capdevila2018.convergence import (
 )
 from pipeline.reproduce.capdevila2018.documents import TooFewDocumentsError
 from pipeline.reproduce.capdevila2018.runs import cached_scores, cached_topics, runs_of
+from pipeline.reproduce.claims import decided
 from pipeline.reproduce.counts import corpora_of
-from pipeline.reproduce.panels import finite, panels
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, panels, plain
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,17 +34,18 @@ QUICK: dict[str, Any] = {"n_topics": 20, "n_documents": 30}
 
 
 def protocol(settings: ReproduceSettings) -> ConvergenceSettings:
-    """What the scale stands for."""
+    """Return the protocol of a scale."""
     given = {"n_topics": settings.topics, "n_documents": settings.scored}
     asked = {name: value for name, value in given.items() if value is not None}
     scale: dict[str, Any] = QUICK if settings.scale == "quick" else {}
     return ConvergenceSettings(**(scale | asked), seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> list[Convergence]:
-    """All corpora in turn; what is in the cache is taken from it."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Run the estimators on every corpus."""
     wanted = protocol(settings)
-    return [_converged(each, wanted, cache, settings.threads) for each in corpora_of(settings)]
+    found = [_converged(each, wanted, cache, settings.threads) for each in corpora_of(settings)]
+    return Found(as_json(found), found)
 
 
 def _converged(
@@ -69,7 +73,7 @@ def _converged(
 
 
 def as_json(found: list[Convergence]) -> dict[str, Any]:
-    """A row for each corpus, estimator and number of samples."""
+    """Return a row for each corpus, estimator and number of samples."""
     return {
         "name": NAME,
         "topics": found[0].settings.n_topics,
@@ -95,7 +99,7 @@ def _rows(found: Convergence) -> list[dict[str, Any]]:
             "estimator": estimator,
             "samples": size,
             "log_likelihood": float(totals[estimator][s]),
-            "standard_error": finite(errors[estimator][s]),
+            "standard_error": plain(errors[estimator][s]),
             "above_reference": float(totals[estimator][s] - found.reference) / found.split.n_tokens,
             "seconds": float(found.seconds[estimator][s]),
         }
@@ -104,52 +108,96 @@ def _rows(found: Convergence) -> list[dict[str, Any]]:
     ]
 
 
-def print_result(result: dict[str, Any]) -> None:
-    """A table for each corpus."""
-    print(
-        f"log-likelihood of held-out documents under {result['topics']} topics, in nats\n"
-        "standard error: of sampling, as the estimator says itself; above: nats a word more than "
-        f"{REFINED} with most samples"
+def tables(result: Any) -> list[Table]:
+    """Return a table for each corpus."""
+    about = indexed(result["corpora"], "corpus")
+    columns = (
+        Column("estimator", "estimator"),
+        Column("samples", "samples", ","),
+        Column("log-likelihood, nats", "log_likelihood", ".2f", "standard_error"),
+        Column("above, nats a word", "above_reference", "+.4f"),
+        Column("seconds", "seconds", ".2f"),
     )
-    for corpus in result["corpora"]:
-        print(
-            f"\n{corpus['corpus']}: {corpus['scored']:,} documents, {corpus['tokens']:,} tokens; "
-            f"learned from {corpus['documents']:,} over {corpus['words']:,} words"
+    return [
+        Table(
+            f"{name}: {about[name]['scored']:,} held-out documents, "
+            f"{about[name]['tokens']:,} tokens",
+            columns,
+            rows,
+            f"{result['topics']} topics, learned from {about[name]['documents']:,} documents over "
+            f"{about[name]['words']:,} words; ± of sampling, as the estimator says itself. Above: "
+            f"more than {REFINED} with most samples.",
+            headings=2,
         )
-        print(
-            f"{'estimator':11s}{'samples':>8s}{'log-likelihood':>18s}{'standard error':>16s}"
-            f"{'above':>10s}{'seconds':>9s}"
-        )
-        for row in result["rows"]:
-            if row["corpus"] != corpus["corpus"]:
-                continue
-            error = row["standard_error"]
-            print(
-                f"{row['estimator']:11s}{row['samples']:8d}{row['log_likelihood']:18.2f}"
-                f"{'-' if error is None else f'{error:.2f}':>16s}{row['above_reference']:10.4f}"
-                f"{row['seconds']:9.2f}"
-            )
+        for name, rows in grouped(result["rows"], "corpus").items()
+    ]
 
 
-def pictures(found: list[Convergence]) -> dict[str, Callable[[Any], None]]:
-    """Figure 3, a panel for each corpus: against samples, as in the paper, and against seconds."""
-    return {
-        NAME: lambda figure: _panels(
-            figure, found, lambda each, name: each.settings.sizes[name], "samples"
+def headline(result: Any) -> Headline:
+    """Return where each estimator is with most samples, of the first corpus."""
+    corpus = result["corpora"][0]["corpus"]
+    last = last_rows(result)[corpus]
+    return Headline(
+        f"nats a word above {REFINED}, with most samples, {corpus}",
+        ", ".join(
+            f"{name} {text(last[name]['above_reference'], '+.3f')}" for name in ("DS", "L2R", "HM")
         ),
-        f"{NAME}-seconds": lambda figure: _panels(
-            figure, found, lambda each, name: each.seconds[name], "seconds"
-        ),
-    }
+        "only drawn: DS from below, HM above, L2R between",
+    )
 
 
-def _panels(
-    figure: Any, found: list[Convergence], x: Callable[[Convergence, str], Any], title: str
-) -> None:
-    drawn = panels(figure, len(found), "log-likelihood, nats")
-    for axes, each in zip(drawn, found, strict=True):
-        for name, total in each.total.items():
-            axes.semilogx(x(each, name), total, label=name)
-        axes.set_title(each.name)
-        axes.set_xlabel(title)
-    drawn[0].legend()
+def _is_above(first: str, second: str) -> Callable[[Any], bool]:
+    return lambda last: bool(last[first]["log_likelihood"] > last[second]["log_likelihood"])
+
+
+CLAIMS = (
+    corpus_claim(
+        "l2r-above-ds",
+        "L2R is above DS with most samples",
+        _is_above("L2R", "DS"),
+        "Direct sampling is too low on long documents.",
+    ),
+    corpus_claim(
+        "hm-above-l2r",
+        "HM is above L2R with most samples",
+        _is_above("HM", "L2R"),
+        "The harmonic mean is too high.",
+    ),
+    corpus_claim(
+        "l2r-nearer-than-ds",
+        f"L2R is nearer than DS to {REFINED} with most samples",
+        lambda last: abs(last["L2R"]["above_reference"]) < abs(last["DS"]["above_reference"]),
+        "L2R converges with fewer samples than direct sampling.",
+    ),
+)
+
+
+def _draw(against: str, title: str) -> Callable[[Any, Any, Any], None]:
+    def draw(figure: Any, _: Any, found: list[Convergence]) -> None:
+        drawn = panels(figure, len(found)).flat
+        drawn[0].set_ylabel("log-likelihood, nats")
+        for axes, each in zip(drawn, found, strict=False):
+            for name, total in each.total.items():
+                x = each.settings.sizes[name] if against == "samples" else each.seconds[name]
+                axes.semilogx(x, total, label=name)
+            axes.set_title(each.name)
+            axes.set_xlabel(title)
+        drawn[0].legend()
+
+    return draw
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 3",
+    shows="How fast estimators converge on whole documents, where nothing exact is known.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: decided(CLAIMS, found.result),
+    figures=(
+        Figure("", "Figure 3: log-likelihood against samples", _draw("samples", "samples")),
+        Figure("-seconds", "The same against seconds", _draw("seconds", "seconds")),
+    ),
+    data=lambda result: data_note("six corpora", *(each["corpus"] for each in result["corpora"])),
+)

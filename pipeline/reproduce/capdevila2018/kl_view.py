@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of Capdevila et al. 2018: run at a scale, as tables and pictures."""
+"""Figures 1 and 2 of Capdevila et al. 2018: KL divergence of estimated probabilities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pipeline.errors import UsageError
 from pipeline.figures.style import MUTED, series_style
 from pipeline.progress import Progress
 from pipeline.reproduce.buntine2009.estimators import REFINED
+from pipeline.reproduce.capdevila2018.claims import corpus_claim, last_rows
 from pipeline.reproduce.capdevila2018.documents import TooFewDocumentsError
 from pipeline.reproduce.capdevila2018.kl import (
     KLComparison,
@@ -20,8 +21,10 @@ from pipeline.reproduce.capdevila2018.kl import (
     truth,
 )
 from pipeline.reproduce.capdevila2018.runs import cached_scores, cached_topics, runs_of
+from pipeline.reproduce.claims import decided
 from pipeline.reproduce.counts import corpora_of
-from pipeline.reproduce.panels import finite, panels
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, panels, plain
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, indexed, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,33 +36,30 @@ if TYPE_CHECKING:
 NAME = "l2r-kl"
 QUICK_SIZES = (10, 20, 50, 100, 200, 500, 1000)
 LARGEST_T = 2.58
-"""|t| is above it once in a hundred times where there is no bias."""
+"""|t| exceeds it once in a hundred times without bias."""
 PUBLISHED = ("DS", "HM", "L2R", "L2R exact")
-"""The estimators of the paper."""
+"""Estimators of the paper."""
 
 
 def protocol(settings: ReproduceSettings) -> KLSettings:
-    """What the scale stands for.
-
-    Raises
-    ------
-    UsageError
-        If a setting is too small to make sense.
-    """
-    given = {"n_topics": settings.topics, "n_documents": settings.scored}
+    """Return the protocol of a scale; raises UsageError if a setting is too small."""
+    given = {
+        "n_topics": settings.topics,
+        "n_documents": settings.scored,
+        "max_tokens": settings.max_tokens,
+    }
     asked = {name: value for name, value in given.items() if value is not None}
     quick: dict[str, Any] = {}
     if settings.scale == "quick":
         quick = {"n_documents": 100, "max_tokens": 60, "sizes": QUICK_SIZES, "n_repeats": 3}
-    if settings.max_tokens is not None:
-        asked["max_tokens"] = settings.max_tokens
     return KLSettings(**(quick | asked), seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> list[KLComparison]:
-    """All corpora in turn; what is in the cache is taken from it."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Compare the estimators on every corpus."""
     wanted = protocol(settings)
-    return [_compared(each, wanted, cache, settings.threads) for each in corpora_of(settings)]
+    found = [_compared(each, wanted, cache, settings.threads) for each in corpora_of(settings)]
+    return Found(as_json(found), found)
 
 
 def _compared(corpus: Named, wanted: KLSettings, cache: ResultCache, threads: int) -> KLComparison:
@@ -87,7 +87,7 @@ def _compared(corpus: Named, wanted: KLSettings, cache: ResultCache, threads: in
 
 
 def as_json(found: list[KLComparison]) -> dict[str, Any]:
-    """A row for each corpus, estimator and number of samples, and what the paper concludes."""
+    """Return a row for each corpus, estimator and number of samples."""
     settings = found[0].settings
     return {
         "name": NAME,
@@ -109,164 +109,163 @@ def as_json(found: list[KLComparison]) -> dict[str, Any]:
             for each in found
         ],
         "rows": [row for each in found for row in _rows(each)],
-        "findings": _findings(found),
     }
 
 
 def _rows(found: KLComparison) -> list[dict[str, Any]]:
-    kl, kl_error = found.kl_mean, found.kl_standard_error
     ratio, ratio_error = found.ratio_error
-    log_error, log_error_error = found.mean_log_error
-    mean_square = found.root_mean_square_log_error
+    log_error, log_standard_error = found.mean_log_error
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = ratio / ratio_error
-    return [
-        {
-            "corpus": found.name,
-            "estimator": estimator,
-            "samples": size,
-            "kl": finite(kl[m, s]),
-            "kl_standard_error": finite(kl_error[m, s]),
-            "ratio_error": finite(ratio[m, s]),
-            "ratio_standard_error": finite(ratio_error[m, s]),
-            "t": finite(t[m, s]),
-            "log_error": finite(log_error[m, s]),
-            "log_standard_error": finite(log_error_error[m, s]),
-            "root_mean_square_log_error": finite(mean_square[m, s]),
-            "seconds": float(found.seconds[m, s].mean()),
+        columns = {
+            "kl": found.kl_mean,
+            "kl_standard_error": found.kl_standard_error,
+            "ratio_error": ratio,
+            "ratio_standard_error": ratio_error,
+            "t": ratio / ratio_error,
+            "log_error": log_error,
+            "log_standard_error": log_standard_error,
+            "root_mean_square_log_error": found.root_mean_square_log_error,
         }
+    return [
+        {"corpus": found.name, "estimator": estimator, "samples": size}
+        | {name: plain(values[m, s]) for name, values in columns.items()}
+        | {"seconds": float(found.seconds[m, s].mean())}
         for m, estimator in enumerate(found.estimators)
         for s, size in enumerate(found.settings.sizes)
     ]
 
 
-def _findings(found: list[KLComparison]) -> list[dict[str, Any]]:
-    """What should hold of each corpus with most samples, and where it does not."""
-
-    def last(each: KLComparison, values: Any) -> dict[str, float]:
-        return dict(zip(each.estimators, values[:, -1].tolist(), strict=True))
-
-    def kl(each: KLComparison) -> dict[str, float]:
-        return last(each, each.kl_mean)
-
-    def square(each: KLComparison) -> dict[str, float]:
-        return last(each, each.root_mean_square_log_error)
-
-    def t_of(each: KLComparison, parts: tuple[Any, Any], name: str) -> float:
-        mean, error = (last(each, part)[name] for part in parts)
-        return float(mean / error) if error else 0.0
-
-    claims: dict[str, Callable[[KLComparison], bool]] = {
-        "lowest KL of the paper's estimators: L2R exact": lambda each: (
-            min(PUBLISHED, key=lambda name: kl(each)[name]) == "L2R exact"
-        ),
-        "lowest rms log error of the paper's estimators: L2R exact": lambda each: (
-            min(PUBLISHED, key=lambda name: square(each)[name]) == "L2R exact"
-        ),
-        "KL of L2R below that of DS": lambda each: kl(each)["L2R"] < kl(each)["DS"],
-        f"lowest KL of all: {REFINED}": lambda each: (
-            min(each.estimators, key=lambda name: kl(each)[name]) == REFINED
-        ),
-        f"lowest rms log error of all: {REFINED}": lambda each: (
-            min(each.estimators, key=lambda name: square(each)[name]) == REFINED
-        ),
-        f"HM too high: mean log error, t > {LARGEST_T}": lambda each: (
-            t_of(each, each.mean_log_error, "HM") > LARGEST_T
-        ),
-        f"p / exact of {REFINED} is 1: |t| < {LARGEST_T}": lambda each: (
-            abs(t_of(each, each.ratio_error, REFINED)) < LARGEST_T
-        ),
-        f"p / exact of DS is 1: |t| < {LARGEST_T}": lambda each: (
-            abs(t_of(each, each.ratio_error, "DS")) < LARGEST_T
-        ),
-    }
+def tables(result: Any) -> list[Table]:
+    """Return a table for each corpus."""
+    about = indexed(result["corpora"], "corpus")
+    columns = (
+        Column("estimator", "estimator"),
+        Column("samples", "samples", ","),
+        Column("KL, bits", "kl", ".1e", "kl_standard_error"),
+        Column("p / exact − 1", "ratio_error", ".1e", "ratio_standard_error"),
+        Column("t", "t", ".2f"),
+        Column("log error, nats", "log_error", ".1e", "log_standard_error"),
+        Column("rms", "root_mean_square_log_error", ".1e"),
+        Column("seconds", "seconds", ".2f"),
+    )
     return [
-        {"claim": claim, "fails_at": [each.name for each in found if not holds(each)]}
-        for claim, holds in claims.items()
+        Table(
+            f"{name}: {about[name]['scored']:,} documents, {about[name]['mean_tokens']:.1f} tokens "
+            "on average",
+            columns,
+            rows,
+            f"{result['topics']} topics over the {result['words']} most frequent words; means "
+            f"± standard errors of {result['repeats']} repeats. KL: between exact and estimated "
+            "probabilities of documents, normalised, which are worth "
+            f"{about[name]['effective_documents']:.1f} documents. Seconds: of one run over all "
+            f"documents. Exact log-likelihood {about[name]['log_likelihood']:.3f} nats. Left out: "
+            f"{about[name]['left_out_for_few_words']:,} documents of at most one different word, "
+            f"{about[name]['left_out_for_length']:,} of more than {result['max_tokens']} tokens.",
+            headings=2,
+        )
+        for name, rows in grouped(result["rows"], "corpus").items()
     ]
 
 
-def print_result(result: dict[str, Any]) -> None:
-    """A table for each corpus, then what should hold."""
-    print(
-        "KL in bits between exact and estimated probabilities of documents, normalised; "
-        f"{result['topics']} topics over the {result['words']} most frequent words; "
-        f"mean ± standard error of {result['repeats']} repeats\n"
-        "p / exact - 1: mean over documents ± standard error; log error: nats a document, the "
-        "same, and its root mean square; seconds: of one run over all documents"
-    )
-    for corpus in result["corpora"]:
-        print(
-            f"\n{corpus['corpus']}: {corpus['scored']:,} of {corpus['documents']:,} documents, "
-            f"{corpus['mean_tokens']:.1f} tokens on average; left out: "
-            f"{corpus['left_out_for_few_words']:,} of at most one different word, "
-            f"{corpus['left_out_for_length']:,} of more than {result['max_tokens']} tokens\n"
-            f"exact log-likelihood {corpus['log_likelihood']:.3f} nats; the normalised "
-            f"probabilities are worth {corpus['effective_documents']:.1f} documents"
-        )
-        print(
-            f"{'estimator':11s}{'samples':>8s}{'KL':>22s}{'p / exact - 1':>22s}{'t':>8s}"
-            f"{'log error':>22s}{'rms':>10s}{'seconds':>9s}"
-        )
-        for row in result["rows"]:
-            if row["corpus"] == corpus["corpus"]:
-                print(_line(row))
-    print()
-    for each in result["findings"]:
-        failed = ", ".join(each["fails_at"])
-        print(f"{each['claim']}: {f'not with {failed}' if failed else 'yes'}")
-
-
-def _line(row: dict[str, Any]) -> str:
-    def text(value: float | None, form: str = ".2e") -> str:
-        return "-" if value is None else f"{value:{form}}"
-
-    def pair(name: str, error: str) -> str:
-        return f"{text(row[name])} ± {text(row[error], '.1e')}"
-
-    return (
-        f"{row['estimator']:11s}{row['samples']:8d}{pair('kl', 'kl_standard_error'):>22s}"
-        f"{pair('ratio_error', 'ratio_standard_error'):>22s}{text(row['t'], '.2f'):>8s}"
-        f"{pair('log_error', 'log_standard_error'):>22s}"
-        f"{text(row['root_mean_square_log_error']):>10s}{row['seconds']:9.2f}"
+def headline(result: Any) -> Headline:
+    """Return the KL with most samples, of the first corpus."""
+    corpus = result["corpora"][0]["corpus"]
+    last = last_rows(result)[corpus]
+    most = last["DS"]["samples"]
+    return Headline(
+        f"KL in bits with {most:,} samples, {corpus}",
+        ", ".join(f"{name} {text(last[name]['kl'], '.1e')}" for name in ("L2R exact", "L2R", "DS")),
+        "L2R exact lowest on 6 of 6 corpora, L2R next on 4",
     )
 
 
-def pictures(found: list[KLComparison]) -> dict[str, Callable[[Any], None]]:
-    """Figure 2, the same of log errors, and of several corpora Figure 1."""
-    drawn = {
-        NAME: lambda figure: _panels(
-            figure,
-            found,
-            lambda each: each.kl_mean,
-            lambda each: each.kl_standard_error,
-            "KL, bits",
-        ),
-        f"{NAME}-error": lambda figure: _panels(
-            figure,
-            found,
-            lambda each: each.root_mean_square_log_error,
-            None,
-            "root mean square log error, nats a document",
-        ),
-    }
-    if len(found) > 1:
-        drawn[f"{NAME}-length"] = lambda figure: _by_length(figure, found)
-    return drawn
+def _lowest(key: str, among: tuple[str, ...] | None, wanted: str) -> Callable[[Any], bool]:
+    def holds(last: dict[str, Any]) -> bool:
+        value = {name: last[name][key] for name in among or last}
+        return min(value, key=lambda name: np.inf if value[name] is None else value[name]) == wanted
+
+    return holds
 
 
-def _panels(
+def _is_unbiased(name: str) -> Callable[[Any], bool]:
+    def holds(last: dict[str, Any]) -> bool:
+        mean, error = last[name]["ratio_error"], last[name]["ratio_standard_error"]
+        return not error or (mean is not None and abs(mean / error) < LARGEST_T)
+
+    return holds
+
+
+def _is_too_high(last: dict[str, Any]) -> bool:
+    mean, error = last["HM"]["log_error"], last["HM"]["log_standard_error"]
+    return bool(error) and mean is not None and mean / error > LARGEST_T
+
+
+def _is_below(last: dict[str, Any]) -> bool:
+    l2r, ds = last["L2R"]["kl"], last["DS"]["kl"]
+    return l2r is not None and (ds is None or l2r < ds)
+
+
+CLAIMS = (
+    corpus_claim(
+        "exact-lowest-kl",
+        "lowest KL of the paper's estimators: L2R exact",
+        _lowest("kl", PUBLISHED, "L2R exact"),
+        "L2R with exact conditionals is nearest to the exact probabilities on six of six corpora.",
+    ),
+    corpus_claim(
+        "exact-lowest-rms",
+        "lowest rms log error of the paper's estimators: L2R exact",
+        _lowest("root_mean_square_log_error", PUBLISHED, "L2R exact"),
+    ),
+    corpus_claim(
+        "l2r-below-ds",
+        "KL of L2R below that of DS",
+        _is_below,
+        "L2R with sampled conditionals is second on four of six corpora.",
+    ),
+    corpus_claim("refined-lowest-kl", f"lowest KL of all: {REFINED}", _lowest("kl", None, REFINED)),
+    corpus_claim(
+        "refined-lowest-rms",
+        f"lowest rms log error of all: {REFINED}",
+        _lowest("root_mean_square_log_error", None, REFINED),
+    ),
+    corpus_claim(
+        "hm-too-high",
+        f"HM too high: mean log error, t > {LARGEST_T}",
+        _is_too_high,
+        "The harmonic mean overestimates.",
+    ),
+    corpus_claim(
+        "refined-unbiased",
+        f"p / exact of {REFINED} is 1: |t| < {LARGEST_T}",
+        _is_unbiased(REFINED),
+    ),
+    corpus_claim("ds-unbiased", f"p / exact of DS is 1: |t| < {LARGEST_T}", _is_unbiased("DS")),
+)
+
+
+def _draw_kl(figure: Any, _: Any, found: list[KLComparison]) -> None:
+    _draw(figure, found, lambda each: (each.kl_mean, each.kl_standard_error), "KL, bits")
+
+
+def _draw_errors(figure: Any, _: Any, found: list[KLComparison]) -> None:
+    title = "root mean square log error, nats a document"
+    _draw(figure, found, lambda each: (each.root_mean_square_log_error, None), title)
+
+
+def _draw(
     figure: Any,
     found: list[KLComparison],
-    values: Callable[[KLComparison], Any],
-    errors: Callable[[KLComparison], Any] | None,
+    values_of: Callable[[KLComparison], tuple[Any, Any]],
     title: str,
 ) -> None:
-    drawn = panels(figure, len(found), title)
-    for axes, each in zip(drawn, found, strict=True):
+    drawn = panels(figure, len(found)).flat
+    drawn[0].set_ylabel(title)
+    for axes, each in zip(drawn, found, strict=False):
+        values, errors = values_of(each)
         for m, estimator in enumerate(each.estimators):
-            bars = None if errors is None else errors(each)[m]
-            axes.errorbar(each.settings.sizes, values(each)[m], yerr=bars, label=estimator)
+            bars = None if errors is None else errors[m]
+            axes.errorbar(each.settings.sizes, values[m], yerr=bars, label=estimator)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_title(f"{each.name}\n{each.selected.mean_length:.1f} tokens a document")
@@ -274,13 +273,13 @@ def _panels(
     drawn[0].legend()
 
 
-def _by_length(figure: Any, found: list[KLComparison]) -> None:
+def _draw_by_length(figure: Any, _: Any, found: list[KLComparison]) -> None:
     axes = figure.subplots()
     lengths = [each.selected.mean_length for each in found]
-    of = {name: m for m, name in enumerate(found[0].estimators)}
+    place = {name: m for m, name in enumerate(found[0].estimators)}
     axes.axhline(1.0, color=MUTED, linewidth=0.8)
     for n, name in enumerate(("L2R", "L2R exact", REFINED)):
-        ratio = [each.kl_mean[of[name], -1] / each.kl_mean[of["DS"], -1] for each in found]
+        ratio = [each.kl_mean[place[name], -1] / each.kl_mean[place["DS"], -1] for each in found]
         axes.plot(lengths, ratio, linestyle="", label=name, **series_style(n))
     highest = axes.get_ylim()[1]
     for each, length in zip(found, lengths, strict=True):
@@ -289,3 +288,26 @@ def _by_length(figure: Any, found: list[KLComparison]) -> None:
     axes.set_xlabel("tokens a document scored, on average")
     axes.set_ylabel(f"KL over that of DS, {found[0].settings.sizes[-1]:,} samples")
     axes.legend()
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figures 1 and 2",
+    shows="How far estimated probabilities of documents are from exact ones under Gamma-Poisson "
+    "models, as a KL divergence.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: decided(CLAIMS, found.result),
+    figures=(
+        Figure("", "Figure 2: KL divergence against samples", _draw_kl),
+        Figure("-error", "Root mean square log error against samples", _draw_errors),
+        Figure(
+            "-length",
+            "Figure 1: KL divergence over that of DS, against the length of documents",
+            _draw_by_length,
+            lambda result: len(result["corpora"]) > 1,
+        ),
+    ),
+    data=lambda result: data_note("six corpora", *(each["corpus"] for each in result["corpora"])),
+)

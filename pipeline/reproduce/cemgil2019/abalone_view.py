@@ -1,4 +1,4 @@
-"""Figures 12 and 13 of Cemgil et al. 2019: run at a scale, as tables and pictures."""
+"""Figures 12 and 13 of Cemgil et al. 2019: a hidden class of abalones, and their ages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from corpora import CorpusFormatError
 from pipeline.allocation.csv_lines import csv_lines
 from pipeline.errors import UsageError
 from pipeline.figures.style import INK, bar_style
-from pipeline.reproduce.cemgil2019 import effort as bam_effort
 from pipeline.reproduce.cemgil2019.abalone import (
     CP,
     Abalone,
@@ -22,27 +21,29 @@ from pipeline.reproduce.cemgil2019.abalone import (
     score,
     tensor_of,
 )
+from pipeline.reproduce.cemgil2019.effort import as_json as effort_as_json
+from pipeline.reproduce.cemgil2019.effort import effort_of
 from pipeline.reproduce.cemgil2019.rank_scores import BY_PARTICLES, SCORING
 from pipeline.reproduce.cemgil2019.rank_scores_view import (
     at_ranks,
     below_the_bound,
     best_ranks,
     cached_curves,
+    curve_tables,
     draw_curves,
-    print_best,
-    print_curves,
-    print_findings,
     results_of,
     rows_of,
 )
 from pipeline.reproduce.cemgil2019.scores import NAMES, Effort
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found
+from pipeline.reproduce.tables import Headline, Table, plus_minus, text, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
     from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "bam-abalone"
@@ -55,6 +56,8 @@ COLUMNS = (
 SEXES = ("M", "F", "I")
 WHERE = "https://archive.ics.uci.edu/dataset/1/abalone"
 COMPLETE = "complete graph"
+CP_ABOVE = "CP is more probable than the complete graph for ranks above 2."
+AGES = "The hidden classes order abalones by age."
 UP_TO = 2
 """The paper finds CP above the complete graph for ranks above this."""
 UNLIKELY = 1e-6
@@ -64,24 +67,17 @@ CLEAR = 4.0
 
 
 def protocol(settings: ReproduceSettings) -> AbaloneSettings:
-    """What the scale stands for."""
-    effort = bam_effort.effort_of(settings, NAME, Effort(), QUICK)
+    """Return the protocol of a scale."""
+    effort = effort_of(settings, NAME, Effort(), QUICK)
     if settings.scale == "full":
         return AbaloneSettings(effort=effort, seed=settings.seed)
     return AbaloneSettings(ranks=QUICK_RANKS, effort=effort, seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Abalone:
-    """All ranks in turn, then the hidden classes; what is in the cache is taken from it.
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Score all ranks, then sample the hidden classes.
 
-    Raises
-    ------
-    UsageError
-        If no table is given.
-    FileNotFoundError
-        If there is no such file.
-    CorpusFormatError
-        If it is no such table; the message names the line.
+    Raises UsageError if no table is given; CorpusFormatError if a line is malformed.
     """
     if not settings.table:
         raise UsageError(
@@ -103,7 +99,8 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Abalone:
         "classes", ("classes",), lambda: {"classes": sampled_classes(bins, wanted)}
     )["classes"]
     complete = {a: complete_graph(observed, a) for a in wanted.strengths}
-    return Abalone(wanted, observed, curves, complete, Ages.of(rings, classes))
+    found = Abalone(wanted, observed, curves, complete, Ages.of(rings, classes))
+    return Found(as_json(found), found)
 
 
 def read_abalone(path: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -148,7 +145,7 @@ def _numbers(path: str, number: int, line: list[str]) -> list[float]:
 
 
 def as_json(found: Abalone) -> dict[str, Any]:
-    """A row for each strength, method and rank, the classes' ages, and what the paper concludes."""
+    """Return a row for each strength, method and rank, and the ages of the classes."""
     settings, ages = found.settings, found.ages
     statistic, probability = ages.kruskal_wallis
     return {
@@ -156,7 +153,7 @@ def as_json(found: Abalone) -> dict[str, Any]:
         "animals": found.observed.n_tokens,
         "cells": len(found.observed.counts),
         "all_cells": int(np.prod(found.observed.shape)),
-        **bam_effort.as_json(settings.effort),
+        **effort_as_json(settings.effort),
         "complete_graph": [{"a": a, "log_marginal": log} for a, log in found.complete.items()],
         "rows": rows_of(found.curves),
         "best": best_ranks(found.curves),
@@ -177,14 +174,12 @@ def as_json(found: Abalone) -> dict[str, Any]:
             "probability": probability,
             "explained": ages.explained,
         },
-        "findings": _findings(found),
     }
 
 
-def _findings(found: Abalone) -> list[dict[str, Any]]:
-    """What the paper says of Figures 12 and 13, and where it does not hold here."""
+def _findings(found: Abalone) -> list[Finding]:
     curves, ages = found.curves, found.ages
-    findings = []
+    findings: list[Finding] = []
     for a, complete in found.complete.items():
         levels = [(NAMES[method], method, curves.log_marginal(CP, method, a)) for method in SCORING]
         levels += [
@@ -195,7 +190,8 @@ def _findings(found: Abalone) -> list[dict[str, Any]]:
             fails = (np.array(curves.ranks) > UP_TO) & (level <= complete)
             failed = at_ranks(curves, fails, (CP,), method, a)
             claim = f"a = {a:g}, {name}: CP above the {COMPLETE} from rank {UP_TO + 1} on"
-            findings.append({"claim": claim, "fails_at": failed})
+            paper = CP_ABOVE if name in ("SMC", "VB") else ""
+            findings.append(finding("cp-above-complete-graph", claim, failed, paper))
     n_found = len(ages.mean)
     steps = [f"classes {r + 1} and {r + 2}" for r, step in enumerate(ages.steps) if step < CLEAR]
     if n_found < found.settings.class_rank:
@@ -204,49 +200,20 @@ def _findings(found: Abalone) -> list[dict[str, Any]]:
     differ = [] if probability < UNLIKELY else [f"p = {probability:.2g}"]
     return [
         *findings,
-        {
-            "claim": f"classes differ in age, Kruskal-Wallis p < {UNLIKELY:g}",
-            "fails_at": differ,
-        },
-        {
-            "claim": f"mean ages of neighbouring classes at least {CLEAR:g} standard errors apart",
-            "fails_at": steps,
-        },
+        finding(
+            "classes-differ-in-age",
+            f"classes differ in age, Kruskal-Wallis p < {UNLIKELY:g}",
+            differ,
+            AGES,
+        ),
+        finding(
+            "ages-of-classes-are-apart",
+            f"mean ages of neighbouring classes at least {CLEAR:g} standard errors apart",
+            steps,
+            AGES,
+        ),
         *below_the_bound(curves),
     ]
-
-
-def print_result(result: dict[str, Any]) -> None:
-    """A table for each strength, the ages by class, then what should hold."""
-    print(
-        f"{result['animals']:,} abalones in {result['cells']:,} of {result['all_cells']:,} cells\n"
-        f"log marginal in nats; {bam_effort.in_words(result)}"
-    )
-    extra = {each["a"]: (COMPLETE, each["log_marginal"]) for each in result["complete_graph"]}
-    print_curves(result["rows"], extra)
-    print_best(result["best"])
-    ages = result["ages"]
-    print(
-        f"\nhidden classes of the most probable particle of SMC with moves, CP of rank "
-        f"{ages['rank']}, a = {ages['a']:g}\n{'class':>5s}{'animals':>9s}{'mean rings':>16s}"
-    )
-    for r, each in enumerate(ages["classes"]):
-        mean = f"{each['mean_rings']:.2f} ± {each['standard_error']:.2f}"
-        print(f"{r + 1:5d}{each['animals']:9,d}{mean:>16s}")
-    print(
-        f"Kruskal-Wallis H = {ages['kruskal_wallis']:.1f}, p = {ages['probability']:.2g}; classes "
-        f"explain {ages['explained']:.0%} of the variance of ranks of age"
-    )
-    print_findings(result["findings"])
-
-
-def pictures(found: Abalone) -> dict[str, Callable[[Any], None]]:
-    """Figures 12 and 13."""
-    extra = {a: (COMPLETE, log) for a, log in found.complete.items()}
-    return {
-        NAME: lambda figure: draw_curves(figure, found.curves, extra),
-        f"{NAME}-ages": lambda figure: _draw_ages(figure, found.ages),
-    }
 
 
 def _draw_ages(figure: Any, ages: Ages) -> None:
@@ -257,3 +224,77 @@ def _draw_ages(figure: Any, ages: Ages) -> None:
         axes.set_title(f"class {r + 1}: {ages.n_animals[r]:,} abalones, mean {ages.mean[r]:.1f}")
         axes.set_ylabel("p(rings | class)")
     panels[-1].set_xlabel("rings")
+
+
+def tables(result: Any) -> list[Table]:
+    """Return log marginals over ranks, and the ages of the classes."""
+    ages = result["ages"]
+    return [
+        *curve_tables(result),
+        text_table(
+            f"Hidden classes of rank {ages['rank']}, a = {text(ages['a'], 'g')}",
+            ("class", "animals", "mean rings"),
+            [
+                (
+                    str(r + 1),
+                    f"{each['animals']:,}",
+                    plus_minus(each["mean_rings"], each["standard_error"], ".2f"),
+                )
+                for r, each in enumerate(ages["classes"])
+            ],
+            note=f"{result['animals']:,} abalones in {result['cells']:,} of "
+            f"{result['all_cells']:,} cells; classes of the most probable particle of SMC with "
+            "moves. Kruskal-Wallis H = "
+            f"{ages['kruskal_wallis']:.1f}, p = {ages['probability']:.2g}; classes explain "
+            f"{ages['explained']:.0%} of the variance of ranks of age.",
+        ),
+    ]
+
+
+def headline(result: Any) -> Headline:
+    """Return the rank from which CP is above the complete graph."""
+    complete = {each["a"]: each["log_marginal"] for each in result["complete_graph"]}
+    a = max(complete)
+    found = []
+    for method in ("smc", "vb"):
+        rows = [row for row in result["rows"] if (row["a"], row["method"]) == (a, method)]
+        below = [
+            row["rank"]
+            for row in rows
+            if row["log_marginal"] is None or row["log_marginal"] <= complete[a]
+        ]
+        above = [row["rank"] for row in rows if row["rank"] > max(below, default=0)]
+        found.append(f"{NAMES[method]} {min(above, default='–')}")
+    return Headline(
+        f"rank from which on CP is above the complete graph, a = {text(a, 'g')}",
+        ", ".join(found),
+        "SMC 3, VB 3",
+    )
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figures 12 and 13",
+    shows="Whether a hidden class explains measurements of abalones better than dependence of all "
+    "on all, and whether the classes are ages.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: _findings(found.drawn),
+    figures=(
+        Figure(
+            "",
+            "Figure 12: log marginal likelihood against rank",
+            lambda figure, _, found: draw_curves(
+                figure, found.curves, {a: (COMPLETE, log) for a, log in found.complete.items()}
+            ),
+        ),
+        Figure(
+            "-ages",
+            "Figure 13: ages in each hidden class",
+            lambda figure, _, found: _draw_ages(figure, found.ages),
+        ),
+    ),
+    needs="--table abalone.csv",
+    why=f"the abalone data of the UCI repository ({WHERE}), which do not come with the software",
+)

@@ -1,4 +1,4 @@
-"""Figure 16 of Cemgil et al. 2019: run at a scale, as a table and a picture."""
+"""Figure 16 of Cemgil et al. 2019: sparsity and losses of factors of letter pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pipeline.allocation.letter_pairs import letter_pairs
 from pipeline.figures.style import series_style
 from pipeline.progress import Progress
-from pipeline.reproduce.cemgil2019 import effort as bam_effort
 from pipeline.reproduce.cemgil2019.decompositions import (
     BAYESIAN,
     MEASURES,
@@ -19,11 +18,14 @@ from pipeline.reproduce.cemgil2019.decompositions import (
     FactorCell,
     qualities,
 )
+from pipeline.reproduce.cemgil2019.effort import as_json as effort_as_json
+from pipeline.reproduce.cemgil2019.effort import effort_of, in_words
 from pipeline.reproduce.cemgil2019.factor_quality import FLOOR
 from pipeline.reproduce.cemgil2019.letters import draw_pairs
-from pipeline.reproduce.cemgil2019.rank_scores_view import print_findings
-from pipeline.reproduce.cemgil2019.scores import Effort
-from pipeline.reproduce.panels import finite
+from pipeline.reproduce.cemgil2019.scores import NAMES, WITH_MOVES, Effort
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
+from pipeline.reproduce.tables import Column, Headline, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,12 +34,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
     from pipeline.reproduce.settings import ReproduceSettings
 
     Floats = NDArray[np.float64]
 
 NAME = "bam-decompositions"
 QUICK = {"n_repeats": 5, "n_starts": 20, "n_moves": 20}
+SPARSER = "Factors of SMC are sparser than those of least squares for a range of a."
+NEARER = "Factors of SMC and VB have a higher squared loss and a lower KL divergence."
+PAPER = {
+    ("SMC", "sparser"): SPARSER,
+    **{(method, name): NEARER for method in ("SMC", "VB") for name in ("higher-loss", "lower-kl")},
+}
 TITLES = {
     "sparsity": "Hoyer sparsity, mean of both factors",
     "squared_loss": "squared loss",
@@ -46,13 +55,13 @@ TITLES = {
 
 
 def protocol(settings: ReproduceSettings) -> DecompositionsSettings:
-    """What the scale stands for."""
-    effort = bam_effort.effort_of(settings, NAME, Effort(n_repeats=20), QUICK)
+    """Return the protocol of a scale."""
+    effort = effort_of(settings, NAME, Effort(n_repeats=20), QUICK)
     return DecompositionsSettings(effort=effort, seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Decompositions:
-    """All methods in turn; what is in the cache is taken from it."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Factorise by all methods."""
     wanted = protocol(settings)
     source, pairs = letter_pairs(settings.table, settings.threads)
     X = draw_pairs(pairs, wanted.n_tokens, wanted.seed)
@@ -72,103 +81,35 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Decompositions:
             progress.update(0, cell.name)
             found[cell] = cached(cell)
             progress.update(1)
-    return Decompositions(source, wanted, X, found)
+    made = Decompositions(source, wanted, X, found)
+    return Found(as_json(made), made)
 
 
 def as_json(found: Decompositions) -> dict[str, Any]:
-    """A row for each method and strength, and what the paper concludes."""
+    """Return a row for each method and strength."""
     settings = found.settings
     return {
         "name": NAME,
         "source": found.source,
         "tokens": settings.n_tokens,
         "rank": settings.rank,
-        **bam_effort.as_json(settings.effort),
+        **effort_as_json(settings.effort),
         "rows": [_row(found, cell) for cell in settings.cells],
-        "findings": _findings(found),
     }
 
 
 def _row(found: Decompositions, cell: FactorCell) -> dict[str, Any]:
     mean, error = found.mean(cell), found.standard_error(cell)
-    values = {name: finite(getattr(mean, name)) for name in MEASURES}
-    errors = {f"{name}_standard_error": finite(getattr(error, name)) for name in MEASURES}
+    values = {name: plain(getattr(mean, name)) for name in MEASURES}
+    errors = {f"{name}_standard_error": plain(getattr(error, name)) for name in MEASURES}
     return {
         "method": cell.method,
         "a": cell.a,
         **values,
         **errors,
-        "unscaled_sparsity": finite(mean.unscaled_sparsity),
+        "unscaled_sparsity": plain(mean.unscaled_sparsity),
         "tokens_held_impossible": mean.n_impossible,
     }
-
-
-def _findings(found: Decompositions) -> list[dict[str, Any]]:
-    """What the paper says of Figure 16, and at which a it does not hold here."""
-    strengths = found.settings.strengths
-    peer = found.mean(FactorCell(PROJECTED_GRADIENT, None))
-
-    def where(method: str, holds: Callable[[Any], bool]) -> list[str]:
-        return [f"a = {a:g}" for a in strengths if not holds(found.mean(FactorCell(method, a)))]
-
-    findings = []
-    for method in BAYESIAN:
-        claims: dict[str, Callable[[Any], bool]] = {
-            "sparser": lambda each: each.sparsity > peer.sparsity,
-            "sparser, all as they come,": lambda each: (
-                each.unscaled_sparsity > peer.unscaled_sparsity
-            ),
-            "higher squared loss": lambda each: each.squared_loss > peer.squared_loss,
-            "lower KL divergence": lambda each: each.kl_divergence < peer.kl_divergence,
-        }
-        findings += [
-            {
-                "claim": f"{method}: {claim} than {PROJECTED_GRADIENT}",
-                "fails_at": where(method, holds),
-            }
-            for claim, holds in claims.items()
-        ]
-    return findings
-
-
-def print_result(result: dict[str, Any]) -> None:
-    """A line for each method and strength, then what should hold."""
-    print(
-        f"letter pairs of {result['source']}, {result['tokens']:,} drawn; rank {result['rank']}; "
-        f"mean ± standard error of {result['repeats']} runs\n"
-        f"SMC: {result['particles']:,} particles; SMC with moves: "
-        f"{result['particles_with_moves']:,}, {result['moves']} tokens drawn anew after each; of "
-        "both the\nmost probable particle of a run\n"
-        f"VB: best of {result['starts']} starts; "
-        f"{PEERS[0]}: alternating projected gradients (Lin 2007);\n"
-        f"{PEERS[1]}: coordinate descent of scikit-learn, which minimises the same loss\n"
-        "sparsity: Hoyer's, mean of both factors, the columns of W scaled to sum to 1; unscaled: "
-        "of factors\nas they come, whose scale is arbitrary for least squares\n"
-        "impossible: tokens, on average, in cells that are expected to be empty, for which KL "
-        f"divergence\nwould be infinite, and takes {FLOOR:.1e} for the expectation"
-    )
-    print(
-        f"\n{'method':20s}{'a':>7s}{'sparsity':>18s}{'unscaled':>10s}{'squared loss':>19s}"
-        f"{'KL divergence':>18s}{'impossible':>12s}"
-    )
-    for row in result["rows"]:
-        a = "-" if row["a"] is None else f"{row['a']:g}"
-        print(
-            f"{row['method']:20s}{a:>7s}{_pair(row, 'sparsity', '.4f'):>18s}"
-            f"{row['unscaled_sparsity']:10.4f}{_pair(row, 'squared_loss', '.1f'):>19s}"
-            f"{_pair(row, 'kl_divergence', '.2f'):>18s}{row['tokens_held_impossible']:12.2f}"
-        )
-    print_findings(result["findings"])
-
-
-def _pair(row: dict[str, Any], name: str, form: str) -> str:
-    values = (row[name], row[f"{name}_standard_error"])
-    return " ± ".join("-" if value is None else f"{value:{form}}" for value in values)
-
-
-def pictures(found: Decompositions) -> dict[str, Callable[[Any], None]]:
-    """Figure 16."""
-    return {NAME: lambda figure: _draw(figure, found)}
 
 
 def _draw(figure: Any, found: Decompositions) -> None:
@@ -194,3 +135,95 @@ def _draw(figure: Any, found: Decompositions) -> None:
         axes.set_xlabel("a")
         axes.set_title(TITLES[measure])
     panels[0].legend()
+
+
+def _findings(found: Decompositions) -> list[Finding]:
+    """Compare all methods with least squares, at each a."""
+    peer = found.mean(FactorCell(PROJECTED_GRADIENT, None))
+    claims: dict[str, tuple[str, Callable[[Any], bool]]] = {
+        "sparser": ("sparser", lambda each: each.sparsity > peer.sparsity),
+        "sparser-unscaled": (
+            "sparser, all as they come,",
+            lambda each: each.unscaled_sparsity > peer.unscaled_sparsity,
+        ),
+        "higher-loss": (
+            "higher squared loss",
+            lambda each: each.squared_loss > peer.squared_loss,
+        ),
+        "lower-kl": (
+            "lower KL divergence",
+            lambda each: each.kl_divergence < peer.kl_divergence,
+        ),
+    }
+    return [
+        finding(
+            name,
+            f"{method}: {sentence} than {PROJECTED_GRADIENT}",
+            (
+                f"a = {a:g}"
+                for a in found.settings.strengths
+                if not holds(found.mean(FactorCell(method, a)))
+            ),
+            PAPER.get((method, name), ""),
+        )
+        for method in BAYESIAN
+        for name, (sentence, holds) in claims.items()
+    ]
+
+
+def tables(result: Any) -> list[Table]:
+    """Return a row for each method and strength."""
+    columns = (
+        Column("method", "method"),
+        Column("a", "a", "g"),
+        Column("sparsity", "sparsity", ".4f", "sparsity_standard_error"),
+        Column("unscaled", "unscaled_sparsity", ".4f"),
+        Column("squared loss", "squared_loss", ".1f", "squared_loss_standard_error"),
+        Column("KL divergence", "kl_divergence", ".2f", "kl_divergence_standard_error"),
+        Column("impossible", "tokens_held_impossible", ".2f"),
+    )
+    note = (
+        f"Letter pairs of {result['source']}. Means ± standard errors of {result['repeats']} runs; "
+        "of SMC the most probable particle of a run. "
+        f"{in_words(result)} {PEERS[0]}: alternating projected gradients (Lin 2007); {PEERS[1]}: "
+        "coordinate descent of scikit-learn, which minimises the same loss. Sparsity: Hoyer's, "
+        "mean of both factors, the columns of W scaled to sum to 1; unscaled: of factors as they "
+        "come. Impossible: mean number of tokens in cells that are expected to be empty, for which "
+        f"KL divergence takes {FLOOR:.1e} for the expectation."
+    )
+    title = f"NMF of rank {result['rank']} of {result['tokens']:,} letter pairs"
+    return [Table(title, columns, result["rows"], note, headings=2)]
+
+
+def headline(result: Any) -> Headline:
+    """Return at how many strengths SMC is sparser than least squares."""
+    sparsity = {(row["method"], row["a"]): row["sparsity"] for row in result["rows"]}
+    (peer, *_) = (row["sparsity"] for row in result["rows"] if row["a"] is None)
+    found = []
+    for method in (NAMES["smc"], NAMES[WITH_MOVES]):
+        of_method = [value for (name, a), value in sparsity.items() if name == method]
+        found.append(f"{method} {sum(each > peer for each in of_method)} of {len(of_method)}")
+    return Headline(
+        "values of a at which factors are sparser than those of least squares",
+        ", ".join(found),
+        "SMC: a considerable range",
+    )
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 16",
+    shows="How sparse and how near factors by SMC, VB and least squares are.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: _findings(found.drawn),
+    figures=(
+        Figure(
+            "",
+            "Figure 16: sparsity, squared loss and KL divergence against a",
+            lambda figure, _, found: _draw(figure, found),
+        ),
+    ),
+    data=lambda result: data_note("the letter pairs of Norvig (2013)", result["source"]),
+)

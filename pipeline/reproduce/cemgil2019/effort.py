@@ -1,4 +1,4 @@
-"""What the scale and the settings of the experiments on allocation models stand for."""
+"""Effort of the experiments on allocation models, by scale and settings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from pipeline.reproduce.settings import ReproduceSettings
 
 NO_MOVES = ("bam-toy",)
-"""Experiments whose counts are so few that nothing is to be gained by moves."""
+"""Experiments with so few counts that moves gain nothing."""
 
 
 def effort_of(
     settings: ReproduceSettings, experiment: str, full: Effort, quick: dict[str, int]
 ) -> Effort:
-    """What is spent on an estimate: `full`, less at the scale quick, and what was asked for.
+    """Return the effort of an estimate: `full`, less at the scale quick, or as asked for.
 
     --particles are those of SMC as published, of which SMC with moves has a tenth; --repeats are
     runs of each; --moves are of SMC with moves.
@@ -32,7 +32,7 @@ def effort_of(
         if experiment in NO_MOVES:
             raise UsageError(f"{experiment} has no runs with moves: leave --moves out")
         if settings.moves < 1:
-            raise UsageError("--moves must be at least 1: SMC without moves is there besides")
+            raise UsageError("--moves must be at least 1: SMC without moves is scored as well")
     asked = {
         "n_particles": settings.particles,
         "n_repeats": settings.repeats,
@@ -43,17 +43,17 @@ def effort_of(
 
 
 def as_json(effort: Effort) -> dict[str, Any]:
-    """By the names that results have for it."""
+    """Return the effort by its names in results."""
     return {name.removeprefix("n_"): n for name, n in asdict(effort).items()} | {
         "particles_with_moves": effort.n_particles_with_moves
     }
 
 
-def in_words(result: dict[str, Any]) -> str:
-    """What `as_json` made of it, for people."""
+def in_words(result: Any) -> str:
+    """Return a sentence on the effort of a result."""
     return (
         f"SMC: {result['particles']:,} particles; {NAMES[WITH_MOVES]}: "
-        f"{result['particles_with_moves']:,} particles, {result['moves']} tokens drawn anew after "
-        f"each;\nof both the log of the mean of {result['repeats']} runs (lowest to highest); VB: "
-        f"the best bound of {result['starts']} starts"
+        f"{result['particles_with_moves']:,} particles, {result['moves']} tokens resampled after "
+        f"each; the log of the mean of {result['repeats']} runs. VB: a lower bound, the best of "
+        f"{result['starts']} starts."
     )

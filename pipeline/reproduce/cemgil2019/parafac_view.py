@@ -1,4 +1,4 @@
-"""Figure 10 of Cemgil et al. 2019: run at a scale, as tables and pictures."""
+"""Figure 10 of Cemgil et al. 2019: ranks found for tensors, and cost against their size."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ import numpy as np
 
 from pipeline.figures.style import GRID, series_style
 from pipeline.progress import Progress
-from pipeline.reproduce.cemgil2019 import effort as bam_effort
+from pipeline.reproduce.cemgil2019 import effort
 from pipeline.reproduce.cemgil2019 import parafac as ranks
 from pipeline.reproduce.cemgil2019 import parafac_cost as costs
 from pipeline.reproduce.cemgil2019.parafac import RankCurves, RankSettings
 from pipeline.reproduce.cemgil2019.parafac_cost import Cost, CostCurves, CostSettings
-from pipeline.reproduce.cemgil2019.rank_scores_view import cached_scores, print_findings
+from pipeline.reproduce.cemgil2019.rank_scores_view import cached_scores
 from pipeline.reproduce.cemgil2019.scores import NAMES, Effort
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import Experiment, Figure, Found
+from pipeline.reproduce.tables import Headline, Table, grouped, text, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from models.allocation.cell_counts import CellCounts
     from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
     from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "bam-parafac"
@@ -32,14 +36,20 @@ QUICK_RANKS: dict[str, Any] = {
 QUICK = {"n_repeats": 4, "n_starts": 5, "n_moves": 99}
 QUICK_COSTS: dict[str, Any] = {"sizes": (4, 8, 16, 32, 64), "n_tensors": 5, "n_particles": 300}
 FLAT = 0.2
-"""How much longer, at most, SMC may take on a larger tensor for its time to be called flat."""
+"""Largest relative growth of SMC's time on larger tensors that counts as flat."""
 FLAT_FROM = 8
-"""From this size on; a tensor of 4³ has fewer cells than tokens."""
+"""Least size that is compared; a tensor of 4³ has fewer cells than tokens."""
+HIGHEST = {
+    "smc": "SMC finds the true rank.",
+    "vb": "VB finds the true rank.",
+}
+FALLS = "VB falls below SMC by more the higher the rank."
+FLAT_COST = "The cost of SMC does not depend on the size of a tensor, that of VB does."
 AGREEMENT = 1.0
-"""Nats: how close runs of SMC should be for their mean to say much."""
+"""Nats within which runs of SMC must agree."""
 
 
-class Found(NamedTuple):
+class Curves(NamedTuple):
     """Both halves of the figure."""
 
     ranks: RankCurves
@@ -47,23 +57,23 @@ class Found(NamedTuple):
 
 
 def protocol(settings: ReproduceSettings) -> tuple[RankSettings, CostSettings]:
-    """What the scale stands for."""
-    effort = bam_effort.effort_of(settings, NAME, Effort(n_starts=10), QUICK)
+    """Return the protocols of a scale."""
+    spent = effort.effort_of(settings, NAME, Effort(n_starts=10), QUICK)
     is_quick = settings.scale == "quick"
     of_ranks, of_costs = (QUICK_RANKS, QUICK_COSTS) if is_quick else ({}, {})
     if settings.particles is not None:
         of_costs = of_costs | {"n_particles": settings.particles}
     return (
-        RankSettings(**of_ranks, effort=effort, seed=settings.seed),
+        RankSettings(**of_ranks, effort=spent, seed=settings.seed),
         CostSettings(**of_costs, seed=settings.seed),
     )
 
 
 def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
-    """Ranks, then costs; what is in the cache is taken from it."""
+    """Score ranks, then measure costs."""
     of_ranks, of_costs = protocol(settings)
-    found = _ranks(of_ranks, cache, settings.threads)
-    return Found(found, _costs(of_costs, cache))
+    found = Curves(_ranks(of_ranks, cache, settings.threads), _costs(of_costs, cache))
+    return Found(as_json(found), found)
 
 
 def _ranks(wanted: RankSettings, cache: ResultCache, threads: int) -> RankCurves:
@@ -108,8 +118,8 @@ def _costs(wanted: CostSettings, cache: ResultCache) -> CostCurves:
     return costs.cost_curves(wanted, found)
 
 
-def as_json(found: Found) -> dict[str, Any]:
-    """A row for each tensor and rank, one for each size, and what the paper concludes."""
+def as_json(found: Curves) -> dict[str, Any]:
+    """Return a row for each tensor and rank, and one for each size."""
     of_ranks, of_costs = found.ranks.settings, found.costs.settings
     return {
         "name": NAME,
@@ -117,7 +127,7 @@ def as_json(found: Found) -> dict[str, Any]:
         "true_rank": of_ranks.true_rank,
         "tokens": of_ranks.n_tokens,
         "a": of_ranks.a,
-        **bam_effort.as_json(of_ranks.effort),
+        **effort.as_json(of_ranks.effort),
         "rows": [
             {
                 "tensor": d,
@@ -157,7 +167,6 @@ def as_json(found: Found) -> dict[str, Any]:
             "tensors": of_costs.n_tensors,
             "rows": _cost_rows(found.costs),
         },
-        "findings": _findings(found),
     }
 
 
@@ -177,7 +186,7 @@ def _cost_rows(found: CostCurves) -> list[dict[str, Any]]:
     ]
 
 
-def _findings(found: Found) -> list[dict[str, Any]]:
+def _findings(found: Curves) -> list[Finding]:
     settings, sizes = found.ranks.settings, np.array(found.costs.settings.sizes)
     true = settings.true_rank
     tensors = range(settings.n_tensors)
@@ -188,122 +197,87 @@ def _findings(found: Found) -> list[dict[str, Any]]:
     def at_tensors(method: str, fails: Any) -> list[str]:
         return [f"tensor {d} (R = {rank_of[method][d]})" for d in tensors if fails[d]]
 
-    findings = []
+    findings: list[Finding] = []
     for method in ranks.METHODS:
         name, off = NAMES[method], np.abs(rank_of[method] - true)
         findings += [
-            {
-                "claim": f"{name} is highest at the true R = {true}, in "
+            finding(
+                f"{method}-true-rank",
+                f"{name} is highest at the true R = {true}, in "
                 f"{(off == 0).sum()} of {len(off)} tensors",
-                "fails_at": at_tensors(method, off > 0),
-            },
-            {
-                "claim": f"{name} is highest at R = {true} or a neighbour, in "
+                at_tensors(method, off > 0),
+                HIGHEST.get(method, ""),
+            ),
+            finding(
+                f"{method}-near-true-rank",
+                f"{name} is highest at R = {true} or a neighbour, in "
                 f"{(off <= 1).sum()} of {len(off)}",
-                "fails_at": at_tensors(method, off > 1),
-            },
+                at_tensors(method, off > 1),
+            ),
         ]
     for method in ranks.BY_PARTICLES:
         name, gap, spread = NAMES[method], found.ranks.gap(method), found.ranks.spread(method)
         findings += [
-            {
-                "claim": f"{name} has no other rank above R = {true} by every run above every run",
-                "fails_at": at_tensors(method, found.ranks.is_told_apart(method)),
-            },
-            {
-                "claim": f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}",
-                "fails_at": [
+            finding(
+                f"{method}-no-other-rank",
+                f"{name} has no other rank above R = {true} by every run above every run",
+                at_tensors(method, found.ranks.is_told_apart(method)),
+            ),
+            finding(
+                f"{method}-runs-agree",
+                f"runs of {name} agree to {AGREEMENT:g} nat at R = {true}",
+                [
                     f"tensor {d} ({spread[d]:.1f} nats apart)"
                     for d in tensors
                     if spread[d] > AGREEMENT
                 ],
-            },
-            {
-                "claim": f"{name} is not below VB's bound, to which the truth is not either",
-                "fails_at": [
+            ),
+            finding(
+                f"{method}-above-bound",
+                f"{name} is not below VB's bound, to which the truth is not either",
+                [
                     f"tensor {d} R = {rank} (by {-gap[d, r]:.1f} nats)"
                     for d in tensors
                     for r, rank in enumerate(settings.ranks)
                     if gap[d, r] < -1e-6
                 ],
-            },
-            {
-                "claim": f"VB falls below {name} by more at the highest rank than at the true one",
-                "fails_at": [
+            ),
+            finding(
+                f"vb-falls-below-{method}",
+                f"VB falls below {name} by more at the highest rank than at the true one",
+                [
                     f"tensor {d}"
                     for d in tensors
                     if gap[d, -1] <= gap[d, settings.ranks.index(true)]
                 ],
-            },
+                FALLS if method == "smc" else "",
+            ),
         ]
     times = {method: seconds[method] / seconds[method][is_large][0] for method in seconds}
     from_size = sizes[is_large][0]
     return [
         *findings,
-        {
-            "claim": f"SMC takes as long on larger tensors as on {from_size}³, to {FLAT:.0%}",
-            "fails_at": [
+        finding(
+            "smc-time-is-flat",
+            f"SMC takes as long on larger tensors as on {from_size}³, to {FLAT:.0%}",
+            [
                 f"{size}³ ({ratio - 1:+.0%})"
                 for size, ratio in zip(sizes, times["smc"], strict=True)
                 if size >= FLAT_FROM and abs(ratio - 1) > FLAT
             ],
-        },
-        {
-            "claim": f"VB takes longer on larger tensors than on {from_size}³, by more than "
-            f"{FLAT:.0%}",
-            "fails_at": [
+            FLAT_COST,
+        ),
+        finding(
+            "vb-time-grows",
+            f"VB takes longer on larger tensors than on {from_size}³, by more than {FLAT:.0%}",
+            [
                 f"{size}³ ({ratio - 1:+.0%})"
                 for size, ratio in zip(sizes, times["vb"], strict=True)
                 if size > from_size and ratio - 1 <= FLAT
             ],
-        },
+            FLAT_COST,
+        ),
     ]
-
-
-def print_result(result: dict[str, Any]) -> None:
-    """The score of each tensor and rank, the ranks found, costs over size, what should hold."""
-    shape = " × ".join(map(str, result["shape"]))
-    print(
-        f"log marginal likelihood in nats of {shape} tensors of {result['tokens']} tokens, drawn "
-        f"from CP of R = {result['true_rank']}, a = {result['a']:g}\n"
-        f"{bam_effort.in_words(result)}; * the highest"
-    )
-    best = {each["tensor"]: each for each in result["found"]}
-    tensor = None
-    for row in result["rows"]:
-        found = best[row["tensor"]]
-        if row["tensor"] != tensor:
-            tensor = row["tensor"]
-            titles = (f"{NAMES[method]:>36s}" for method in ranks.BY_PARTICLES)
-            print(f"\ntensor {tensor}\n{'R':>4s}{''.join(titles)}{'VB':>13s}")
-        star = {method: "*" if found[method] == row["rank"] else " " for method in ranks.METHODS}
-        line = f"{row['rank']:4d}"
-        for method in ranks.BY_PARTICLES:
-            runs = f"({min(row['runs'][method]):.1f} to {max(row['runs'][method]):.1f})"
-            line += f"{row[method]:12.2f}{star[method]}{runs:>23s}"
-        print(f"{line}{row['vb']:13.2f}{star['vb']}".rstrip())
-    cost = result["cost"]
-    print(
-        f"\nseconds on one core, median of {cost['tensors']} tensors of {cost['tokens']:,} tokens "
-        f"drawn from CP of R = {cost['rank']}, a = {cost['a']:g}\n"
-        f"SMC: one run of {cost['particles']:,} particles; VB: one start until its bound stands "
-        "still, over cells that are not empty\n"
-        f"{'tensor':>8s}{'not empty':>11s}{'SMC':>10s}{'VB':>10s}{'epochs':>8s}{'an epoch':>11s}"
-    )
-    for row in cost["rows"]:
-        print(
-            f"{row['size']:7d}³{row['cells_not_empty']:11,.0f}{row['smc_seconds']:10.4f}"
-            f"{row['vb_seconds']:10.4f}{row['vb_epochs']:8.0f}{row['vb_epoch_seconds']:11.6f}"
-        )
-    print_findings(result["findings"])
-
-
-def pictures(found: Found) -> dict[str, Callable[[Any], None]]:
-    """Scores over ranks, a panel for each tensor; seconds over sizes."""
-    return {
-        f"{NAME}-rank": lambda figure: _draw_ranks(figure, found.ranks),
-        f"{NAME}-cost": lambda figure: _draw_costs(figure, found.costs),
-    }
 
 
 def _draw_ranks(figure: Any, found: RankCurves) -> None:
@@ -355,3 +329,94 @@ def _draw_costs(figure: Any, found: CostCurves) -> None:
     axes.set_xlabel("tensor")
     axes.set_ylabel("seconds")
     axes.legend()
+
+
+def tables(result: Any) -> list[Table]:
+    """Return ranks found, scores over ranks (Figure 10a), and seconds over sizes (Figure 10b)."""
+    cost, shape = result["cost"], " × ".join(map(str, result["shape"]))
+    return [
+        text_table(
+            "Rank found",
+            ("tensor", *(NAMES[method] for method in ranks.METHODS), "SMC", "VB"),
+            [
+                (str(each["tensor"]), *(str(each[method]) for method in ranks.METHODS), "5", "5")
+                for each in result["found"]
+            ],
+            groups=(("", 1), ("ours", 3), ("published, of one tensor", 2)),
+            note=f"{shape} tensors drawn from CP of R = {result['true_rank']}, a = "
+            f"{result['a']:g}; {result['tokens']} tokens. {effort.in_words(result)}",
+        ),
+        *(
+            text_table(
+                f"Tensor {tensor}: log marginal likelihood, nats",
+                ("R", *(NAMES[method] for method in ranks.METHODS)),
+                [
+                    (
+                        str(row["rank"]),
+                        *(_with_runs(row, method) for method in ranks.BY_PARTICLES),
+                        text(row["vb"], ".2f"),
+                    )
+                    for row in rows
+                ],
+                note="In brackets the lowest and the highest run. VB: a lower bound.",
+            )
+            for tensor, rows in grouped(result["rows"], "tensor").items()
+        ),
+        text_table(
+            f"Seconds on tensors of {cost['tokens']:,} tokens",
+            ("tensor", "cells not empty", "SMC", "VB", "VB's epochs"),
+            [
+                (
+                    f"{row['size']}³",
+                    f"{row['cells_not_empty']:,.0f}",
+                    text(row["smc_seconds"], ".4f"),
+                    text(row["vb_seconds"], ".4f"),
+                    f"{row['vb_epochs']:.0f}",
+                )
+                for row in cost["rows"]
+            ],
+            note=f"One core, median of {cost['tensors']} tensors; one run of "
+            f"{cost['particles']:,} particles, one start of VB.",
+        ),
+    ]
+
+
+def _with_runs(row: Mapping[str, Any], method: str) -> str:
+    runs = row["runs"][method]
+    ends = f"{text(min(runs), '.1f')} to {text(max(runs), '.1f')}"
+    return f"{text(row[method], '.2f')} ({ends})"
+
+
+def headline(result: Any) -> Headline:
+    """Return the ranks found."""
+    return Headline(
+        f"rank found, where it is {result['true_rank']}",
+        "; ".join(
+            f"{NAMES[method]} {', '.join(str(each[method]) for each in result['found'])}"
+            for method in ranks.METHODS
+        ),
+        "SMC 5; VB 5",
+    )
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 10",
+    shows="Which rank is found for tensors of a known one, and what it costs over their size.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: _findings(found.drawn),
+    figures=(
+        Figure(
+            "-rank",
+            "Figure 10a: log marginal likelihood against rank",
+            lambda figure, _, found: _draw_ranks(figure, found.ranks),
+        ),
+        Figure(
+            "-cost",
+            "Figure 10b: seconds against the size of the tensor",
+            lambda figure, _, found: _draw_costs(figure, found.costs),
+        ),
+    ),
+)

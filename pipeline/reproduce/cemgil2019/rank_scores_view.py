@@ -1,4 +1,4 @@
-"""What the experiments that score allocation models over their rank have in common."""
+"""Scores of allocation models over their rank: cached estimates, rows, tables, claims, figures."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import numpy as np
 from evaluation.allocation.marginal_estimate import TimedMarginal, timed
 from pipeline.figures.style import INK, series_style
 from pipeline.progress import Progress
+from pipeline.reproduce.cemgil2019.effort import in_words
 from pipeline.reproduce.cemgil2019.rank_scores import BY_PARTICLES, SCORING, RankCell, RankCurves
 from pipeline.reproduce.cemgil2019.scores import NAMES, WITH_MOVES
-from pipeline.reproduce.panels import finite
+from pipeline.reproduce.claims import finding
+from pipeline.reproduce.experiment import plain
+from pipeline.reproduce.tables import Table, grouped, text, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pipeline.cache.results import ResultCache, ResultGroup
     from pipeline.reproduce.cemgil2019.abalone import AbaloneSettings
     from pipeline.reproduce.cemgil2019.letters import LettersSettings
+    from pipeline.reproduce.claims import Finding
 
 LINES = {"smc": ":", WITH_MOVES: "-", "vb": "--"}
 BELOW = "below VB's bound"
@@ -36,9 +40,9 @@ def results_of(
     left_out: Sequence[str],
     **data: NDArray[Any],
 ) -> ResultGroup:
-    """The cached results of these data and of all settings but those `left_out`.
+    """Return the cached results of these data and of all settings except those `left_out`.
 
-    Those say which results there are, not what one of them is.
+    Those decide which results there are, not what a result is.
     """
     table = {name: value for name, value in asdict(settings).items() if name not in left_out}
     return cache.group(f"experiment-{experiment}", settings=table, data=data)
@@ -47,7 +51,7 @@ def results_of(
 def cached_scores(
     group: ResultGroup, work: Mapping[str, Callable[[], MarginalEstimate]], *, stage: str
 ) -> dict[str, TimedMarginal]:
-    """The estimates by name: those in the cache, and the rest computed, timed and put there.
+    """Return the estimates by name; those that are not cached are computed and timed.
 
     Progress is shown under the name `stage`.
     """
@@ -70,7 +74,7 @@ def cached_curves(
     *,
     stage: str,
 ) -> RankCurves:
-    """The scores of all cells of the settings, from the cache as far as they are in it."""
+    """Return the scores of all cells of the settings."""
     cells = {cell.name: cell for cell in settings.cells}
     work = {name: lambda cell=cell: estimate(cell) for name, cell in cells.items()}
     found = cached_scores(group, work, stage=stage)
@@ -80,7 +84,7 @@ def cached_curves(
 
 
 def rows_of(curves: RankCurves) -> list[dict[str, Any]]:
-    """A row for each strength, graph, method and rank."""
+    """Return a row for each strength, graph, method and rank."""
     rows = []
     for a in curves.strengths:
         for graph in curves.graphs:
@@ -91,7 +95,7 @@ def rows_of(curves: RankCurves) -> list[dict[str, Any]]:
                     effective = None
                     if estimate.path is not None:
                         sizes = estimate.path.effective_sample_size
-                        effective = finite(sizes.min(axis=1).mean())
+                        effective = plain(sizes.min(axis=1).mean())
                     rows.append(
                         {
                             "a": a,
@@ -99,10 +103,10 @@ def rows_of(curves: RankCurves) -> list[dict[str, Any]]:
                             "method": method,
                             "direction": estimate.direction,
                             "rank": rank,
-                            "log_marginal": finite(estimate.log_marginal),
-                            "standard_error": finite(estimate.standard_error),
-                            "lowest_repeat": finite(lowest[r]),
-                            "highest_repeat": finite(highest[r]),
+                            "log_marginal": plain(estimate.log_marginal),
+                            "standard_error": plain(estimate.standard_error),
+                            "lowest_repeat": plain(lowest[r]),
+                            "highest_repeat": plain(highest[r]),
                             "smallest_effective_sample_size": effective,
                             "seconds": seconds,
                         }
@@ -111,14 +115,14 @@ def rows_of(curves: RankCurves) -> list[dict[str, Any]]:
 
 
 def best_ranks(curves: RankCurves) -> list[dict[str, Any]]:
-    """The rank that each method likes best for each graph and strength."""
+    """Return the best rank of each method, graph and strength."""
     return [
         {
             "a": a,
             "graph": graph,
             "method": method,
             "rank": curves.best_rank(graph, method, a),
-            "log_marginal": finite(curves.log_marginal(graph, method, a).max()),
+            "log_marginal": plain(curves.log_marginal(graph, method, a).max()),
         }
         for a in curves.strengths
         for graph in curves.graphs
@@ -129,9 +133,9 @@ def best_ranks(curves: RankCurves) -> list[dict[str, Any]]:
 def at_ranks(
     curves: RankCurves, fails: Any, graphs: Sequence[str], method: str, a: float
 ) -> list[str]:
-    """The ranks at which something `fails` (R,), and whether a score there is known to be too low.
+    """Return the ranks at which something `fails` (R,).
 
-    It is if it is below VB's bound: what it speaks for is then no evidence.
+    A note says if the score is below VB's bound: it is then known to be too low, and no evidence.
     """
     below = np.any([curves.is_below_bound(graph, method, a) for graph in graphs], axis=0)
     return [
@@ -141,77 +145,28 @@ def at_ranks(
     ]
 
 
-def below_the_bound(curves: RankCurves) -> list[dict[str, Any]]:
-    """Where SMC is below what VB shows the truth to be at least: too few particles met it."""
+def below_the_bound(curves: RankCurves) -> list[Finding]:
+    """Return where SMC is below VB's lower bound: too few particles found the mass."""
     return [
-        {
-            "claim": f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB",
-            "fails_at": [
+        finding(
+            f"{method}-above-bound",
+            f"a = {a:g}, {graph}: {NAMES[method]} no lower than the bound of VB",
+            (
                 f"rank {rank}"
                 for rank, below in zip(
                     curves.ranks, curves.is_below_bound(graph, method, a), strict=True
                 )
                 if below
-            ],
-        }
+            ),
+        )
         for a in curves.strengths
         for graph in curves.graphs
         for method in BY_PARTICLES
     ]
 
 
-def print_curves(rows: list[dict[str, Any]], extra: dict[float, tuple[str, float]]) -> None:
-    """A table for each strength and graph: methods beside each other, a line for each rank.
-
-    `extra` is a name and a log marginal of no rank for each strength.
-    """
-    for a, graph in dict.fromkeys((row["a"], row["graph"]) for row in rows):
-        of_graph = [row for row in rows if (row["a"], row["graph"]) == (a, graph)]
-        found = {(row["method"], row["rank"]): row for row in of_graph}
-        note = f"; {extra[a][0]} {extra[a][1]:.2f}" if a in extra else ""
-        print(f"\na = {a:g}, {graph}{note}")
-        print("rank" + "".join(f"{NAMES[method]:>{_width(method)}s}" for method in SCORING))
-        for rank in dict.fromkeys(row["rank"] for row in of_graph):
-            print(f"{rank:4d}" + "".join(_entry(found[method, rank]) for method in SCORING))
-
-
-def _width(method: str) -> int:
-    return 13 if method == "vb" else 39
-
-
-def _entry(row: dict[str, Any]) -> str:
-    def text(name: str) -> str:
-        return "-" if row[name] is None else f"{row[name]:.2f}"
-
-    if row["method"] == "vb":
-        return f"{text('log_marginal'):>{_width('vb')}s}"
-    ends = f"({text('lowest_repeat')} to {text('highest_repeat')})"
-    return f"{text('log_marginal'):>13s}{ends:>{_width(row['method']) - 13}s}"
-
-
-def print_best(best: list[dict[str, Any]]) -> None:
-    """A line for each strength and graph: which rank is best."""
-    print("\nbest rank")
-    for a in dict.fromkeys(each["a"] for each in best):
-        for graph in dict.fromkeys(each["graph"] for each in best):
-            ranks = ", ".join(
-                f"{each['rank']} by {NAMES[each['method']]}"
-                for each in best
-                if (each["a"], each["graph"]) == (a, graph)
-            )
-            print(f"a = {a:g}, {graph}: {ranks}")
-
-
-def print_findings(findings: list[dict[str, Any]]) -> None:
-    """What holds, and where it does not."""
-    print()
-    for each in findings:
-        failed = ", ".join(map(str, each["fails_at"]))
-        print(f"{each['claim']}: {f'not at {failed}' if failed else 'yes'}")
-
-
 def draw_curves(figure: Any, curves: RankCurves, extra: dict[float, tuple[str, float]]) -> None:
-    """A panel for each strength: log marginal over rank, bars from the lowest repeat to the top."""
+    """Draw log marginals over rank, a panel for each strength; bars span the repeats."""
     panels = figure.subplots(1, len(curves.strengths), squeeze=False)[0]
     for axes, a in zip(panels, curves.strengths, strict=True):
         if a in extra:
@@ -234,3 +189,51 @@ def draw_curves(figure: Any, curves: RankCurves, extra: dict[float, tuple[str, f
         axes.set_xlabel("rank")
     panels[0].set_ylabel("log marginal, nats (of VB a lower bound)")
     panels[0].legend(fontsize="small", framealpha=0.6)
+
+
+def curve_tables(result: Any) -> list[Table]:
+    """Return log marginals over ranks, a table for each strength and graph, and the best ranks."""
+    complete = {each["a"]: each["log_marginal"] for each in result.get("complete_graph", [])}
+    tables = []
+    for a, of_strength in grouped(result["rows"], "a").items():
+        for graph, rows in grouped(of_strength, "graph").items():
+            note = f"In brackets the lowest and the highest run. {in_words(result)}"
+            if a in complete:
+                note += f" Complete graph: {text(complete[a], '.2f')}."
+            tables.append(
+                text_table(
+                    f"a = {text(a, 'g')}, {graph}: log marginal likelihood, nats",
+                    ("rank", *(NAMES[method] for method in SCORING)),
+                    [
+                        (str(rank), *(_score(row) for row in _in_order(of_rank)))
+                        for rank, of_rank in grouped(rows, "rank").items()
+                    ],
+                    note=note,
+                )
+            )
+    return [*tables, _best(result["best"])]
+
+
+def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: SCORING.index(row["method"]))
+
+
+def _score(row: dict[str, Any]) -> str:
+    score = text(row["log_marginal"], ".2f")
+    if row["method"] == "vb":
+        return score
+    ends = f"{text(row['lowest_repeat'], '.1f')} to {text(row['highest_repeat'], '.1f')}"
+    return f"{score} ({ends})"
+
+
+def _best(best: list[dict[str, Any]]) -> Table:
+    return text_table(
+        "Best rank",
+        ("a", "graph", *(NAMES[method] for method in SCORING)),
+        [
+            (text(a, "g"), graph, *(str(row["rank"]) for row in _in_order(rows)))
+            for a, of_strength in grouped(best, "a").items()
+            for graph, rows in grouped(of_strength, "graph").items()
+        ],
+        headings=2,
+    )

@@ -1,6 +1,6 @@
-"""Table 1 of Inouye et al. 2015: words and dependencies of three topics, and what comes out again.
+"""Table 1 of Inouye et al. 2015: words and dependencies of three topics.
 
-Besides by Φ, as in the paper, dependencies are ranked by their effect on the counts.
+Dependencies are ranked by Φ, as in the paper, and by their effect on the counts.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,11 +29,11 @@ from pipeline.downloads.download import download
 from pipeline.errors import UsageError
 from pipeline.figures.word_graph import dependency_figure
 from pipeline.progress import Progress
-from pipeline.reproduce.cemgil2019.rank_scores_view import print_findings
+from pipeline.reproduce.claims import finding
 from pipeline.reproduce.counts import PRUNING, SAMPLE, name_of, read_counts
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note
 from pipeline.reproduce.inouye2015.dependencies import (
     KINDS,
-    PUBLISHED,
     WITHIN,
     Compared,
     Topic,
@@ -40,6 +41,7 @@ from pipeline.reproduce.inouye2015.dependencies import (
     missing_words,
     training_part,
 )
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, text_table
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.runs.topic_table import topic_rows
 from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
@@ -49,11 +51,10 @@ from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from scipy import sparse
 
     from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
     from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "lpmrf-dependencies"
@@ -63,13 +64,13 @@ PROTOCOL: dict[str, Any] = {"assignments": "moves", "partition": "envelope"}
 PENALTY, LENGTH_SCALE = 0.00885867, 1.5
 """λ and c of the published model of Classic3."""
 SAMPLE_PENALTY = 0.1
-"""Of the built-in sample, which has fewer, longer documents."""
+"""λ for the built-in sample, which has fewer and longer documents."""
 QUICK_SAMPLE = {"n_samples": 20, "n_temperatures": 20}
-"""Annealing of the built-in sample at the scale quick; else it is as published."""
+"""Annealing for the built-in sample at the scale quick; otherwise as published."""
 N_SHOWN = 10
 """Words and dependencies of each sign, as in the paper."""
 HALF = 5
-"""Of ten, for what the findings say."""
+"""Published entries of ten that must be found."""
 
 
 class CountsOfWords(NamedTuple):
@@ -92,13 +93,13 @@ class Learned:
     penalty: float
     length_scale: float
     seconds: float
-    """Spent training, this time and before an interruption."""
+    """Seconds of training, including those before an interruption."""
     compared: dict[str, list[Compared]]
-    """With the published table, for each of `SORTED_BY`; empty if the words of that are missing."""
+    """Comparison with the published table by each of `SORTED_BY`; empty if words are missing."""
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> Learned:
-    """Train by the published protocol; an interrupted training goes on."""
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Train by the published protocol; an interrupted training resumes."""
     whole = words_of_counts(settings)
     corpus = whole._replace(counts=training_part(whole.counts))
     penalty = PENALTY if settings.counts else SAMPLE_PENALTY
@@ -125,21 +126,15 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> Learned:
     found = (
         {} if missing_words(corpus.words) else {by: compared(_all(model, by)) for by in SORTED_BY}
     )
-    return Learned(corpus, model, penalty, length_scale, seconds, found)
+    made = Learned(corpus, model, penalty, length_scale, seconds, found)
+    return Found(as_json(made), made)
 
 
 def words_of_counts(settings: ReproduceSettings) -> CountsOfWords:
-    """The file of --counts with its words, or the sections of the built-in sample's articles.
+    """Return the counts of --counts with their words, or of the built-in sample's sections.
 
-    Raises
-    ------
-    UsageError
-        If there are several files, the name of one does not tell its format, or it is not clear
-        which words its columns are.
-    OSError
-        If a file is missing.
-    CorpusFormatError
-        If a file is not what its format says.
+    Raises UsageError if there are several files, or format or words are unclear; CorpusFormatError
+    if a file is malformed.
     """
     path, vocabulary = settings.counts.strip(), settings.vocabulary or None
     if not path:
@@ -161,7 +156,7 @@ def words_of_counts(settings: ReproduceSettings) -> CountsOfWords:
 
 
 def _read(path: str, vocabulary: str | None) -> CountsOfWords:
-    """The counts with their words, which are looked for beside the file if they are not given."""
+    """Read counts with their words, by default from a file beside them."""
     is_npz = Path(path).suffix == ".npz" and not Path(path).is_dir()
     if vocabulary is None and (is_npz or format_of(path).vocabulary == "needed"):
         vocabulary = str(find_vocabulary(path))
@@ -181,7 +176,7 @@ def _read(path: str, vocabulary: str | None) -> CountsOfWords:
 
 
 def _sample(threads: int) -> CountsOfWords:
-    """Sections of the built-in sample, counted as for the experiments on Gamma-Poisson models."""
+    """Count the sections of the built-in sample, as for the Gamma-Poisson experiments."""
     download(DownloadSettings(output=SAMPLE_STORE, threads=threads))
     store = ArticleStore(SAMPLE_STORE)
     settings = decide_documents(TrainSettings(articles=SAMPLE_STORE), len(store))
@@ -193,7 +188,7 @@ def _sample(threads: int) -> CountsOfWords:
 def _trained(
     trainer: LPMRFTopicModel, corpus: CountsOfWords, cache: ResultCache
 ) -> tuple[LPMRFTopics, float]:
-    """The topics, from where the cached checkpoint is, and the seconds that they took."""
+    """Train from the cached checkpoint; return the topics and the seconds spent."""
     settings = {name: value for name, value in trainer.get_params().items() if name != "n_jobs"}
     key = key_of(KIND, settings=settings, counts=corpus.counts)
     try:
@@ -223,7 +218,7 @@ def _trained(
 
 
 def _all(model: SavedModel, by: str) -> list[Topic]:
-    """All words and dependencies of each topic, the strongest first."""
+    """Return all words and dependencies of each topic, strongest first."""
     topics: Any = model.topics
     rows = strongest_dependencies(model, len(topics.edge_weight), by)
     assert rows is not None
@@ -239,7 +234,7 @@ def _all(model: SavedModel, by: str) -> list[Topic]:
 
 
 def as_json(found: Learned) -> dict[str, Any]:
-    """A row for each topic, and what of the published table comes out again."""
+    """Return a row for each topic, and the published entries that are found again."""
     topics: Any = found.model.topics
     by_effect = {row["topic"]: row for row in topic_rows(found.model, 1, N_SHOWN, "effect")}
     signs = np.bincount(topics.edge_topic, minlength=N_TOPICS)
@@ -283,67 +278,35 @@ def as_json(found: Learned) -> dict[str, Any]:
             if kind != "words" or by == SORTED_BY[0]
         ],
         "missing_words": missing_words(found.corpus.words),
-        "findings": _findings(found),
     }
 
 
-def _findings(found: Learned) -> list[dict[str, Any]]:
-    """What should come out again of each published topic."""
-    claims = [
-        (f"{HALF} of its {N_SHOWN} published {what} are among our first {within}", kind, within)
+def _findings(found: Learned) -> list[Finding]:
+    """Decide which of the published entries are found again."""
+    if not found.compared:
+        return []
+    return [
+        finding(
+            f"{kind}-found",
+            f"of each topic, at least {HALF} of its {N_SHOWN} published {what} are among our first "
+            f"{within}",
+            (
+                f"published topic {each.published + 1}"
+                for each in found.compared[SORTED_BY[0]]
+                if each.found(kind, within) < HALF
+            ),
+            "Table 1: words and dependencies of three topics.",
+        )
         for kind, what, within in (
             ("words", "words", WITHIN[0]),
             ("positive", "positive dependencies", WITHIN[1]),
             ("negative", "negative dependencies", WITHIN[1]),
         )
     ]
-    return [
-        {
-            "claim": f"of each topic, at least {claim}",
-            "fails_at": [
-                f"published topic {each.published + 1}"
-                for each in found.compared[SORTED_BY[0]]
-                if each.found(kind, within) < HALF
-            ],
-        }
-        for claim, kind, within in claims
-        if found.compared
-    ]
 
 
-def print_result(result: dict[str, Any]) -> None:
-    """A table for each topic, as in the paper; then what of the published one came out again."""
-    print(
-        f"{result['corpus']}: {result['documents']:,} training documents, "
-        f"{result['words']:,} words, {result['tokens']:,} tokens; "
-        f"{len(result['rows'])} topics, λ = {result['penalty']:g}, c = {result['length_scale']:g}\n"
-        "dependencies by Φ, as published, and by effect, Φ √(p p'), which is on the correlation of "
-        "two counts"
-    )
-    marked = _published_pairs(result)
-    for row in result["rows"]:
-        number = marked.get(row["topic"], (None, set()))[0]
-        like = (
-            "" if number is None else f"; Table 1 has it as topic {number + 1}, * what is there too"
-        )
-        print(
-            f"\ntopic {row['topic']}, {row['prevalence']:.1%} of tokens, "
-            f"{row['dependencies']:,} dependencies{like}"
-        )
-        _print_columns(_columns(row, marked.get(row["topic"], (None, set()))[1]))
-    if result["published"]:
-        _print_published(result["published"])
-        print_findings(result["findings"])
-    else:
-        missing = result["missing_words"]
-        print(
-            f"\nnot compared with the published table, of Classic3: {len(missing)} of its words "
-            f"are not in the vocabulary, such as {', '.join(missing[:5])}"
-        )
-
-
-def _published_pairs(result: dict[str, Any]) -> dict[int, tuple[int, set[frozenset[str]]]]:
-    """Of each topic that is compared, the published one's number, words and pairs."""
+def _published_pairs(result: Any) -> dict[int, tuple[int, set[frozenset[str]]]]:
+    """Return number, words and pairs of the published topic for each topic that is compared."""
     found: dict[int, tuple[int, set[frozenset[str]]]] = {}
     for each in result["published"]:
         _, known = found.setdefault(each["topic"], (each["published_topic"], set()))
@@ -353,8 +316,8 @@ def _published_pairs(result: dict[str, Any]) -> dict[int, tuple[int, set[frozens
     return found
 
 
-def _columns(row: dict[str, Any], known: set[frozenset[str]]) -> dict[str, list[str]]:
-    """The columns of a topic's table; what is `known` has a star."""
+def _columns(row: Any, known: set[frozenset[str]]) -> dict[str, list[str]]:
+    """Return the columns of a topic's table; published entries have a star."""
 
     def star(*words: str) -> str:
         return "*" if frozenset(words) in known else ""
@@ -363,8 +326,8 @@ def _columns(row: dict[str, Any], known: set[frozenset[str]]) -> dict[str, list[
     for title, name, sign in (
         ("positive, by Φ", "positive", "+"),
         ("by effect", "positive_by_effect", "+"),
-        ("negative, by Φ", "negative", "-"),
-        ("by effect ", "negative_by_effect", "-"),
+        ("negative, by Φ", "negative", "−"),
+        ("by effect ", "negative_by_effect", "−"),
     ):
         columns[title] = [
             f"{each['first']}{sign}{each['second']}{star(each['first'], each['second'])}"
@@ -373,34 +336,84 @@ def _columns(row: dict[str, Any], known: set[frozenset[str]]) -> dict[str, list[
     return columns
 
 
-def _print_columns(columns: dict[str, list[str]]) -> None:
-    widths = {title: max(map(len, [title, *rows])) for title, rows in columns.items()}
-    for n in range(-1, max(len(rows) for rows in columns.values())):
-        line = [
-            (title if n < 0 else rows[n] if n < len(rows) else "").ljust(widths[title])
-            for title, rows in columns.items()
-        ]
-        print("  ".join(line).rstrip())
+def tables(result: Any) -> list[Table]:
+    """Return the comparison with the published table, and a table for each topic."""
+    marked = _published_pairs(result)
+    topics = []
+    for row in result["rows"]:
+        number, known = marked.get(row["topic"], (None, set()))
+        columns = _columns(row, known)
+        like = "" if number is None else f" Table 1 has it as topic {number + 1}; * is there too."
+        topics.append(
+            text_table(
+                f"Topic {row['topic']}, {row['prevalence']:.1%} of tokens",
+                ("", *columns),
+                [
+                    (str(n + 1), *cells)
+                    for n, cells in enumerate(zip_longest(*columns.values(), fillvalue=""))
+                ],
+                note=f"{row['dependencies']:,} dependencies, the strongest by Φ and by effect, "
+                f"Φ √(p p').{like}",
+            )
+        )
+    note = (
+        f"{result['corpus']}: {result['documents']:,} training documents, {result['words']:,} "
+        f"words, {result['tokens']:,} tokens; λ = {result['penalty']:g}, c = "
+        f"{result['length_scale']:g}."
+    )
+    if not result["published"]:
+        missing = result["missing_words"]
+        note += (
+            f" Not compared with the published table, of Classic3: {len(missing)} of its words are "
+            f"not in the vocabulary, such as {', '.join(missing[:5])}."
+        )
+        return [replace(topics[0], note=f"{note} {topics[0].note}"), *topics[1:]]
+    found = Table(
+        "Of what is published of a topic, among our first",
+        (
+            Column("published topic", lambda each: each["published_topic"] + 1),
+            *(Column("our topic", "topic"), Column("ranked by", "by"), Column("kind", "kind")),
+            Column("published", "of"),
+            *(Column(str(within), f"found.{within}") for within in WITHIN),
+        ),
+        result["published"],
+        note,
+        headings=4,
+    )
+    return [found, *topics]
 
 
-def _print_published(rows: Sequence[dict[str, Any]]) -> None:
-    """A line for each published topic and ranking."""
-    cell = {(row["published_topic"], row["by"], row["kind"]): row for row in rows}
-    first = " ".join(f"{within:>8d}" for within in WITHIN)
-    print(f"\n{f'of {N_SHOWN} published, among our first':42s}" + f"   {first}" * len(KINDS))
-    print(f"{'':42s}" + "".join(f"   {kind:>{len(first)}s}" for kind in KINDS))
-    for number in range(len(PUBLISHED)):
-        for by in SORTED_BY:
-            topic = cell[number, by, "positive"]["topic"]
-            line = f"published topic {number + 1}, our topic {topic}, by {by}"
-            print(f"{line:42s}" + "".join(_found(cell.get((number, by, kind))) for kind in KINDS))
+def headline(result: Any) -> Headline:
+    """Return how many of the published entries are among the first of ours."""
+    within = WITHIN[-1]
+    what = f"published words, positive, negative dependencies among our first {within}"
+    found = {
+        kind: [row for row in rows if row["by"] == "weight"]
+        for kind, rows in grouped(result["published"], "kind").items()
+    }
+    if not found:
+        return Headline(what, "not compared: words of the table are missing", "30, 30, 30")
+    return Headline(
+        what,
+        ", ".join(str(sum(row["found"][str(within)] for row in rows)) for rows in found.values()),
+        ", ".join(str(sum(row["of"] for row in rows)) for rows in found.values()),
+    )
 
 
-def _found(row: dict[str, Any] | None) -> str:
-    numbers = [" "] * len(WITHIN) if row is None else list(row["found"].values())
-    return "   " + " ".join(f"{n:>8}" for n in numbers)
+def _draw(figure: Any, _: Any, found: Learned) -> None:
+    dependency_figure(found.model, topic_rows(found.model, N_SHOWN, N_SHOWN))(figure)
 
 
-def pictures(found: Learned) -> dict[str, Callable[[Any], None]]:
-    """A graph of words for each topic."""
-    return {NAME: dependency_figure(found.model, topic_rows(found.model, N_SHOWN, N_SHOWN))}
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Table 1",
+    shows="The top words and the strongest dependencies of three topics.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: _findings(found.drawn),
+    figures=(Figure("", "The strongest dependencies of each topic as a graph of words", _draw),),
+    data=lambda result: data_note(
+        "Classic3", *([result["corpus"]] if result["missing_words"] else [])
+    ),
+)

@@ -1,22 +1,24 @@
-"""Figure 3 of Inouye et al. 2015, on Classic3 and on Wikipedia: run, as a table and as pictures."""
+"""Figure 3 of Inouye et al. 2015: perplexities on Classic3 and on Wikipedia."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from evaluation.poisson_mrf.field_selection import PENALTIES
 from pipeline.errors import UsageError
-from pipeline.reproduce.cemgil2019.rank_scores_view import print_findings
+from pipeline.reproduce.counts import SAMPLE
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
 from pipeline.reproduce.inouye2015 import published as lpmrf_published
 from pipeline.reproduce.inouye2015.claims import findings_of
 from pipeline.reproduce.inouye2015.counts import counts_of, split_of
 from pipeline.reproduce.inouye2015.figures import draw_likelihood, draw_published
 from pipeline.reproduce.inouye2015.models import FEW, FIELDS, MULTINOMIAL, Cell, Effort
 from pipeline.reproduce.inouye2015.perplexity import Perplexities, PerplexitySettings
+from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
 from pipeline.reproduce.inouye2015.runs import cached_score, cached_selection, runs_of
-from pipeline.reproduce.panels import finite
+from pipeline.reproduce.tables import Column, Headline, Table, text, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +51,7 @@ TOPICS = {
     ("lpmrf-wikipedia", "quick"): (),
     ("lpmrf-wikipedia", "full"): (),
 }
-"""Of Wikipedia single distributions are published only."""
+"""Numbers of topics; of Wikipedia only single distributions are published."""
 WITHOUT = math.inf, 1.0
 """λ and c of multinomials."""
 TITLES = {
@@ -62,20 +64,14 @@ BASES = {MULTINOMIAL: "Multinomial", FIELDS: "LPMRF", FEW: "LPMRF, few temperatu
 
 
 def title_of(cell: Cell) -> str:
-    """A model's name in tables."""
+    """Return a model's name in tables."""
     if (cell.kind, cell.base) == ("gibbs", MULTINOMIAL):
         return "LDA, Gibbs sampling"
     return TITLES[cell.kind].format(BASES[cell.base])
 
 
 def protocol(settings: ReproduceSettings, experiment: str, split: HeldOut) -> PerplexitySettings:
-    """What the scale and what was asked for stand for.
-
-    Raises
-    ------
-    UsageError
-        If λ and c are to be what they cannot be.
-    """
+    """Return the protocol of a scale; raises UsageError if λ and c are impossible."""
     is_quick = settings.scale == "quick"
     if settings.select == "published" and not split.is_classic3:
         shape, n_tokens = lpmrf_published.SHAPE, lpmrf_published.N_TOKENS
@@ -115,8 +111,8 @@ def _given(settings: ReproduceSettings) -> tuple[float, float] | None:
     return penalty, scale
 
 
-def run(settings: ReproduceSettings, cache: ResultCache, experiment: str) -> Perplexities:
-    """All models in turn; what is in the cache is taken from it."""
+def run(settings: ReproduceSettings, cache: ResultCache, experiment: str) -> Found:
+    """Select, fit and score all models."""
     _given(settings)  # at once: counts may have to be downloaded
     corpus = counts_of(settings, experiment)
     split = split_of(corpus)
@@ -135,11 +131,12 @@ def run(settings: ReproduceSettings, cache: ResultCache, experiment: str) -> Per
     for cell in wanted.cells:
         pair = WITHOUT if cell.base == MULTINOMIAL else chosen[cell.chosen_for]
         scores[cell] = cached_score(group, cell, split, wanted, pair, n_jobs=settings.threads)
-    return Perplexities(experiment, corpus.name, wanted, split, scores, selections)
+    made = Perplexities(experiment, corpus.name, wanted, split, scores, selections)
+    return Found(as_json(made), made)
 
 
 def as_json(found: Perplexities) -> dict[str, Any]:
-    """A row for each model, paired differences, selections, and what should hold."""
+    """Return a row for each model, paired differences, and selections."""
     split, scores = found.split, found.scores
     return {
         "name": found.name,
@@ -159,9 +156,9 @@ def as_json(found: Perplexities) -> dict[str, Any]:
                 "first": title_of(each.first),
                 "second": title_of(each.second),
                 "topics": each.first.n_topics,
-                "nats_per_word": finite(each.difference.nats_per_word),
-                "standard_error": finite(each.difference.standard_error),
-                "p_value": finite(each.difference.p_value),
+                "nats_per_word": plain(each.difference.nats_per_word),
+                "standard_error": plain(each.difference.standard_error),
+                "p_value": plain(each.difference.p_value),
             }
             for each in found.differences()
         ],
@@ -173,12 +170,11 @@ def as_json(found: Perplexities) -> dict[str, Any]:
                 "length_scale": each.length_scale,
                 "penalties": each.penalties,
                 "length_scales": each.length_scales,
-                "perplexity": [[finite(value) for value in row] for row in each.perplexity],
+                "perplexity": [[plain(value) for value in row] for row in each.perplexity],
                 "pairs_of_words": each.n_interactions.tolist(),
             }
             for (kind, n_topics), each in found.selections.items()
         ],
-        "findings": findings_of(found, title_of),
     }
 
 
@@ -189,10 +185,10 @@ def _row(found: Perplexities, cell: Cell) -> dict[str, Any]:
         squares = float((summed.standard_error**2).sum())
         likelihood = {
             "method": summed.method,
-            "perplexity": finite(summed.perplexity),
-            "standard_error": finite(summed.perplexity_standard_error),
-            "bag_perplexity": finite(found.bag_perplexity(cell)),
-            "nats_per_word": finite(summed.nats_per_word),
+            "perplexity": plain(summed.perplexity),
+            "standard_error": plain(summed.perplexity_standard_error),
+            "bag_perplexity": plain(found.bag_perplexity(cell)),
+            "nats_per_word": plain(summed.nats_per_word),
             "too_many_nats_per_word": 0.5 * squares / summed.total_tokens,
         }
     of_fields = cell.base != MULTINOMIAL
@@ -223,87 +219,120 @@ def _deviation(runs: Floats) -> float | None:
     return float(runs.std(ddof=1)) if len(runs) > 1 else None
 
 
-def print_result(result: dict[str, Any]) -> None:
-    """A table of models, what they gain, and what should hold."""
+def tables(result: Any) -> list[Table]:
+    """Return the models, their differences, and the selections of λ and c."""
     corpus = result["corpus"]
-    test, training = (
-        f"{corpus[f'{part}_documents']:,} documents of {corpus[f'{part}_tokens']:,} tokens"
-        for part in ("test", "training")
+    models = Table(
+        f"Perplexity of {corpus['test_documents']:,} test documents of {corpus['name']}",
+        (
+            *(Column("model", "model"), Column("K", "topics"), Column("λ", "penalty", ".5f")),
+            *(Column("c", "length_scale", "g"), Column("nonzeros", "nonzeros", ",")),
+            Column("test", "test", ".4f", group="ours, published measure"),
+            Column("training", "train", ".4f", group="ours, published measure"),
+            Column("test", "published.test", "g", group="published"),
+            Column("training", "published.train", "g", group="published"),
+            Column("Figure 3", "figure_3", "g", group="published"),
+            Column("of counts", "likelihood.bag_perplexity", ".3f", group="ours, likelihood"),
+            Column(
+                "in order",
+                "likelihood.perplexity",
+                ".1f",
+                "likelihood.standard_error",
+                "ours, likelihood",
+            ),
+            Column("lack, nats", "log_partition_too_low_by", ".1f", group="ours, likelihood"),
+            Column("seconds", "seconds", ".1f"),
+        ),
+        result["rows"],
+        f"{corpus['words']:,} words, {corpus['test_tokens']:,} test tokens; fitted to "
+        f"{corpus['training_documents']:,} documents of {corpus['training_tokens']:,} tokens. "
+        "Published measure: counts of words, tokens shared out at their best, which is no "
+        "likelihood. Likelihood: summed over clusters or topics; ± over documents. Lack: what the "
+        "log-partition function is too low by at least; above 0 no figure of the row is of "
+        "probabilities that sum to 1.",
+        headings=2,
     )
-    print(
-        f"{corpus['name']}, {corpus['words']:,} words: perplexity of {test},\n"
-        f"and of the {training} that models are fitted to.\n"
-        "Published measure: counts of words, tokens shared out at their best: no likelihood.\n"
-        "Likelihood: summed over clusters or over topics of tokens; of counts, and of tokens in "
-        "order ± over documents.\n"
-        "Lack: nats that the log-partition function is too low by at least, at the mean length; "
-        "above 0 no figure\nof the line is of probabilities that sum to 1.\n"
+    gains = Table(
+        "More nats a word than the other model",
+        (
+            *(Column("model", "first"), Column("the other", "second"), Column("K", "topics")),
+            Column("more nats a word", "nats_per_word", "+.4f", "standard_error"),
+        ),
+        result["differences"],
+        "± over documents, paired; below 0 the first model is the better one.",
+        headings=2,
     )
-    print(
-        f"{'':59s}{'published measure':>19s}{'by the authors':>19s}{'likelihood':>24s}\n"
-        f"{'model':34s}{'K':>3s}{'lambda':>9s}{'c':>5s}{'nonzeros':>9s}{'test':>9s}{'train':>9s}"
-        f"{'test':>9s}{'train':>9s}{'counts':>9s}{'in order':>9s}{'±':>6s}{'lack':>8s}"
-        f"{'seconds':>9s}"
-    )
-    for row in result["rows"]:
-        print(_line(row))
-    if result["differences"]:
-        print("\nmore nats a word (negative: the first is better), ± over documents")
-    for each in result["differences"]:
-        print(
-            f"{each['first']} against {each['second']}, K = {each['topics']}: "
-            f"{_text(each['nats_per_word'], '+.4f')} ± {_text(each['standard_error'], '.4f')}"
+    selections = [
+        text_table(
+            f"Validation perplexity over λ and c: {each['kind']}, K = {each['topics']}",
+            ("λ", *(f"c = {scale:g}" for scale in each["length_scales"])),
+            [
+                (f"{penalty:.6f}", *(text(value, ".3f") for value in row))
+                for penalty, row in zip(each["penalties"], each["perplexity"], strict=True)
+            ],
         )
-    for each in result["selections"]:
-        print(
-            f"\n{each['kind']}, K = {each['topics']}: validation perplexity for c = "
-            + ", ".join(f"{scale:g}" for scale in each["length_scales"])
-        )
-        for penalty, row in zip(each["penalties"], each["perplexity"], strict=True):
-            values = "".join(f"{_text(value, '.3f'):>10s}" for value in row)
-            print(f"lambda = {penalty:8.6f}{values}")
-    print_findings(result["findings"])
+        for each in result["selections"]
+    ]
+    return [models, *([gains] if result["differences"] else []), *selections]
 
 
-def _line(row: dict[str, Any]) -> str:
-    theirs, summed = row["published"] or {}, row["likelihood"] or {}
-    return (
-        f"{row['model']:34s}{row['topics']:3d}{_text(row['penalty'], '.5f'):>9s}"
-        f"{_text(row['length_scale'], 'g'):>5s}{row['nonzeros']:9d}"
-        f"{row['test']:9.4f}{row['train']:9.4f}"
-        f"{_text(theirs.get('test'), 'g'):>9s}{_text(theirs.get('train'), 'g'):>9s}"
-        f"{_text(summed.get('bag_perplexity'), '.3f'):>9s}"
-        f"{_text(summed.get('perplexity'), '.2f'):>9s}"
-        f"{_text(summed.get('standard_error'), '.1f'):>6s}"
-        f"{row['log_partition_too_low_by']:8.1f}{row['seconds']:9.1f}"
+def headline(result: Any) -> Headline:
+    """Return the single models, by the published measure."""
+    single = {row["base"]: row for row in result["rows"] if row["kind"] == "single"}
+    published = lpmrf_published.FIGURE_3[result["name"]]
+    ours = [single[base]["test"] for base in (MULTINOMIAL, FIELDS)]
+    theirs = [
+        (single[base]["published"] or {}).get("test", published[base])
+        for base in (MULTINOMIAL, FIELDS)
+    ]
+    return Headline(
+        f"test perplexity of {result['corpus']['name']}, published measure: multinomial, LPMRF",
+        " → ".join(f"{each:.2f}" for each in ours),
+        " → ".join(f"{each:g}" for each in theirs),
     )
 
 
-def _text(value: float | None, form: str) -> str:
-    return "-" if value is None else f"{value:{form}}"
+def _of_classic3(result: Any) -> str:
+    corpus = result["corpus"]
+    return data_note("Classic3", *([] if corpus["is_classic3"] else [corpus["name"]]))
 
 
-def pictures(found: Perplexities) -> dict[str, Callable[[Any], None]]:
-    """Figure 3: single distributions, and over K; the same by the likelihood."""
-    return {
-        found.name: lambda figure: draw_published(figure, found),
-        f"{found.name}-likelihood": lambda figure: draw_likelihood(figure, found),
-    }
+def _experiment(name: str, where: str, shows: str, data: Callable[[Any], str]) -> Experiment:
+    return Experiment(
+        name=name,
+        where=where,
+        shows=shows,
+        run=lambda settings, cache: run(settings, cache, name),
+        tables=tables,
+        headline=headline,
+        findings=lambda found: findings_of(found.drawn, title_of),
+        figures=(
+            Figure(
+                "",
+                "Figure 3: test perplexity by the published measure",
+                lambda figure, _, found: draw_published(figure, found),
+            ),
+            Figure(
+                "-likelihood",
+                "Test perplexity by the likelihood",
+                lambda figure, _, found: draw_likelihood(figure, found),
+            ),
+        ),
+        data=data,
+        # The built-in sample shows that the experiment runs; it decides no claim on the corpus.
+        is_compared=lambda result: result["corpus"]["name"] != SAMPLE,
+    )
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """One of both, with what `reproduce` asks of a module."""
-
-    name: str
-
-    def run(self, settings: ReproduceSettings, cache: ResultCache) -> Perplexities:
-        """All models in turn."""
-        return run(settings, cache, self.name)
-
-    as_json = staticmethod(as_json)
-    print_result = staticmethod(print_result)
-    pictures = staticmethod(pictures)
-
-
-CLASSIC3, WIKIPEDIA = Experiment("lpmrf-classic3"), Experiment("lpmrf-wikipedia")
+CLASSIC3 = _experiment(
+    "lpmrf-classic3",
+    "Figure 3, Classic3",
+    "Perplexities of multinomials and of LPMRFs: single, mixtures and topic models.",
+    _of_classic3,
+)
+WIKIPEDIA = _experiment(
+    "lpmrf-wikipedia",
+    "Figure 3, Wikipedia",
+    "Perplexities of a single multinomial and of a single LPMRF.",
+    lambda result: data_note(ANY_WIKIPEDIA, result["corpus"]["name"]),
+)

@@ -35,3 +35,4 @@ FIGURE_3: dict[str, dict[str, float]] = {
     "lpmrf-wikipedia": {"multinomial": 9.3, "fields": 7.9},
 }
 """Test perplexity of the single models."""
+ANY_WIKIPEDIA = "a part of Wikipedia that was not published"

@@ -1,4 +1,4 @@
-"""Figure 4 of Inouye et al. 2015: what fitting takes, and how that grows."""
+"""Figure 4 of Inouye et al. 2015: growth of the time of fitting."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from corpora.worker_pool import available_cores
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
-from pipeline.reproduce.cemgil2019.rank_scores_view import print_findings
+from pipeline.reproduce.claims import finding
 from pipeline.reproduce.counts import Named, corpora_of
+from pipeline.reproduce.experiment import Experiment, Figure, Found, data_note, plain
+from pipeline.reproduce.inouye2015.published import ANY_WIKIPEDIA
 from pipeline.reproduce.inouye2015.scaling import (
     PARTS,
     Scaling,
@@ -23,7 +25,7 @@ from pipeline.reproduce.inouye2015.scaling import (
     steps,
     warm_up,
 )
-from pipeline.reproduce.panels import finite
+from pipeline.reproduce.tables import Column, Headline, Table, grouped, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +33,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pipeline.cache.results import ResultCache
+    from pipeline.reproduce.claims import Finding
     from pipeline.reproduce.inouye2015.scaling import Power
     from pipeline.reproduce.settings import ReproduceSettings
 
 NAME = "lpmrf-scaling"
 MOST_WORDS = {"quick": 2_000, "full": 10_000}
 FULL_SHARES, QUICK_SHARES = (0.1, 0.2, 0.5, 1.0), (0.25, 0.5, 1.0)
-"""Numbers of words, of the most."""
+"""Shares of the largest number of words."""
 QUICK: dict[str, Any] = {
     "documents": (1_000, 2_000, 4_000),
     "matrix_documents": (1_000, 2_000, 4_000),
@@ -47,24 +50,13 @@ QUICK: dict[str, Any] = {
     "n_samples": 20,
     "n_temperatures": 50,
 }
+LINEAR = "Regressions take time linear in documents and words, annealing in the nonzeros."
 SLACK = 0.2
-"""An exponent may be so much above what it should be."""
-TITLES = {
-    "regressions": "p regressions of n documents",
-    "matrices": "topic matrices of n documents",
-    "annealing": "annealing",
-}
-SYMBOLS = {"n_docs": "n", "n_words": "p", "n_topics": "k", "nonzeros": "nonzeros"}
+"""Tolerance of exponents."""
 
 
 def protocol(settings: ReproduceSettings, n_words: int) -> ScalingSettings:
-    """What the scale stands for, for a corpus of so many words.
-
-    Raises
-    ------
-    UsageError
-        If they are too few.
-    """
+    """Return the protocol of a scale; raises UsageError if there are too few words."""
     is_full = settings.scale == "full"
     most = min(MOST_WORDS[settings.scale], n_words)
     shares = FULL_SHARES if is_full else QUICK_SHARES
@@ -77,11 +69,8 @@ def protocol(settings: ReproduceSettings, n_words: int) -> ScalingSettings:
     return ScalingSettings(**(scale | sizes), seed=settings.seed)
 
 
-def run(settings: ReproduceSettings, cache: ResultCache) -> tuple[Named, int, Scaling]:
-    """All parts; what was timed before is taken as it is.
-
-    Returns the corpus, the threads and what was found.
-    """
+def run(settings: ReproduceSettings, cache: ResultCache) -> Found:
+    """Time all parts; cached times are taken as they are."""
     corpora = corpora_of(settings)
     if len(corpora) > 1:
         raise UsageError(f"--counts: {NAME} is of one file, found {len(corpora)}")
@@ -114,7 +103,8 @@ def run(settings: ReproduceSettings, cache: ResultCache) -> tuple[Named, int, Sc
             compute = partial(_measured, measure)
             timings += _timings(group.arrays(f"step {name}", Timing._fields, compute))
             progress.update(1)
-    return corpus, n_threads, Scaling(wanted, penalty, bool(found["is_published"]), tuple(timings))
+    scaling = Scaling(wanted, penalty, bool(found["is_published"]), tuple(timings))
+    return Found(as_json(corpus, n_threads, scaling), scaling)
 
 
 def _measured(measure: Callable[[], list[Timing]]) -> dict[str, NDArray[Any]]:
@@ -128,9 +118,8 @@ def _timings(columns: dict[str, NDArray[Any]]) -> list[Timing]:
     return [Timing(*row) for row in rows]
 
 
-def as_json(found: tuple[Named, int, Scaling]) -> dict[str, Any]:
-    """A row for each time, the powers of sizes that fit them, and what the paper says of these."""
-    corpus, n_threads, scaling = found
+def as_json(corpus: Named, n_threads: int, scaling: Scaling) -> dict[str, Any]:
+    """Return a row for each time, and the powers of sizes that fit them."""
     return {
         "name": NAME,
         "corpus": corpus.name,
@@ -148,37 +137,42 @@ def as_json(found: tuple[Named, int, Scaling]) -> dict[str, Any]:
                 "part": part,
                 "of": name,
                 "exponent": power.exponent,
-                "standard_error": finite(power.standard_error),
+                "standard_error": plain(power.standard_error),
             }
             for part in PARTS
             for name, power in scaling.powers[part].items()
         ],
-        "findings": _findings(scaling),
     }
 
 
-def _findings(scaling: Scaling) -> list[dict[str, Any]]:
-    """What the paper says of the exponents, and which of ours are above, or not that."""
+def _findings(scaling: Scaling) -> list[Finding]:
+    """Compare the exponents with those of the paper."""
     of = scaling.powers
     return [
-        {
-            "claim": f"regressions take no more than n p: exponents {_all(of['regressions'])}",
-            "fails_at": _above(of["regressions"], {"n_docs": 1.0, "n_words": 1.0}),
-        },
-        {
-            "claim": f"topic matrices take no more than n p k²: exponents {_all(of['matrices'])}",
-            "fails_at": _above(of["matrices"], {"n_docs": 1.0, "n_words": 1.0, "n_topics": 2.0}),
-        },
-        {
-            "claim": f"annealing takes no more than linear time in the nonzeros of Φ, irrespective "
+        finding(
+            "regressions-linear",
+            f"regressions take no more than n p: exponents {_all(of['regressions'])}",
+            _above(of["regressions"], {"n_docs": 1.0, "n_words": 1.0}),
+            LINEAR,
+        ),
+        finding(
+            "matrices-time",
+            f"topic matrices take no more than n p k²: exponents {_all(of['matrices'])}",
+            _above(of["matrices"], {"n_docs": 1.0, "n_words": 1.0, "n_topics": 2.0}),
+            LINEAR,
+        ),
+        finding(
+            "annealing-linear",
+            f"annealing takes no more than linear time in the nonzeros of Φ, irrespective "
             f"of p: exponents {_all(of['annealing'])}",
-            "fails_at": _above(of["annealing"], {"nonzeros": 1.0, "n_words": 0.0}),
-        },
+            _above(of["annealing"], {"nonzeros": 1.0, "n_words": 0.0}),
+            LINEAR,
+        ),
     ]
 
 
 def _above(powers: dict[str, Power], most: dict[str, float]) -> list[str]:
-    """The sizes whose exponents are above what they may be."""
+    """Return the sizes whose exponents are too large."""
     return [
         SYMBOLS[name]
         for name, limit in most.items()
@@ -193,53 +187,97 @@ def _all(powers: dict[str, Power]) -> str:
     )
 
 
-def print_result(result: dict[str, Any]) -> None:
-    """A table for each part, then what should hold."""
-    why = "as published" if result["penalty_is_published"] else "as 1 gives next to no nonzeros"
-    print(
-        f"{result['corpus']}: {result['documents']:,} documents, {result['words']:,} words; "
-        f"seconds with {result['threads']} threads on {result['cores']} cores\n"
-        f"λ = {result['penalty']:.4g} of regressions and topic matrices, {why}; annealing: 50 "
-        f"lengths, {result['samples']} samples, {result['temperatures']} temperatures"
-    )
-    for part, title in TITLES.items():
-        rows = [row for row in result["rows"] if row["part"] == part]
-        names = [name for name in SYMBOLS if any(row[name] for row in rows)]
-        print(f"\n{title}")
-        print("".join(f"{SYMBOLS[name]:>10s}" for name in names) + f"{'seconds':>12s}")
-        for row in rows:
-            print("".join(f"{row[name]:10,d}" for name in names) + f"{row['seconds']:12.3f}")
-    print_findings(result["findings"])
-
-
-def pictures(found: tuple[Named, int, Scaling]) -> dict[str, Callable[[Any], None]]:
-    """Figure 4, its three panels; both axes of each are logarithmic."""
-    _, _, scaling = found
-
-    def draw(figure: Any) -> None:
-        figure.set_size_inches(12, 4.5)
-        sides = ("n_words", "n_docs"), ("n_topics", "n_words", "n_docs"), ("nonzeros", "n_words")
-        panels = figure.subplots(1, len(PARTS))
-        for axes, part, (x, *others) in zip(panels, PARTS, sides, strict=True):
-            for line in dict.fromkeys(_key(each, others) for each in scaling.of(part)):
-                points = [each for each in scaling.of(part) if _key(each, others) == line]
-                named = zip(others, line, strict=True)
-                axes.loglog(
-                    [getattr(each, x) for each in points],
-                    [each.seconds for each in points],
-                    label=", ".join(f"{SYMBOLS[name]} = {size:,}" for name, size in named),
-                )
-            axes.tick_params(axis="x", which="minor", labelbottom=False)  # they would overlap
-            marked = sorted({getattr(each, x) for each in scaling.of(part)})
-            if x != "nonzeros":
-                axes.set_xticks(marked, [f"{size:,}" for size in marked])
-            axes.set_title(TITLES[part])
-            axes.set_xlabel(SYMBOLS[x])
-            axes.legend(fontsize="small")
-        panels[0].set_ylabel("seconds")
-
-    return {NAME: draw}
-
-
 def _key(timing: Timing, names: list[str]) -> tuple[int, ...]:
     return tuple(getattr(timing, name) for name in names)
+
+
+SYMBOLS = {"n_docs": "n", "n_words": "p", "n_topics": "k", "nonzeros": "nonzeros of Φ"}
+TITLES = {
+    "regressions": "Seconds of p regressions of n documents",
+    "matrices": "Seconds of topic matrices of n documents",
+    "annealing": "Seconds of annealing",
+}
+PUBLISHED = {
+    ("regressions", "n_docs"): "1",
+    ("regressions", "n_words"): "1",
+    ("matrices", "n_docs"): "1",
+    ("matrices", "n_words"): "1",
+    ("matrices", "n_topics"): "2",
+    ("annealing", "nonzeros"): "1",
+    ("annealing", "n_words"): "0",
+}
+
+
+def tables(result: Any) -> list[Table]:
+    """Return exponents, and the seconds that they are fitted to."""
+    why = "as published" if result["penalty_is_published"] else "as 1 gives next to no nonzeros"
+    exponents = Table(
+        "Exponents of seconds",
+        (
+            Column("part", "part"),
+            Column("of", lambda each: SYMBOLS[each["of"]]),
+            Column("ours", "exponent", ".2f", "standard_error"),
+            Column("published", lambda each: PUBLISHED.get((each["part"], each["of"]))),
+        ),
+        result["powers"],
+        f"{result['corpus']}: {result['documents']:,} documents, {result['words']:,} words; "
+        f"{result['threads']} threads on {result['cores']} cores. λ = {result['penalty']:.4g} of "
+        f"regressions and topic matrices, {why}; annealing: 50 lengths, {result['samples']} "
+        f"samples, {result['temperatures']} temperatures.",
+        headings=2,
+    )
+    seconds = []
+    for part, rows in grouped(result["rows"], "part").items():
+        names = [name for name in SYMBOLS if any(row[name] for row in rows)]
+        columns = (
+            *(Column(SYMBOLS[name], name, ",") for name in names),
+            Column("seconds", "seconds", ".3f"),
+        )
+        seconds.append(Table(TITLES[part], columns, rows, headings=len(names)))
+    return [exponents, *seconds]
+
+
+def headline(result: Any) -> Headline:
+    """Return the growth of the regressions."""
+    ours = [
+        f"{SYMBOLS[each['of']]}^{text(each['exponent'], '.2f')}"
+        for each in result["powers"]
+        if each["part"] == "regressions"
+    ]
+    return Headline("growth of the seconds of regressions", " ".join(ours), "n^1 p^1, at most")
+
+
+def _draw(figure: Any, _: Any, scaling: Scaling) -> None:
+    figure.set_size_inches(12, 4.5)
+    sides = ("n_words", "n_docs"), ("n_topics", "n_words", "n_docs"), ("nonzeros", "n_words")
+    panels = figure.subplots(1, len(PARTS))
+    for axes, part, (x, *others) in zip(panels, PARTS, sides, strict=True):
+        for line in dict.fromkeys(_key(each, others) for each in scaling.of(part)):
+            points = [each for each in scaling.of(part) if _key(each, others) == line]
+            named = zip(others, line, strict=True)
+            axes.loglog(
+                [getattr(each, x) for each in points],
+                [each.seconds for each in points],
+                label=", ".join(f"{SYMBOLS[name]} = {size:,}" for name, size in named),
+            )
+        axes.tick_params(axis="x", which="minor", labelbottom=False)  # they would overlap
+        marked = sorted({getattr(each, x) for each in scaling.of(part)})
+        if x != "nonzeros":
+            axes.set_xticks(marked, [f"{size:,}" for size in marked])
+        axes.set_title(TITLES[part])
+        axes.set_xlabel(SYMBOLS[x])
+        axes.legend(fontsize="small")
+    panels[0].set_ylabel("seconds")
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    where="Figure 4",
+    shows="How the seconds of fitting grow with documents, words, topics and nonzeros.",
+    run=run,
+    tables=tables,
+    headline=headline,
+    findings=lambda found: _findings(found.drawn),
+    figures=(Figure("", "Figure 4: seconds against sizes, both logarithmic", _draw),),
+    data=lambda result: data_note(ANY_WIKIPEDIA, result["corpus"]),
+)
