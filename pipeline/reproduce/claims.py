@@ -61,13 +61,18 @@ def decided(claims: Iterable[Claim], result: Any) -> list[Finding]:
 def findings_of(result: Any) -> list[Finding]:
     """Return the stored claims of a result, those of the paper first.
 
-    Raises KeyError if a result of an older version does not name its claims.
+    Results of older versions have neither names nor sentences of the paper; see `is_older`.
     """
     found = [
-        Finding(each["name"], each["claim"], tuple(each["fails_at"]), each["paper"])
-        for each in result["findings"]
+        Finding(each.get("name", ""), each["claim"], tuple(each["fails_at"]), each.get("paper", ""))
+        for each in result.get("findings", ())
     ]
     return sorted(found, key=lambda finding: not finding.paper)
+
+
+def is_older(result: Any) -> bool:
+    """Return whether a result is of a version that did not say which claims are the paper's."""
+    return "findings" not in result or any("name" not in each for each in result["findings"])
 
 
 def verdict_of(findings: Iterable[Finding]) -> str:

@@ -16,6 +16,7 @@ from pipeline.reproduce.claims import (
     NOT_RUN,
     VERDICTS,
     findings_of,
+    is_older,
     verdict_of,
 )
 from pipeline.reproduce.papers import PAPERS
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 TITLE = "Five papers again"
 SAID = "What is drawn is in the tables below."
 """What is read out in the place of a drawing, after its caption."""
+OLDER = "Decided by an older version of this software: run it again for a verdict."
 OTHER_VERSION = "its result is of another version of this software: run it again"
 
 
@@ -118,7 +120,7 @@ def _result(experiment: Experiment, result: dict[str, Any], place: Path) -> Resu
         result["name"],
         result,
         verdict_of(findings) if experiment.is_compared(result) else NOT_COMPARED,
-        experiment.data(result),
+        f"{experiment.data(result)} {OLDER if is_older(result) else ''}".strip(),
         tuple(findings),
         experiment.headline(result),
         tuple(experiment.tables(result)),

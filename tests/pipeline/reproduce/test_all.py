@@ -99,7 +99,7 @@ def test_only_what_is_missing_runs(runs: Runs, tmp_path: Path) -> None:
     (place / "lpmrf-scaling" / "lpmrf-scaling.json").write_text('{"experiment": "lpmrf-sc')
     outcome = all_of("--output", "out", cwd=tmp_path)
     assert runs.asked == [name for name in RUNNING if name not in ("bam-toy", "l2r-kl")]
-    assert "lpmrf-scaling.json is passed over" in outcome.err
+    assert "lpmrf-scaling.json is skipped" in outcome.err
     assert "not run" not in verdicts(outcome).values()
     assert (place / "report.html").exists()
     runs.asked.clear()

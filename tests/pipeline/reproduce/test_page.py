@@ -5,20 +5,18 @@ from __future__ import annotations
 import copy
 import json
 import logging
-from fnmatch import fnmatchcase
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pipeline.figures.svg import DamagedFigureError, file_svg
-from pipeline.reproduce import old_claims as claims_module
-from pipeline.reproduce.old_claims import Claim, claims_of, verdict_of
-from pipeline.reproduce.old_tables import Table, plus_minus, text
+from pipeline.reproduce.buntine2009 import convergence_view, model_selection_view
+from pipeline.reproduce.claims import decided, finding, findings_of, verdict_of
 from pipeline.reproduce.page import ExperimentView, Outcome, reproductions_page, views_of
-from pipeline.reproduce.papers import PAPERS, SHOWN
-from pipeline.reproduce.presented import PRESENTED, data_of
-from pipeline.reproduce.settings import EXPERIMENTS
+from pipeline.reproduce.papers import EXPERIMENTS, PAPERS
+from pipeline.reproduce.settings import EXPERIMENTS as NAMES
+from pipeline.reproduce.tables import Column, Table, plus_minus, text, text_table
 from tests.pipeline.reproduce.small_results import STORED, shape_of, small_results
 
 if TYPE_CHECKING:
@@ -26,11 +24,6 @@ if TYPE_CHECKING:
 
 HOSTILE = "<script>alert(1)</script>\"'&\u202e\x00</style><!--"
 VOID = {"meta", "link", "br", "img", "input", "hr"}
-NOT_IN_SMALL = {
-    *("Multinomials as published, *", "LPMRFs as published or better, *"),
-    "single LPMRF: nonzeros as published, *",
-}
-"""Claims on Classic3 only."""
 
 
 @pytest.fixture
@@ -82,41 +75,41 @@ class Elements(HTMLParser):
 
 
 def test_every_experiment_is_shown() -> None:
-    assert tuple(SHOWN) == EXPERIMENTS
-    assert set(PRESENTED) == set(EXPERIMENTS)
+    assert tuple(EXPERIMENTS) == NAMES
     assert len(PAPERS) == 5
-    assert set(claims_module.OF_PAPERS) | set(claims_module._MADE) == set(EXPERIMENTS)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_tables_and_headlines(experiment: str, stored: dict[str, Any]) -> None:
-    result, presented = stored[experiment], PRESENTED[experiment]
-    tables = presented.tables(result)
+    result, declared = stored[experiment], EXPERIMENTS[experiment]
+    tables = declared.tables(result)
     assert tables
     assert len({table.title for table in tables}) == len(tables)
     for table in tables:
         assert table.rows
-        assert all(table.columns[table.headings :])
-        assert all(cell.isprintable() for row in table.rows for cell in row)
-    headline = presented.headline(result)
+        assert all(table.heads[table.headings :])
+        assert all(cell.isprintable() for row in table.cells for cell in row)
+        assert all(line == line.rstrip() for line in table.lines())
+    headline = declared.headline(result)
     assert all(headline)
-    assert "None" not in str(tables) + str(headline)
-    assert claims_of(result) or experiment == "lpmrf-dependencies"
+    shown = [(table.title, table.heads, table.cells, table.note) for table in tables]
+    assert "None" not in f"{shown} {headline}"
+    assert findings_of(result) or experiment == "lpmrf-dependencies"
 
 
 def test_numbers_are_those_of_the_result(stored: dict[str, Any]) -> None:
     result = stored["buntine-table-1"]
-    first, *_ = PRESENTED["buntine-table-1"].tables(result)
+    first, *_ = EXPERIMENTS["buntine-table-1"].tables(result)
     row = result["rows"][0]
     assert first.title == "gamma = 0.2"
-    assert first.rows[0][0] == "HM"
-    assert first.rows[0][1] == f"{row['mean']:.5f}".replace("-", "−")
-    assert first.rows[0][6:] == ("−0.33570", "0.2345", "−14.30")
-    assert first.rows[-1][6:] == ("–",) * 3  # LRS refined is not in the paper
-    assert PRESENTED["buntine-table-1"].headline(result).published == "0.00072 (t = 0.46)"
+    assert first.cells[0][0] == "HM"
+    assert first.cells[0][1] == f"{row['mean']:.5f}".replace("-", "−")
+    assert first.cells[0][6:] == ["−0.33570", "0.2345", "−14.30"]
+    assert first.cells[-1][6:] == ["–"] * 3  # LRS refined is not in the paper
+    assert EXPERIMENTS["buntine-table-1"].headline(result).published == "0.00072 (t = 0.46)"
     result = stored["bam-parafac"]
-    found, *_ = PRESENTED["bam-parafac"].tables(result)
-    assert [row[1] for row in found.rows] == [str(each["smc"]) for each in result["found"]]
+    found, *_ = EXPERIMENTS["bam-parafac"].tables(result)
+    assert [row[1] for row in found.cells] == [str(each["smc"]) for each in result["found"]]
 
 
 def test_ranks_from_which_the_hidden_class_is_better(stored: dict[str, Any]) -> None:
@@ -124,11 +117,11 @@ def test_ranks_from_which_the_hidden_class_is_better(stored: dict[str, Any]) -> 
     complete = max(result["complete_graph"], key=lambda each: each["a"])
     for row in result["rows"]:
         row["log_marginal"] = complete["log_marginal"] + (1 if row["rank"] > 1 else -1)
-    assert PRESENTED["bam-abalone"].headline(result).ours == "SMC 3, VB 3"
+    assert EXPERIMENTS["bam-abalone"].headline(result).ours == "SMC 3, VB 3"
     for row in result["rows"]:
         if row["rank"] == 3 and row["method"] == "vb":
             row["log_marginal"] = complete["log_marginal"] - 1
-    assert PRESENTED["bam-abalone"].headline(result).ours == "SMC 3, VB –"
+    assert EXPERIMENTS["bam-abalone"].headline(result).ours == "SMC 3, VB –"
 
 
 def test_numbers_for_people() -> None:
@@ -136,10 +129,25 @@ def test_numbers_for_people() -> None:
     assert text(None, ".1f") == "–"
     assert plus_minus(1.0, 0.5, ".1f") == "1.0 ± 0.5"
     assert plus_minus(1.0, None, ".1f") == "1.0"
-    with pytest.raises(ValueError, match="expected 2 cells a row, found 1"):
-        Table("t", ("a", "b"), (("1",),))
-    with pytest.raises(ValueError, match="groups are of 1 columns, not of 2"):
-        Table("t", ("a", "b"), (("1", "2"),), groups=(("x", 1),))
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        text_table("t", ("a", "b"), [("1", "2")], groups=[("x", 1)])
+
+
+def test_one_table_for_terminal_and_page() -> None:
+    columns = (Column("name", "name"), Column("p", "p.mean", ".2f", "p.error", "ours"))
+    rows = [{"name": "a", "p": {"mean": -0.5, "error": 0.125}}, {"name": "bcd", "p": None}]
+    table = Table("Title", columns, rows, "A note.")
+    assert table.heads == ["name", "p"]
+    assert table.groups == [("", 1), ("ours", 1)]
+    assert table.cells == [["a", "−0.50 ± 0.12"], ["bcd", "–"]]
+    assert list(table.lines()) == [
+        "Title",
+        "          ours",
+        "name             p",
+        "a     −0.50 ± 0.12",
+        "bcd              –",
+        "A note.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -152,18 +160,9 @@ def test_numbers_for_people() -> None:
     ],
 )
 def test_verdicts(held: list[bool], verdict: str) -> None:
-    claims = [Claim("x", () if each else ("there",), is_of_paper=True) for each in held]
-    of_ours = [Claim("ours", ("there",), is_of_paper=False), Claim("too", (), is_of_paper=False)]
+    claims = [finding("x", "x", () if each else ("there",), "The paper says so.") for each in held]
+    of_ours = [finding("ours", "ours", ("there",)), finding("too", "too", ())]
     assert verdict_of([*claims, *of_ours]) == verdict
-
-
-@pytest.mark.parametrize("experiment", sorted(claims_module.OF_PAPERS))
-def test_each_pattern_is_of_some_finding(experiment: str, stored: dict[str, Any]) -> None:
-    found = [each["claim"] for each in stored[experiment]["findings"]]
-    for pattern in set(claims_module.OF_PAPERS[experiment]) - NOT_IN_SMALL:
-        is_of_topics = pattern.startswith("LPMRF topic model")
-        if not (is_of_topics and experiment == "lpmrf-wikipedia"):
-            assert any(fnmatchcase(claim, pattern) for claim in found), pattern
 
 
 def test_claims_on_convergence(stored: dict[str, Any]) -> None:
@@ -174,14 +173,14 @@ def test_claims_on_convergence(stored: dict[str, Any]) -> None:
         row["root_mean_square_error"] = error.get(row["estimator"], 0.001)
         if row["samples"] == min(sizes):
             row["root_mean_square_error"] = 0.1
-    close, nearer, falls = claims_of(result)
+    close, nearer, falls = decided(convergence_view.CLAIMS, result)
     assert close.holds
     assert nearer.holds
     assert falls.holds
     for row in result["rows"]:
         if row["samples"] == max(sizes):
             row["root_mean_square_error"] = 0.05
-    close, nearer, falls = claims_of(result)
+    close, nearer, falls = decided(convergence_view.CLAIMS, result)
     assert len(close.fails_at) == 4
     assert close.fails_at[0] == "MFI 1st (0.0500)"
     assert nearer.fails_at == ("LR", "HM")
@@ -191,20 +190,24 @@ def test_claims_on_the_number_of_topics(stored: dict[str, Any]) -> None:
     result = stored["buntine-model-selection"]
     for row in result["chosen"]:
         row["topics"] = result["true_topics"] + (row["estimator"] == "LR")
-    by_text = {claim.text.split()[0]: claim for claim in claims_of(result)}
+    claims = decided(model_selection_view.CLAIMS, result)
+    by_text = {claim.text.split()[0]: claim for claim in claims}
     assert by_text["MFI"].holds
     assert by_text["LR"].fails_at == ("40 documents (4)", "80 documents (4)")
-    assert not by_text["completion"].is_of_paper
-    assert verdict_of(claims_of(result)) == "partly reproduced"
+    assert not by_text["completion"].paper
+    assert verdict_of(claims) == "partly reproduced"
 
 
 def test_what_is_said_of_other_data(stored: dict[str, Any]) -> None:
-    said = {name: data_of(result) for name, result in stored.items()}
+    said = {name: EXPERIMENTS[name].data(result) for name, result in stored.items()}
     assert said["bam-toy"] == ""
     assert said["lpmrf-dependencies"] == ""  # all words of the published table are there
     assert said["l2r-kl"] == "Of few; in the paper of six corpora."
     stored["l2r-kl"]["corpora"][0]["corpus"] = "sample"
-    assert data_of(stored["l2r-kl"]) == "Of the built-in sample in place of six corpora."
+    assert (
+        EXPERIMENTS["l2r-kl"].data(stored["l2r-kl"])
+        == "Of the built-in sample in place of six corpora."
+    )
 
 
 @pytest.mark.slow
@@ -219,7 +222,7 @@ def test_the_stored_results_are_as_experiments_make_them(
 
 
 def _names(shape: Any) -> Any:
-    """All names in it, with those around them: values that may be missing are passed over."""
+    """All names in it, with those around them: values that may be missing are skipped."""
     if isinstance(shape, dict):
         return {name: _names(each) for name, each in shape.items() if each != "NoneType"}.keys()
     return None
@@ -249,7 +252,7 @@ def test_everything_is_on_the_page(stored: dict[str, Any], tmp_path: Path) -> No
         (result,) = view.results
         assert result.result["command"] in words
         assert result.headline.ours in words
-        assert all(claim.text in words for claim in result.claims)
+        assert all(claim.text in words for claim in result.findings)
     assert [len(elements.all(f"h{level}")) for level in (1, 2, 3)] == [1, 6, 15]
 
 
@@ -258,7 +261,7 @@ def test_what_has_not_been_run_or_has_failed(stored: dict[str, Any], tmp_path: P
     failed = Outcome([], "no room <b>here</b>", has_failed=True, command="python -m again")
     older = Outcome([stored["bam-letters"] | {"best": None}])
     page, views = page_of(stored, tmp_path, **{"bam-toy": failed, "bam-letters": older})
-    verdicts = {view.shown.name: view.verdict for view in views}
+    verdicts = {view.experiment.name: view.verdict for view in views}
     assert verdicts["bam-abalone"] == "not run"
     assert verdicts["bam-toy"] == verdicts["bam-letters"] == "failed"
     words = "".join(Elements(page).texts)
@@ -266,6 +269,20 @@ def test_what_has_not_been_run_or_has_failed(stored: dict[str, Any], tmp_path: P
     assert "its result is of another version of this software: run it again" in words
     assert "python -m again" in words
     assert "1 not run, 2 failed. A verdict" in words
+
+
+def test_a_result_of_an_older_version(stored: dict[str, Any], tmp_path: Path) -> None:
+    for each in stored["bam-toy"]["findings"]:
+        del each["name"], each["paper"]
+    del stored["buntine-convergence"]["findings"]
+    _, views = page_of(stored, tmp_path)
+    for view in views:
+        is_older = view.experiment.name in ("bam-toy", "buntine-convergence")
+        (result,) = view.results
+        assert ("run it again for a verdict" in result.data) == is_older
+        assert result.tables
+        if is_older:
+            assert view.verdict == "not compared"
 
 
 def test_nothing_hostile_runs(stored: dict[str, Any], tmp_path: Path) -> None:
@@ -350,7 +367,7 @@ def test_pictures_on_the_page(
     (tmp_path / "bam-toy" / "bam-toy.svg").write_text("nothing")
     with caplog.at_level(logging.WARNING):
         page, views = page_of(stored, tmp_path)
-    drawings = {view.shown.name: view.results[0].drawings for view in views}
+    drawings = {view.experiment.name: view.results[0].drawings for view in views}
     assert [len(drawings[name]) for name in ("bam-letters", "bam-toy")] == [1, 0]
     assert drawings["bam-letters"][0].caption == "Figure 15: log marginal likelihood against rank"
     assert "bam-toy.svg" in caplog.text
@@ -365,7 +382,7 @@ def test_perplexities_of_another_corpus_are_not_compared(
     stored: dict[str, dict[str, Any]], tmp_path: Path, name: str
 ) -> None:
     def verdict() -> str:
-        (view,) = [each for each in page_of(stored, tmp_path)[1] if each.shown.name == name]
+        (view,) = [each for each in page_of(stored, tmp_path)[1] if each.experiment.name == name]
         return view.verdict
 
     assert verdict() != "not compared"

@@ -17,6 +17,7 @@ from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
 from pipeline.reproduce.buntine2009 import convergence_view as convergence
 from pipeline.reproduce.buntine2009 import model_selection_view as model_selection
+from pipeline.reproduce.buntine2009 import table_1_view as view
 from pipeline.reproduce.buntine2009.estimators import ESTIMATORS
 from pipeline.reproduce.buntine2009.model_selection import (
     Cell,
@@ -27,7 +28,8 @@ from pipeline.reproduce.buntine2009.model_selection import (
     problem,
 )
 from pipeline.reproduce.buntine2009.model_selection_view import cells_of
-from pipeline.reproduce.buntine2009.table_1 import Table1Settings, table_1
+from pipeline.reproduce.buntine2009.table_1 import Table1, Table1Settings, table_1
+from pipeline.reproduce.claims import decided
 from pipeline.reproduce.settings import EXPERIMENTS, ReproduceSettings
 from pipeline.setting_sources import resolve
 from tests.pipeline.support import Outcome, call
@@ -95,7 +97,7 @@ def test_what_is_printed_and_what_is_written(
         assert content.startswith(b"\x89PNG") if name.endswith("png") else b"<svg" in content
     command.print_reproduction(result)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == f"reproduce/{experiment}: {result['name']}.json and pictures"
+    assert lines[-1] == f"reproduce/{experiment}: {result['name']}.json and figures"
     assert all(line == line.rstrip() for line in lines)
 
 
@@ -123,19 +125,19 @@ def test_the_table_of_pairs(no_pictures: None, tmp_path: Path) -> None:
 
 
 def test_findings_say_where_they_fail() -> None:
-    from pipeline.reproduce.buntine2009.table_1_view import as_json
+    def places(found: Table1) -> list[tuple[str, ...]]:
+        return [each.fails_at for each in decided(view.CLAIMS, view.as_json(found))]
 
     found = table_1(Table1Settings(n_pairs=2, gammas=(0.5, 3.0), n_words=20, length=3))
     m = {name: m for m, name in enumerate(found.estimators)}
     found.error[:] = np.array([-1e-3, 1e-3])  # t = 0, all alike
     found.error[:, m["HM"]] = np.array([-2.0, -2.1])
-    claims = [each["fails_at"] for each in as_json(found)["findings"]]
-    assert claims == [[], [], [], [], [], []]
+    assert places(found) == [()] * 6
     found.error[1, m["LRS"]] = np.array([0.1, 0.1001])
     found.error[0, m["HM"]] = np.array([-1.0, 1.0])
     found.error[0, m["LRS"]] = np.array([-1.0, 1.0])
-    claims = [each["fails_at"] for each in as_json(found)["findings"]]
-    assert claims == [[3.0], [3.0], [], [], [0.5], [0.5]]
+    at_half, at_three = ("gamma = 0.5",), ("gamma = 3.0",)
+    assert places(found) == [at_three, at_three, (), (), at_half, at_half]
 
 
 @pytest.mark.parametrize("experiment", BUNTINE)
@@ -228,7 +230,7 @@ GIVEN = {
 def test_settings_of_other_experiments_are_refused(
     experiment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(command.MODULES, experiment, mock.Mock())
+    monkeypatch.setitem(command.EXPERIMENTS, experiment, mock.Mock())
     for option, value in GIVEN.items():
         if option in SETTINGS_OF[experiment]:
             command._check(resolve_with(**{option[2:].replace("-", "_"): value}), experiment)

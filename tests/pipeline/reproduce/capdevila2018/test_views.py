@@ -27,6 +27,7 @@ from pipeline.reproduce.capdevila2018.convergence import ConvergenceSettings
 from pipeline.reproduce.capdevila2018.kl import KLSettings, selected, train, truth
 from pipeline.reproduce.capdevila2018.runs import cached_scores, cached_topics, runs_of
 from pipeline.reproduce.capdevila2018.scores import ESTIMATORS, Cell, Score, score
+from pipeline.reproduce.claims import decided
 from pipeline.reproduce.counts import corpora_of, name_of, read_counts
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.support import Outcome, call, flip, inside
@@ -144,7 +145,7 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
         counts = ",".join(["counts.npz", "docword.more.txt"][:n_corpora])
         with inside(place):
             found = module.run(ReproduceSettings(counts=counts, threads=1), ResultCache())
-        drawn = module.pictures(found)
+        drawn = module.EXPERIMENT.draw(found)
         names = [experiment, f"{experiment}-{'error' if module is l2r_kl else 'seconds'}"]
         if module is l2r_kl and n_corpora == 2:
             names.append("l2r-kl-length")
@@ -155,7 +156,7 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
             shown = [axes for axes in figure.axes if axes.axison]
             assert len(shown) == (1 if name == "l2r-kl-length" else n_corpora)
             handles, labels = shown[0].get_legend_handles_labels()
-            n_estimators = 3 if name == "l2r-kl-length" else len(found[0].log_likelihood)
+            n_estimators = 3 if name == "l2r-kl-length" else len(found.drawn[0].log_likelihood)
             assert len(handles) == len(set(labels)) == n_estimators
 
 
@@ -208,14 +209,15 @@ def test_findings_say_where_they_fail() -> None:
 
     good = {"DS": 0.3, "HM": 0.5, "L2R": 0.1, "L2R exact": 0.03, REFINED: 0.003}
     bad = {"DS": 0.003, "HM": 0.5, "L2R": 0.1, "L2R exact": 0.3, REFINED: 0.6, "too high": -1.0}
-    findings = l2r_kl.as_json([found("good", good), found("bad", bad)])["findings"]
-    assert all("good" not in each["fails_at"] for each in findings)
-    failed = {each["claim"] for each in findings if each["fails_at"] == ["bad"]}
+    result = l2r_kl.as_json([found("good", good), found("bad", bad)])
+    findings = decided(l2r_kl.CLAIMS, result)
+    assert all("good" not in each.fails_at for each in findings)
+    failed = {each.text for each in findings if each.fails_at == ("bad",)}
     assert len(failed) >= 6
     assert any("HM too high" in claim for claim in failed)
 
 
-def test_numbers_that_json_cannot_hold(capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_that_json_cannot_hold() -> None:
     chosen = selected(drawn_counts(), SMALL_KL)
     exact = np.full(12, -9.0)
     estimate = np.full((5, 2, 1, 12), -np.inf)
@@ -226,8 +228,8 @@ def test_numbers_that_json_cannot_hold(capsys: pytest.CaptureFixture[str]) -> No
         )
         result = l2r_kl.as_json([found])
     json.dumps(result, allow_nan=False)
-    l2r_kl.print_result(result)
-    assert " - ± -" in capsys.readouterr().out
+    (table,) = l2r_kl.tables(result)
+    assert all(row[2] == row[5] == "–" for row in table.cells)
 
 
 # --- settings -------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from pipeline.reproduce.cemgil2019.toy import (
     ToySettings,
 )
 from pipeline.reproduce.settings import ReproduceSettings
+from tests.pipeline.reproduce.support import failing
 from tests.pipeline.support import Outcome, call
 
 if TYPE_CHECKING:
@@ -147,8 +148,8 @@ def test_histogram_of_the_paper(no_pictures: None, tmp_path: Path) -> None:
     "experiment", [pytest.param("bam-toy", marks=pytest.mark.slow), *BAM_EXPERIMENTS[1:]]
 )
 def test_what_pictures_show(experiment: str, quick: None, tmp_path: Path) -> None:
-    module: Any = command.MODULES[experiment]
-    found = module.run(ReproduceSettings(threads=1), ResultCache())
+    declared = command.EXPERIMENTS[experiment]
+    found = declared.run(ReproduceSettings(threads=1), ResultCache())
     n_panels = {
         "bam-toy-X1": 3 * 2,
         "bam-toy-X2": 3 * 2,
@@ -156,7 +157,7 @@ def test_what_pictures_show(experiment: str, quick: None, tmp_path: Path) -> Non
         "bam-parafac-rank": 2,
         "bam-parafac-cost": 1,
     }
-    drawn = module.pictures(found)
+    drawn = declared.draw(found)
     assert list(drawn) == [name for name in n_panels if name.startswith(experiment)]
     for name, draw in drawn.items():
         figure = Figure()
@@ -177,10 +178,6 @@ def test_pictures_are_written(experiment: str, quick: None, tmp_path: Path) -> N
 
 
 # --- findings -------------------------------------------------------------------------------------
-
-
-def failing(findings: list[dict[str, Any]]) -> dict[str, list[str]]:
-    return {each["claim"]: each["fails_at"] for each in findings if each["fails_at"]}
 
 
 def toy(change: dict[str, float], noise: float = 0.01) -> ToyComparison:
@@ -206,9 +203,9 @@ def toy(change: dict[str, float], noise: float = 0.01) -> ToyComparison:
 def test_findings_of_the_toy_experiment() -> None:
     # VB of X2 prefers K = 2, where exact prefers 3 and 4: so it is published.
     vb_of_2 = ["X2 a = 0.1 (K = 2 for 3)", "X2 a = 1 (K = 2 for 4)"]
-    good = failing(bam_toy.as_json(toy({}))["findings"])
+    good = failing(bam_toy.EXPERIMENT, toy({}))
     assert list(good.values()) == [vb_of_2]
-    low = failing(bam_toy.as_json(toy({"smc": -2.0}))["findings"])
+    low = failing(bam_toy.EXPERIMENT, toy({"smc": -2.0}))
     assert (
         "X1 a = 0.1 (K = 1 for 2, by 1.4 ± 0.0014)" in low["SMC: prefers the rank that exact does"]
     )
@@ -219,16 +216,16 @@ def test_findings_of_the_toy_experiment() -> None:
     (t,) = [claim for claim in low if "p / exact is 1" in claim]
     assert t.startswith("SMC: ")
     assert "in all 16 that vary" in t
-    other = failing(bam_toy.as_json(toy({SORTED: -2.0}))["findings"])
+    other = failing(bam_toy.EXPERIMENT, toy({SORTED: -2.0}))
     assert len(other["SMC, sorted order: within 0.02 nats of exact from a = 0.1 on"]) == 2
     assert not any(claim.startswith("SMC:") for claim in other)
     assert len(low[t]) == 2
-    vb = failing(bam_toy.as_json(toy({"vb": 9.0}))["findings"])
+    vb = failing(bam_toy.EXPERIMENT, toy({"vb": 9.0}))
     assert vb["VB is below exact"] == ["X1 a = 0.1 K = 2", "X1 a = 1 K = 2"]
     assert vb["VB prefers another rank for X1 up to a = 1"] == ["X1 a = 0.1", "X1 a = 1"]
-    worse = failing(bam_toy.as_json(toy({"vb": -1e-4}))["findings"])
+    worse = failing(bam_toy.EXPERIMENT, toy({"vb": -1e-4}))
     assert len(worse["VB is at least as high as published, to 1e-6 nats"]) == 2
-    wrong = failing(bam_toy.as_json(toy({"exact": 1e-6}))["findings"])
+    wrong = failing(bam_toy.EXPERIMENT, toy({"exact": 1e-6}))
     assert wrong["exact is as published, to 1e-8 nats"] == ["X1 a = 0.1 K = 2", "X1 a = 1 K = 2"]
 
 
@@ -236,7 +233,7 @@ def test_findings_of_the_histogram() -> None:
     rng = np.random.default_rng(0)
     settings = HistogramSettings(a=(1e-2, 1e-4))
     found = Histogram(settings, rng.normal(-9, 1, (2, 50)), rng.integers(3, 9, 50), np.zeros(2))
-    failed = failing(bam_histogram.as_json(found)["findings"])
+    failed = failing(bam_histogram.EXPERIMENT, found)
     assert len(failed) >= 4
     assert all("a = 0.0001" in at for at in failed.values())
 
@@ -253,15 +250,15 @@ def parafac(smc: list[list[float]], vb: list[list[float]], seconds: list[float])
     each = np.array(seconds)[:, None]
     sizes = replace(SMALL_COSTS, sizes=(8, 64))
     of_costs = CostCurves(sizes, {"smc": each, "vb": each}, each + 3, each + 20)
-    return bam_parafac.Found(of_ranks, of_costs)
+    return bam_parafac.Curves(of_ranks, of_costs)
 
 
 def test_findings_of_parafac() -> None:
     good = parafac([[-9.0, -3.0, -4.0]] * 2, [[-9.0, -3.5, -6.0]] * 2, [1.0, 1.1])
-    assert list(failing(bam_parafac.as_json(good)["findings"]).values()) == [["64³ (+10%)"]]
+    assert list(failing(bam_parafac.EXPERIMENT, good).values()) == [["64³ (+10%)"]]
     bad = parafac([[-2.0, -3.0, -4.0], [-9.0, -3.0, -4.0]], [[-9.0, -8.0, -4.0]] * 2, [1.0, 1.5])
     result = bam_parafac.as_json(bad)
-    failed = failing(result["findings"])
+    failed = failing(bam_parafac.EXPERIMENT, bad)
     assert failed["SMC is highest at the true R = 2, in 1 of 2 tensors"] == ["tensor 0 (R = 1)"]
     assert failed["SMC has no other rank above R = 2 by every run above every run"] == [
         "tensor 0 (R = 1)"
@@ -271,11 +268,7 @@ def test_findings_of_parafac() -> None:
     assert len(failed["VB falls below SMC by more at the highest rank than at the true one"]) == 2
     assert [each["smc_above_truth"] for each in result["found"]] == [1.0, 0.0]
     low = parafac([[-9.0, -3.0, -4.0]] * 2, [[-8.5, -3.5, -6.0]] * 2, [1.0, 1.0])
-    (at,) = [
-        at
-        for claim, at in failing(bam_parafac.as_json(low)["findings"]).items()
-        if "bound" in claim
-    ]
+    (at,) = [at for claim, at in failing(bam_parafac.EXPERIMENT, low).items() if "bound" in claim]
     assert at == ["tensor 0 R = 1 (by 0.5 nats)", "tensor 1 R = 1 (by 0.5 nats)"]
 
 

@@ -30,6 +30,7 @@ from pipeline.reproduce.cemgil2019.rank_scores_view import results_of
 from pipeline.reproduce.cemgil2019.scores import NAMES, WITH_MOVES, Effort
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.allocation.test_letter_pairs import pairs_lines
+from tests.pipeline.reproduce.support import places
 from tests.pipeline.support import Outcome, call, inside
 from tests.shared_data import shared_file
 
@@ -126,7 +127,6 @@ def test_what_is_printed(
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == f"reproduce/{experiment}: {experiment}.json"
     assert all(line == line.rstrip() for line in lines)
-    assert max(map(len, lines)) <= 140
     for each in result["findings"]:
         assert sum(line.startswith(each["claim"] + ": ") for line in lines) == 1
     if experiment == "bam-decompositions":
@@ -173,7 +173,7 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
     module = MODULES[experiment]
     with inside(place):
         found = module.run(ReproduceSettings(table=TABLES[experiment], threads=1), ResultCache())
-    drawn = module.pictures(found)
+    drawn = module.EXPERIMENT.draw(found)
     figure = Figure()
     drawn[experiment](figure)
     names = {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
@@ -188,7 +188,7 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
     if experiment == "bam-abalone":
         ages = Figure()
         drawn["bam-abalone-ages"](ages)
-        assert len(ages.axes) == len(found.ages.mean)
+        assert len(ages.axes) == len(found.drawn.ages.mean)
 
 
 # --- findings -------------------------------------------------------------------------------------
@@ -197,19 +197,19 @@ def test_what_pictures_show(experiment: str, quick: None, place: Path) -> None:
 def test_findings_of_abalones_tell_where_they_fail(quick: None, place: Path) -> None:
     settings = ReproduceSettings(table="abalone.csv", threads=1)
     with inside(place):
-        found = bam_abalone.run(settings, ResultCache())
+        found = bam_abalone.run(settings, ResultCache()).drawn
     low = {cell: _shifted(score, -1e6) for cell, score in found.curves.scores.items()}
     high = {cell: _shifted(score, 1e6) for cell, score in found.curves.scores.items()}
     ages = Ages.of(np.arange(60) % 3 + 5, np.arange(60) // 20)
     for scores, failed in ((low, 1), (high, 0)):
         made = replace(found, curves=replace(found.curves, scores=scores), ages=ages)
-        findings = bam_abalone.as_json(made)["findings"]
-        of_graph = [each["fails_at"] for each in findings if "CP above" in each["claim"]]
+        failed_at = places(bam_abalone.EXPERIMENT, made)
+        of_graph = [at for claim, at in failed_at.items() if "CP above" in claim]
         assert [len(each) for each in of_graph] == [failed] * 10
         assert all(each[0].startswith("rank 3") for each in of_graph if each)
-        of_ages = [each["fails_at"] for each in findings if "ages" in each["claim"]]
+        of_ages = [at for claim, at in failed_at.items() if "ages" in claim]
         assert of_ages == [["classes 1 and 2", "classes 2 and 3"]]
-        (differ,) = (each["fails_at"] for each in findings if "in age" in each["claim"])
+        (differ,) = (at for claim, at in failed_at.items() if "in age" in claim)
         assert differ[0].startswith("p = ")
 
 
@@ -223,7 +223,9 @@ def _shifted(score: Any, by: float) -> Any:
 
 def test_findings_of_letters_tell_where_they_fail(quick: None, place: Path) -> None:
     with inside(place):
-        found = bam_letters.run(ReproduceSettings(table="pairs.csv", threads=1), ResultCache())
+        found = bam_letters.run(
+            ReproduceSettings(table="pairs.csv", threads=1), ResultCache()
+        ).drawn
     scores = dict(found.curves.scores)
     for cell, score in found.curves.scores.items():
         raised = (cell.graph == NMF) == (cell.a == 1.0) and (cell.a, cell.rank) != (1.0, 2)
@@ -233,7 +235,7 @@ def test_findings_of_letters_tell_where_they_fail(quick: None, place: Path) -> N
     )
     made = replace(found, curves=replace(found.curves, scores=scores))
     result = bam_letters.as_json(made)
-    failed = {each["claim"]: each["fails_at"] for each in result["findings"]}
+    failed = places(bam_letters.EXPERIMENT, made)
     assert failed["a = 1, SMC: NMF above symmetric NMF from rank 2 on"] == ["rank 2"]
     assert failed["a = 0.001, SMC: symmetric NMF above NMF at 90% of ranks"] == []
     assert failed["a = 0.001, VB: symmetric NMF not above NMF throughout"] == ["any rank"]
@@ -241,8 +243,8 @@ def test_findings_of_letters_tell_where_they_fail(quick: None, place: Path) -> N
     at_1 = "a = 1: NMF above symmetric NMF at rank 1, where all methods are exact"
     assert failed[at_1] == []
     lowered = {cell: _shifted(s, -5.0 * (cell.method == "smc")) for cell, s in scores.items()}
-    low = bam_letters.as_json(replace(found, curves=replace(found.curves, scores=lowered)))
-    claims = {each["claim"]: each["fails_at"] for each in low["findings"]}
+    low = replace(found, curves=replace(found.curves, scores=lowered))
+    claims = places(bam_letters.EXPERIMENT, low)
     assert "rank 1" in claims[f"a = 1, {NMF}: SMC no lower than the bound of VB"]
     assert "rank 1" not in failed[f"a = 1, {NMF}: SMC no lower than the bound of VB"]
     by_smc = next(e for e in result["preferred"] if (e["a"], e["method"]) == (1.0, "smc"))

@@ -12,6 +12,7 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import multinomial
 
 from evaluation.comparison import paired_difference
+from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.exact_likelihood import exact
 from evaluation.poisson_mrf.exact_partition import exact_log_partition
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
@@ -141,7 +142,7 @@ def test_topic_models_are_scored_by_one_method() -> None:
         model = fitted(cell, split.train, chosen, SMALL, 2)
         assert isinstance(model, LPMRFTopics)
         assert (len(model.edge_weight) > 0) == (cell.base == FIELDS)
-        truth = exact(model, short)
+        truth = exact(model, DocumentBlock(short))
         effort = replace(SMALL, n_chains=100, chain_temperatures=40)
         annealed = likelihood(model, short, effort, 0)
         assert annealed.method == "annealed-importance-sampling"

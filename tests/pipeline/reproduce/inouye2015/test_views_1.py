@@ -18,6 +18,7 @@ from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf import field_selection
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
+from pipeline.reproduce.experiment import Found
 from pipeline.reproduce.inouye2015 import counts as lpmrf_counts
 from pipeline.reproduce.inouye2015 import perplexity_view as lpmrf_perplexity
 from pipeline.reproduce.inouye2015 import published as lpmrf_published
@@ -42,6 +43,7 @@ from pipeline.reproduce.inouye2015.perplexity_view import protocol, title_of
 from pipeline.reproduce.inouye2015.runs import cached_score, cached_selection, runs_of
 from pipeline.reproduce.settings import ReproduceSettings
 from tests.pipeline.reproduce.inouye2015.test_perplexity import SMALL, documents
+from tests.pipeline.reproduce.support import failing, places
 from tests.pipeline.support import Outcome, call, inside
 
 if TYPE_CHECKING:
@@ -114,10 +116,11 @@ def test_what_is_printed(
     command.print_reproduction(result)
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == f"reproduce/{experiment}: {experiment}.json"
-    assert all(line == line.rstrip() and len(line) < 140 for line in lines)
+    assert all(line == line.rstrip() for line in lines)
     for name, row in rows.items():
-        (line,) = (line for line in lines if line.startswith(f"{name:34s}{row['topics']:3d} "))
-        assert f"{row['test']:9.4f}{row['train']:9.4f}" in line
+        start = f"{name:33s}  {row['topics']:d} "
+        line = next(line for line in lines if line.startswith(start))  # differences come later
+        assert {f"{row[part]:.4f}" for part in ("test", "train")} <= set(line.split())
     assert rows["Multinomial"]["penalty"] is None
     assert (rows["LPMRF"]["penalty"], rows["LPMRF"]["from"]) == (0.1, "given")
     assert rows["LPMRF, few temperatures"]["runs"] == 3
@@ -196,7 +199,7 @@ def made_up(n_topics: tuple[int, ...], n_docs: int = 60) -> Perplexities:
 def test_what_pictures_show(n_topics: tuple[int, ...]) -> None:
     for n_docs in (60, 3890):
         found = made_up(n_topics, n_docs)
-        drawn = lpmrf_perplexity.pictures(found)
+        drawn = lpmrf_perplexity.CLASSIC3.draw(Found({"name": found.name}, found))
         assert list(drawn) == ["lpmrf-classic3", "lpmrf-classic3-likelihood"]
         for name, draw in drawn.items():
             figure = Figure()
@@ -210,14 +213,11 @@ def test_what_pictures_show(n_topics: tuple[int, ...]) -> None:
 
 
 def test_findings_say_where_they_fail() -> None:
-    def failing(found: Perplexities) -> dict[str, list[str]]:
-        findings = lpmrf_perplexity.as_json(found)["findings"]
-        return {each["claim"]: each["fails_at"] for each in findings}
-
+    declared = lpmrf_perplexity.CLASSIC3
     good = made_up((3, 10), 3890)
-    assert not any(failing(good).values())
-    assert len(failing(good)) == 17
-    assert len(failing(made_up((), 60))) == 4
+    assert not failing(declared, good)
+    assert len(places(declared, good)) == 17
+    assert len(places(declared, made_up((), 60))) == 4
 
     def with_score(cell: Cell, **changed: Any) -> Perplexities:
         scores = dict(good.scores)
@@ -238,7 +238,7 @@ def test_findings_say_where_they_fail() -> None:
         (mixture, {"missing": 100.0}, 1, "no lower than the term of one document"),
         (mixture, {"summed": worse}, 1, "LPMRF mixture, K = 3: likelier"),
     ):
-        failed = {claim: at for claim, at in failing(with_score(cell, **changed)).items() if at}
+        failed = failing(declared, with_score(cell, **changed))
         assert len(failed) == n_failed, failed
         assert any(part in claim for claim in failed)
 

@@ -22,6 +22,7 @@ from models.poisson_mrf.topics import LPMRFTopics
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted, UsageError
 from pipeline.reproduce.counts import Named
+from pipeline.reproduce.experiment import Found
 from pipeline.reproduce.inouye2015 import dependencies_view as lpmrf_dependencies
 from pipeline.reproduce.inouye2015 import scaling as timed
 from pipeline.reproduce.inouye2015 import scaling_view as lpmrf_scaling
@@ -35,6 +36,7 @@ from pipeline.reproduce.inouye2015.dependencies_view import CountsOfWords, Learn
 from pipeline.reproduce.inouye2015.scaling import Scaling, ScalingSettings, Timing, steps
 from pipeline.reproduce.settings import ReproduceSettings
 from pipeline.runs.topic_table import topic_rows
+from tests.pipeline.reproduce.support import places
 from tests.pipeline.support import Outcome, call, inside
 
 if TYPE_CHECKING:
@@ -151,7 +153,7 @@ def test_topics_are_those_of_the_protocol(
     assert result["published"] == result["findings"] == []
     command.print_reproduction(result)
     text = capsys.readouterr().out
-    assert "not compared with the published table" in text
+    assert "Not compared with the published table" in " ".join(text.split())
     assert "ash+birch" in text
     assert all(line == line.rstrip() for line in text.splitlines())
 
@@ -179,7 +181,10 @@ def learned(words: tuple[str, ...], is_published: bool) -> Learned:
 
 
 def test_the_published_table_is_found_in_its_own_model(capsys: pytest.CaptureFixture[str]) -> None:
-    result = lpmrf_dependencies.as_json(learned(PUBLISHED_WORDS, is_published=True))
+    found = learned(PUBLISHED_WORDS, is_published=True)
+    findings = lpmrf_dependencies.EXPERIMENT.findings(Found({}, found))
+    result = lpmrf_dependencies.as_json(found)
+    result["findings"] = [each.as_json() for each in findings]
     json.dumps(result, allow_nan=False)
     by_weight = [row for row in result["published"] if row["by"] == "weight"]
     assert len(by_weight) == 3 * len(KINDS)
@@ -187,21 +192,24 @@ def test_the_published_table_is_found_in_its_own_model(capsys: pytest.CaptureFix
         assert row["topic"] == 2 - row["published_topic"]
         assert row["found"] == {"12": 10, "50": 10}
         assert [place["place"] for place in row["places"]] == list(range(1, 11))
-    assert all(each["fails_at"] == [] for each in result["findings"])
+    assert all(each.holds for each in findings)
     command.print_reproduction(
         {**result, "experiment": "lpmrf-dependencies", "pictures": [], "path": "x"}
     )
     text = capsys.readouterr().out
-    assert "topic 2, 50.0% of tokens, 20 dependencies; Table 1 has it as topic 1" in text
+    assert "Topic 2, 50.0% of tokens\n" in text
+    assert "20 dependencies, the strongest by Φ and by effect" in text
+    assert "Table 1 has it as topic 1" in " ".join(text.split())
     assert "language+natural*" in text
-    line = next(line for line in text.splitlines() if line.startswith("published topic 1, our"))
-    assert line.split()[-6:] == ["10"] * 6
+    (line, *_) = (line for line in text.splitlines() if "weight" in line)
+    assert line.split()[-3:] == ["10"] * 3
     assert all(line == line.rstrip() for line in text.splitlines())
 
 
 def test_findings_say_which_topics_did_not_come_out() -> None:
-    result = lpmrf_dependencies.as_json(learned(PUBLISHED_WORDS, is_published=False))
-    words, positive, negative = (each["fails_at"] for each in result["findings"])
+    found = learned(PUBLISHED_WORDS, is_published=False)
+    result = lpmrf_dependencies.as_json(found)
+    words, positive, negative = places(lpmrf_dependencies.EXPERIMENT, found).values()
     assert words == []
     assert positive == negative == [f"published topic {number}" for number in (1, 2, 3)]
     assert all(
@@ -213,7 +221,8 @@ def test_findings_say_which_topics_did_not_come_out() -> None:
 
 
 def test_the_picture_has_a_panel_for_each_topic() -> None:
-    (draw,) = lpmrf_dependencies.pictures(learned(PUBLISHED_WORDS, is_published=True)).values()
+    found = Found({"name": "x"}, learned(PUBLISHED_WORDS, is_published=True))
+    (draw,) = lpmrf_dependencies.EXPERIMENT.draw(found).values()
     figure = Figure(figsize=(10, 6))
     draw(figure)
     assert len(figure.axes) == 3
@@ -345,7 +354,7 @@ def test_times_are_printed_and_written(
     command.print_reproduction(result)
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "reproduce/lpmrf-scaling: lpmrf-scaling.json"
-    assert sum(line.startswith(f"{40:10d}{4:10d}") for line in lines) == 1
+    assert any(line.split()[:2] == ["40", "4"] for line in lines)
     assert all(line == line.rstrip() for line in lines)
 
 
@@ -357,9 +366,8 @@ def test_findings_say_where_time_grows_too_fast() -> None:
             *(Timing("annealing", 9, w, 0, e, e * w**p) for e in (20, 40, 90) for w in (3, 9)),
         ]
         scaling = Scaling(SMALL, 1.0, True, tuple(timings))
-        result = lpmrf_scaling.as_json((Named("x", drawn_counts()), 2, scaling))
-        json.dumps(result, allow_nan=False)
-        return [each["fails_at"] for each in result["findings"]]
+        json.dumps(lpmrf_scaling.as_json(Named("x", drawn_counts()), 2, scaling), allow_nan=False)
+        return list(places(lpmrf_scaling.EXPERIMENT, scaling).values())
 
     assert found(1.0, 2.0, 0.0) == [[], [], []]
     assert found(0.5, 1.0, -0.5) == [[], [], []]
@@ -372,8 +380,8 @@ def test_the_picture_has_three_panels_with_a_line_for_each_size() -> None:
         *(Timing("matrices", n, p, k, 5, n * k) for n in (2, 4) for p in (9, 20) for k in (3, 9)),
         *(Timing("annealing", 9, p, 0, e, e) for e in (20, 40) for p in (3, 9, 20)),
     ]
-    found = Named("x", drawn_counts()), 1, Scaling(SMALL, 1.0, True, tuple(timings))
-    (draw,) = lpmrf_scaling.pictures(found).values()
+    found = Found({"name": "x"}, Scaling(SMALL, 1.0, True, tuple(timings)))
+    (draw,) = lpmrf_scaling.EXPERIMENT.draw(found).values()
     figure = Figure()
     draw(figure)
     assert [len(axes.lines) for axes in figure.axes] == [2, 4, 3]
