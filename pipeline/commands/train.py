@@ -41,7 +41,7 @@ def print_training(result: dict[str, Any]) -> None:
         best = result["validation"]
         print(
             f"validation perplexity {best['perplexity']:.1f} after {best['passes']:.1f} passes, "
-            f"{best['seconds']:.1f} s of training: look {best['look']} of {best['looks']}"
+            f"{best['seconds']:.1f} s of training: check {best['look']} of {best['looks']}"
         )
     path = Path(result["path"])
     name = path.name if path.parent == Path(TrainSettings.runs) else path

@@ -82,7 +82,7 @@ def test_train_prints_topics_and_where_they_are(tiny: Path) -> None:
     assert lines[0].split() == ["topic", "share", "words"]
     assert len(lines[1:4]) == 3
     assert "validation perplexity" in lines[5]
-    assert ": look " in lines[5]
+    assert ": check " in lines[5]
     assert lines[6].startswith("runs/a: ")
     assert "documents to train on" in plain.err
     made = {path.name for path in (tiny / "runs/a").iterdir()}

@@ -182,7 +182,7 @@ def test_the_model_is_that_of_the_best_look(tiny_gibbs: Path, model: str) -> Non
     topics = load_model(run.model_path).topics
     assert validation_of(topics, validation_counts(run.path), 1)["log_likelihood"] == scores[best]
     outcome = call("train", "--run", name, cwd=tiny_gibbs)
-    assert f": look {best + 1} of {len(scores)}\n" in outcome.out
+    assert f": check {best + 1} of {len(scores)}\n" in outcome.out
     result = call("train", "--run", name, "--json", cwd=tiny_gibbs).result["validation"]
     assert result == run.metrics()[best] | {"look": best + 1, "looks": len(scores)}
 
