@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+import corpora
+
+ROOT = Path(corpora.__file__).resolve().parents[1]
 PACKAGES = ("pipeline", "evaluation", "models", "downloader", "corpora")
 """From the top down: each may import those that come after it."""
 
