@@ -65,10 +65,8 @@ class MappedFrom(NamedTuple):
 class Corpus:
     """Counts of words in documents. Two corpora are the same if their `content_hash` is.
 
-    Raises
-    ------
-    ValueError
-        If the counts are not whole numbers from 0 to 2³¹ − 1, or the shapes do not fit together.
+    Raises ValueError if the counts are not whole numbers from 0 to 2³¹ − 1, or the shapes do not
+    fit together.
     """
 
     counts: sparse.csr_array[np.int32]
@@ -224,14 +222,9 @@ class Corpus:
         only the sizes of the files are checked. `checked` also verifies their content, which reads
         every file once without keeping it in memory.
 
-        Raises
-        ------
-        FileNotFoundError
-            If there is no corpus.
-        CorpusFormatError
-            If a file is missing, was changed, or is not valid; the message names it.
-        UnsupportedVersionError
-            If a newer version of this software wrote it.
+        Raises FileNotFoundError if there is no corpus; CorpusFormatError if a file is missing, was
+        changed, or is not valid; the message names it; UnsupportedVersionError if a newer version
+        of this software wrote it.
         """
         directory = Path(path)
         header = read_header(directory)
@@ -285,10 +278,7 @@ def build_corpus(
     pruning
         Thresholds of the vocabulary, which is in alphabetical order.
 
-    Raises
-    ------
-    EmptyVocabularyError
-        If no word is kept.
+    Raises EmptyVocabularyError if no word is kept.
     """
     if isinstance(blocks, Iterator):
         blocks = list(blocks)
@@ -303,10 +293,7 @@ def build_corpus_on_disk(
     The files equal those of `Corpus.from_blocks(blocks, vocabulary).save(path)`. One pass, in the
     memory of a block. After an interruption an existing corpus is unchanged.
 
-    Raises
-    ------
-    OSError
-        If a file cannot be written.
+    Raises OSError if a file cannot be written.
     """
     return build_corpus_of_bags(path, count_blocks(blocks, vocabulary), vocabulary)
 
@@ -321,10 +308,7 @@ def build_corpus_of_bags(
     bags
         Results of `counting.BagsOfBlock` for all blocks, in order.
 
-    Raises
-    ------
-    OSError
-        If a file cannot be written.
+    Raises OSError if a file cannot be written.
     """
     with CorpusWriter(path, vocabulary) as writer:
         for each in bags:

@@ -66,14 +66,9 @@ def parts_name(content_hash: str) -> str:
 def read_header(directory: Path) -> dict[str, Any]:
     """Read the header and verify its checksum.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no header.
-    CorpusFormatError
-        If the header was changed, or is not the header of a corpus.
-    UnsupportedVersionError
-        If a newer version of this software wrote it.
+    Raises FileNotFoundError if there is no header; CorpusFormatError if the header was changed, or
+    is not the header of a corpus; UnsupportedVersionError if a newer version of this software wrote
+    it.
     """
     path = directory / HEADER
     try:
@@ -95,21 +90,13 @@ def read_header(directory: Path) -> dict[str, Any]:
 
 
 def read_array(
-    directory: Path,
-    header: dict[str, Any],
-    name: str,
-    *,
-    mmap: bool = False,
-    checked: bool = False,
+    directory: Path, header: dict[str, Any], name: str, *, mmap: bool = False, checked: bool = False
 ) -> NDArray[Any]:
     """Read or map the array that the header calls `name`.
 
     The file is verified; with `mmap` and without `checked` only its size.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the file is missing, was changed or is not an array.
+    Raises CorpusFormatError if the file is missing, was changed or is not an array.
     """
     entry = header["files"][name]
     path = directory / entry["name"]
@@ -130,19 +117,11 @@ def read_array(
 
 
 def read_strings(
-    directory: Path,
-    header: dict[str, Any],
-    name: str,
-    *,
-    mmap: bool = False,
-    checked: bool = False,
+    directory: Path, header: dict[str, Any], name: str, *, mmap: bool = False, checked: bool = False
 ) -> StringColumn:
     """Read or map the strings that the header calls `name`; verified as in `read_array`.
 
-    Raises
-    ------
-    ValueError
-        If the arrays are not strings; CorpusFormatError as in `read_array`.
+    Raises ValueError if the arrays are not strings; CorpusFormatError as in `read_array`.
     """
     if f"{name}_start" not in header["files"]:
         # The vocabulary, and in version 1 all strings: JSON, which can only be read as a whole.

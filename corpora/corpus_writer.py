@@ -48,12 +48,8 @@ class CorpusWriter:
     vocabulary
         Words of the columns, all different.
 
-    Raises
-    ------
-    ValueError
-        If a word is in the vocabulary twice.
-    OSError
-        If a file cannot be written, for instance because the disk is full.
+    Raises ValueError if a word is in the vocabulary twice; OSError if a file cannot be written, for
+    instance because the disk is full.
     """
 
     def __init__(self, path: str | os.PathLike[str], vocabulary: Sequence[str]) -> None:
@@ -79,10 +75,7 @@ class CorpusWriter:
     def append(self, bags: Bags) -> None:
         """Append documents.
 
-        Raises
-        ------
-        ValueError
-            If the counts are not sorted, or the shapes do not fit.
+        Raises ValueError if the counts are not sorted, or the shapes do not fit.
         """
         counts = bags.counts
         n_docs, n_words = counts.shape

@@ -41,11 +41,7 @@ class BagsOfBlock:
         start = np.searchsorted(doc_of_key, np.arange(block.n_docs + 1))
         return Bags(
             sparse.csr_array(
-                (
-                    counts.astype(np.int32),
-                    column_of_key.astype(np.int32),
-                    start.astype(np.int32),
-                ),
+                (counts.astype(np.int32), column_of_key.astype(np.int32), start.astype(np.int32)),
                 shape=(block.n_docs, n_words),
             ),
             block.doc_ids,

@@ -26,10 +26,7 @@ TRIES, TRY_EVERY = 5, 0.02
 def writer_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
     """Hold the lock of `directory`, which must exist, in its file `lock`.
 
-    Raises
-    ------
-    StoreLockedError
-        If another process holds the lock; the message names the process.
+    Raises StoreLockedError if another process holds the lock; the message names the process.
     """
     descriptor = os.open(Path(directory) / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:

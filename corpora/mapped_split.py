@@ -70,12 +70,8 @@ def mapped_parts(
     tuple of Corpus or None
         None if they are missing and the directory is not writable.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a file of the corpus or of a part is missing or was changed.
-    OSError
-        If the parts cannot be written, for instance because the disk is full.
+    Raises CorpusFormatError if a file of the corpus or of a part is missing or was changed; OSError
+    if the parts cannot be written, for instance because the disk is full.
     """
     source = corpus.mapped_from
     assert source is not None

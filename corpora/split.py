@@ -44,10 +44,7 @@ def part_of(document_id: str, validation: float = 0.1, test: float = 0.1) -> Par
     validation, test
         Approximate shares of the documents in these parts.
 
-    Raises
-    ------
-    ValueError
-        If a share is negative, or they leave no training documents.
+    Raises ValueError if a share is negative, or they leave no training documents.
     """
     if validation < 0 or test < 0 or not validation + test < 1:
         raise ValueError(
@@ -67,12 +64,8 @@ def split(corpus: Corpus, validation: float = 0.1, test: float = 0.1) -> Split:
     The parts of a large mapped corpus are mapped too: they are written to its directory once and
     take as much disk again (see `corpora.mapped_split`). Other parts are copied into memory.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a file of a mapped corpus or part is missing or was changed.
-    OSError
-        If the parts of a mapped corpus cannot be written, for instance because the disk is full.
+    Raises CorpusFormatError if a file of a mapped corpus or part is missing or was changed; OSError
+    if the parts of a mapped corpus cannot be written, for instance because the disk is full.
     """
 
     def parts_of(doc_ids: Sequence[str]) -> NDArray[np.int8]:

@@ -48,10 +48,7 @@ class StringColumn(Sequence[str]):
     def check(self) -> Self:
         """Validate every string and return itself.
 
-        Raises
-        ------
-        ValueError
-            If `start` does not fit `data`, or `data` is not UTF-8.
+        Raises ValueError if `start` does not fit `data`, or `data` is not UTF-8.
         """
         start, data = self.start, self.data
         if (

@@ -32,10 +32,7 @@ SHOWN = 20
 class Pruning:
     """Thresholds on document frequency, the number of documents that contain a word.
 
-    Raises
-    ------
-    ValueError
-        If a threshold is out of range.
+    Raises ValueError if a threshold is out of range.
     """
 
     no_below: int = 5
@@ -80,10 +77,7 @@ def learn_vocabulary(
     on_pruned
         Called with the counts of removed words.
 
-    Raises
-    ------
-    EmptyVocabularyError
-        If there is no training document, or no word is kept.
+    Raises EmptyVocabularyError if there is no training document, or no word is kept.
     """
     return vocabulary_from(
         map(FrequenciesOfBlock(learn_from), blocks),
@@ -139,10 +133,7 @@ def vocabulary_from(
     counted
         Results of `FrequenciesOfBlock` for all blocks, in any order.
 
-    Raises
-    ------
-    EmptyVocabularyError
-        If there is no training document, or no word is kept.
+    Raises EmptyVocabularyError if there is no training document, or no word is kept.
     """
     n_docs = n_training = 0
     with closing(WordCounts(most_words, directory)) as counts:
@@ -180,10 +171,7 @@ def prune(
     pruning
         The thresholds. Among words of equal document frequency the alphabetically first stay.
 
-    Raises
-    ------
-    EmptyVocabularyError
-        If no word is kept.
+    Raises EmptyVocabularyError if no word is kept.
     """
     # The small number corrects rounding: 0.29 · 100 is a little less than 29.
     highest = pruning.no_above * n_docs + 1e-9

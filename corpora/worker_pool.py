@@ -84,9 +84,7 @@ def ordered_map(
 
 
 def _map_here(
-    function: Callable[[Item], Result],
-    items: Iterable[Item],
-    prepare: Callable[[], object] | None,
+    function: Callable[[Item], Result], items: Iterable[Item], prepare: Callable[[], object] | None
 ) -> Iterator[Result]:
     for i, item in enumerate(items):
         if prepare and i == 0:
@@ -132,10 +130,7 @@ class _Pool(Generic[Item, Result]):
     """Up to `n_processes` workers, started when tasks arrive, and the queue of waiting tasks."""
 
     def __init__(
-        self,
-        setup: memoryview,
-        n_processes: int,
-        on_death: Callable[[Item, str, int], Item] | None,
+        self, setup: memoryview, n_processes: int, on_death: Callable[[Item, str, int], Item] | None
     ) -> None:
         self.setup = setup
         self.n_processes = n_processes

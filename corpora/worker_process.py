@@ -82,10 +82,7 @@ class Worker:
     def receive(self) -> tuple[BaseException | None, Any]:
         """Return the worker's answer: (error, None) or (None, result).
 
-        Raises
-        ------
-        EOFError
-            If the worker has died.
+        Raises EOFError if the worker has died.
         """
         try:
             answer = self.connection.recv_bytes()

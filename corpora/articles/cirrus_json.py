@@ -124,13 +124,9 @@ def read_records(
     Memory is bounded by the longest line, and lines by `MAX_LINE_BYTES`. `progress_bytes` is called
     with the number of bytes of the file that have been read.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If the file is not such a dump, is damaged, ends too early or is a decompression bomb. The
-        records before the fault have been yielded by then.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if the file is not
+    such a dump, is damaged, ends too early or is a decompression bomb. The records before the fault
+    have been yielded by then.
     """
     number = 0
     action: tuple[int | None, str] | None = None
@@ -165,10 +161,8 @@ def read_records(
 def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | Skipped:
     """Parse the document of a record.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the record is not a document of such a dump; the message names the file and the line.
+    Raises CorpusFormatError if the record is not a document of such a dump; the message names the
+    file and the line.
     """
     try:
         return article_in(parse_document(record), record, text)

@@ -27,12 +27,8 @@ def read_chunks(
 
     After each chunk `progress_bytes` is called with the number of bytes of the file read so far.
 
-    Raises
-    ------
-    OSError
-        If the file is missing, is a directory or cannot be read.
-    CorpusFormatError
-        If the compressed data are damaged or end too early; the content before is yielded first.
+    Raises OSError if the file is missing, is a directory or cannot be read; CorpusFormatError if
+    the compressed data are damaged or end too early; the content before is yielded first.
     """
     with Path(path).open("rb") as file:
         stream = decompressed(file, path)

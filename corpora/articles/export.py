@@ -57,16 +57,9 @@ def export_articles(store: ArticleStore, path: str | os.PathLike[str]) -> int:
     path
         The file; the end of its name gives the format.
 
-    Raises
-    ------
-    ValueError
-        If the name of the file has another ending, or the file would be inside the store.
-    MissingExtraError
-        If Parquet is asked for and pyarrow is not installed.
-    CorpusFormatError
-        If the directory is not a store, or a damaged one.
-    OSError
-        If the file cannot be written.
+    Raises ValueError if the name of the file has another ending, or the file would be inside the
+    store; MissingExtraError if Parquet is asked for and pyarrow is not installed; CorpusFormatError
+    if the directory is not a store, or a damaged one; OSError if the file cannot be written.
     """
     target = Path(path)
     if not target.name.lower().endswith(ENDINGS):

@@ -32,13 +32,8 @@ def read_json_lines(
     same article. `language` is for lines that name none. `progress_bytes` is called with the number
     of bytes of the file that have been read.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If a line is malformed, or the compressed data are damaged. The articles before have been
-        yielded by then.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line is
+    malformed, or the compressed data are damaged. The articles before have been yielded by then.
     """
     number = 0
     lines = read_lines(path, progress_bytes)

@@ -65,10 +65,7 @@ class KeyIndex:
     keys_of
         Reads the keys of one shard.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the manifest, or a shard that has to be read, is damaged.
+    Raises CorpusFormatError if the manifest, or a shard that has to be read, is damaged.
     """
 
     def __init__(

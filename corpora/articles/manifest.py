@@ -84,16 +84,9 @@ def read_manifest(path: Path, start: Tail = START) -> Iterator[tuple[ShardEntry,
     start
         Begin behind this tail, which is taken to be right, rather than at the header.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    CorpusFormatError
-        If it is damaged; the message names the file and the line.
-    UnsupportedVersionError
-        If a newer version of this software wrote it.
-    OSError
-        If it cannot be read.
+    Raises FileNotFoundError if there is none; CorpusFormatError if it is damaged; the message names
+    the file and the line; UnsupportedVersionError if a newer version of this software wrote it;
+    OSError if it cannot be read.
     """
     tail = start
     with _opened(path) as stream:

@@ -27,13 +27,9 @@ def read_pages(
     Memory is bounded by the largest page. `progress_bytes` is told how many bytes of the file
     itself have been read.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If the file is no such export, is damaged or ends too early, or declares a document type
-        (which no export does, and entity bombs must). The pages before have been yielded by then.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if the file is no
+    such export, is damaged or ends too early, or declares a document type (which no export does,
+    and entity bombs must). The pages before have been yielded by then.
     """
     site = Site()
     root: Element | None = None

@@ -40,12 +40,8 @@ def is_url(path: str | os.PathLike[str]) -> bool:
 def path_of(path: str | os.PathLike[str]) -> Path:
     """`path` as a `Path`; of a URL a `UPath`, which for reading is used in the same way.
 
-    Raises
-    ------
-    MissingExtraError
-        If it is a URL, and what reads it is not installed.
-    CorpusFormatError
-        If nothing reads such URLs.
+    Raises MissingExtraError if it is a URL, and what reads it is not installed; CorpusFormatError
+    if nothing reads such URLs.
     """
     if not is_url(path):
         return Path(path)
@@ -117,12 +113,8 @@ def is_of_this_process(path: Path) -> bool:
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file, wherever it is.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    OSError
-        If it cannot be read; of a URL the message says what to do.
+    Raises FileNotFoundError if there is none; OSError if it cannot be read; of a URL the message
+    says what to do.
     """
     if not is_url(path):
         return path.read_bytes()

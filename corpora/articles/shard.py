@@ -53,11 +53,9 @@ INSTRUCTIONS = (
 def check_article(article: Article) -> None:
     """See to it that `article` can be stored.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a field has another type than `Article` says (a subclass counts as another type), an
-        integer does not fit in 64 bits, or the article has over `MAX_CHARACTERS` characters.
+    Raises CorpusFormatError if a field has another type than `Article` says (a subclass counts as
+    another type), an integer does not fit in 64 bits, or the article has over `MAX_CHARACTERS`
+    characters.
     """
     if fault := _fault_of(_record_of(article)):
         raise CorpusFormatError(f"article {article.document_id!r} cannot be stored: {fault}")
@@ -66,10 +64,7 @@ def check_article(article: Article) -> None:
 def pack_shard(articles: Sequence[Article]) -> bytes:
     """The shard that holds `articles`; equal articles give equal bytes.
 
-    Raises
-    ------
-    ValueError
-        If an article cannot be stored; see `check_article`.
+    Raises ValueError if an article cannot be stored; see `check_article`.
     """
     keys = [(article.language, article.page_id) for article in articles]
     packed = io.BytesIO()
@@ -84,12 +79,8 @@ def pack_shard(articles: Sequence[Article]) -> bytes:
 def read_keys(data: bytes, name: str = "shard") -> list[tuple[str, int]]:
     """(language, page_id) of each article of a shard, in order; the articles are not decompressed.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the beginning of `data` is not that of a shard; the message starts with `name`.
-    UnsupportedVersionError
-        If a newer version of this software wrote it.
+    Raises CorpusFormatError if the beginning of `data` is not that of a shard; the message starts
+    with `name`; UnsupportedVersionError if a newer version of this software wrote it.
     """
     return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)
 

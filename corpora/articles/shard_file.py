@@ -26,12 +26,8 @@ def shard_path(store: Path, entry: ShardEntry) -> Path:
 def stored_bytes(store: Path, entry: ShardEntry) -> bytes:
     """The bytes of a shard file, which are those that the manifest says.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the shard is missing or is not the one that was stored.
-    OSError
-        If it cannot be read.
+    Raises CorpusFormatError if the shard is missing or is not the one that was stored; OSError if
+    it cannot be read.
     """
     path = shard_path(store, entry)
     try:
@@ -44,10 +40,7 @@ def stored_bytes(store: Path, entry: ShardEntry) -> bytes:
 def checked(data: bytes, entry: ShardEntry, name: str) -> bytes:
     """`data`, if it is the shard that was stored.
 
-    Raises
-    ------
-    CorpusFormatError
-        If it is not; the message begins with `name`.
+    Raises CorpusFormatError if it is not; the message begins with `name`.
     """
     for what, expected, found in (
         ("bytes", entry.bytes, len(data)),

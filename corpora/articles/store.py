@@ -28,11 +28,7 @@ from corpora.articles.shard import read_articles
 from corpora.articles.shard_file import FOLDER, shard_path, stored_bytes, stored_keys
 from corpora.articles.writer import ArticleWriter
 from corpora.errors import CorpusFormatError
-from corpora.files import (
-    atomic_write_text,
-    remove_partial_files,
-    sync_directory,
-)
+from corpora.files import atomic_write_text, remove_partial_files, sync_directory
 from corpora.lock import writer_lock
 
 if TYPE_CHECKING:
@@ -80,10 +76,7 @@ class ArticleStore:
     def exists(self) -> bool:
         """Whether there is a store at `path`, sound or not.
 
-        Raises
-        ------
-        OSError
-            If `path` is a URL and cannot be reached.
+        Raises OSError if `path` is a URL and cannot be reached.
         """
         if not is_url(self.path):
             return self._manifest_path.is_file()
@@ -120,10 +113,7 @@ class ArticleStore:
     def read_shard(self, entry: ShardEntry) -> Iterator[Article]:
         """The articles of one shard, once its SHA-256 has been found to be the one in the manifest.
 
-        Raises
-        ------
-        CorpusFormatError
-            If the shard is missing or is not the one that was stored.
+        Raises CorpusFormatError if the shard is missing or is not the one that was stored.
         """
         data = stored_bytes(self.path, entry)
         return read_articles(data, str(shard_path(self.path, entry)))
@@ -183,16 +173,11 @@ class ArticleStore:
         The store is made if there is none. Opening takes a moment however many articles there are,
         unless `keys.sqlite` was deleted.
 
-        Raises
-        ------
-        StoreLockedError
-            If another process is writing; nothing is then written.
-        CorpusFormatError
-            If `path` is a directory of something else, or a damaged store; no article is then
-            written. Of a large store only the newest shards are read, see `verify`.
-        OSError
-            If `path` is a URL, or, for instance, the disk is full. What was committed before is
-            intact, and a later writer goes on from there.
+        Raises StoreLockedError if another process is writing; nothing is then written;
+        CorpusFormatError if `path` is a directory of something else, or a damaged store; no article
+        is then written. Of a large store only the newest shards are read, see `verify`; OSError if
+        `path` is a URL, or, for instance, the disk is full. What was committed before is intact,
+        and a later writer goes on from there.
         """
         refuse_writing(self.path)
         self._refuse_other_directories()

@@ -63,18 +63,13 @@ class ArticleWriter:
         self._attribution_path = path / attribution.FILE
         self._attribution = self._former_attribution()
         self._index = KeyIndex(
-            path / key_index.FILE,
-            partial(read_manifest, manifest),
-            partial(stored_keys, path),
+            path / key_index.FILE, partial(read_manifest, manifest), partial(stored_keys, path)
         )
 
     def add(self, article: Article) -> bool:
         """Let `article` wait for the next commit; False if it is stored or waits already.
 
-        Raises
-        ------
-        CorpusFormatError
-            If it cannot be stored, see `corpora.articles.shard.check_article`.
+        Raises CorpusFormatError if it cannot be stored, see `corpora.articles.shard.check_article`.
         """
         self._check_open()
         check_article(article)
@@ -113,11 +108,8 @@ class ArticleWriter:
     def commit(self) -> None:
         """Store what waits, as shards of `shard_size` articles and maybe a smaller one.
 
-        Raises
-        ------
-        OSError
-            If the disk is full, for instance. The shards that were stored before stay stored, and
-            the other articles go on waiting.
+        Raises OSError if the disk is full, for instance. The shards that were stored before stay
+        stored, and the other articles go on waiting.
         """
         self._check_open()
         self._settle()

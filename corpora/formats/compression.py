@@ -30,14 +30,9 @@ def without_suffix(name: str) -> str:
 def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Yield the content of a plain, gzip, bzip2, xz or zstd file, decompressed, in bounded chunks.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If the compressed data are damaged or end too early; all data before that are yielded first.
-    MissingExtraError
-        If the file is compressed by zstd and zstandard is not installed.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if the compressed
+    data are damaged or end too early; all data before that are yielded first; MissingExtraError if
+    the file is compressed by zstd and zstandard is not installed.
     """
     is_zstd = False
     if Path(path).is_file():  # a pipe cannot be read twice
@@ -52,12 +47,8 @@ def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Equal content gives equal bytes.
 
-    Raises
-    ------
-    MissingExtraError
-        If the name ends in .zst and zstandard is not installed.
-    OSError
-        If the file cannot be written; an existing file is then unchanged.
+    Raises MissingExtraError if the name ends in .zst and zstandard is not installed; OSError if the
+    file cannot be written; an existing file is then unchanged.
     """
     compressing = next(
         (make for suffix, make in _WRITERS.items() if str(path).lower().endswith(suffix)), None

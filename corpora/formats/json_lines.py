@@ -46,13 +46,9 @@ def read_json_lines(
         A vocabulary file: its words are the columns, all others count as unknown. By default the
         columns are all words that appear, in alphabetical order.
 
-    Raises
-    ------
-    OSError
-        If a file is missing or cannot be read.
-    CorpusFormatError
-        If a line has another form, a count is not a whole number from 1 to 2³¹ − 1, or a
-        number has more than 640 digits; the message names file and line.
+    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a line has another
+    form, a count is not a whole number from 1 to 2³¹ − 1, or a number has more than 640 digits; the
+    message names file and line.
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
     reader = LineReader(path)
@@ -74,12 +70,8 @@ def read_json_lines(
 def write_json_lines(corpus: Corpus, path: str | os.PathLike[str]) -> None:
     """Write a line of counts for each document to `path`, compressed as it ends.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word, an id or a title holds half a surrogate pair.
-    OSError
-        If the file cannot be written; nothing is left then.
+    Raises CorpusFormatError if a word, an id or a title holds half a surrogate pair; OSError if the
+    file cannot be written; nothing is left then.
     """
     counts = corpus.counts
     check_writable(corpus.vocabulary, path, lambda _: True)

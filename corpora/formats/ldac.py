@@ -18,12 +18,7 @@ import numpy as np
 from corpora.corpus_writer import MAX_INT32
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.number_table import Column, checked
-from corpora.formats.numbered import (
-    DuplicateEntryError,
-    beside_vocabulary,
-    csr_of,
-    numbered_corpus,
-)
+from corpora.formats.numbered import DuplicateEntryError, beside_vocabulary, csr_of, numbered_corpus
 from corpora.formats.vocabulary_file import words_of
 
 if TYPE_CHECKING:
@@ -54,13 +49,9 @@ def read_ldac(
         The vocabulary file; by default that beside it; "numbers": words are called "0", "1", …,
         up to the largest number that appears.
 
-    Raises
-    ------
-    OSError
-        If a file is missing or cannot be read.
-    CorpusFormatError
-        If a line is not what the format says, holds a word twice, or a count is 0 or above
-        2³¹ − 1; the message names file and line.
+    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a line is not what
+    the format says, holds a word twice, or a count is 0 or above 2³¹ − 1; the message names file
+    and line.
     """
     words = words_of(path, vocabulary)
     reader = LineReader(path)
@@ -90,12 +81,8 @@ def read_ldac(
 def write_ldac(corpus: Corpus, path: str | os.PathLike[str]) -> None:
     """Write the counts to `path`, compressed as it ends, and the vocabulary beside it.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word is empty or holds a line break.
-    OSError
-        If a file cannot be written; nothing is left then.
+    Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
+    written; nothing is left then.
     """
     counts = corpus.counts
     with beside_vocabulary(corpus, path) as stream:

@@ -89,10 +89,7 @@ class LineReader:
     def decoded(self, line: bytes, number: int | None = None) -> str:
         """Decode a line.
 
-        Raises
-        ------
-        CorpusFormatError
-            If the line is not UTF-8; the message names the line and the byte.
+        Raises CorpusFormatError if the line is not UTF-8; the message names the line and the byte.
         """
         try:
             return line.decode("utf-8")
@@ -110,10 +107,7 @@ class LineReader:
 
         Call it at the end of the file. The limit is a million, plus one for each byte.
 
-        Raises
-        ------
-        CorpusFormatError
-            If more are promised.
+        Raises CorpusFormatError if more are promised.
         """
         if promised > PLAUSIBLE + self.n_bytes:
             raise self.error(

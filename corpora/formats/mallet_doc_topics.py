@@ -35,10 +35,8 @@ _TOPIC = Column("topic", 0, PLAUSIBLE)
 class DocTopics:
     """Topic proportions of documents.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a proportion is not from 0 to 1, or a row sums to more than 1.
+    Raises ValueError if shapes disagree, a proportion is not from 0 to 1, or a row sums to more
+    than 1.
     """
 
     sources: tuple[str, ...]
@@ -63,13 +61,9 @@ def read_doc_topics(path: str | os.PathLike[str]) -> DocTopics:
     The file has pairs if its header says so, or if the values of the first line alternate between
     whole numbers and others. A topic without a pair has proportion 0.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If a line has another form, a topic is named twice, dense lines differ in length or do
-        not sum to 1, or documents are not numbered 0, 1, …; the message names file and line.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line has another
+    form, a topic is named twice, dense lines differ in length or do not sum to 1, or documents are
+    not numbered 0, 1, …; the message names file and line.
     """
     reader = LineReader(path)
     sources: list[str] = []
@@ -106,12 +100,8 @@ def write_doc_topics(
 
     `pairs` selects the older form, with every topic of every document, the largest first.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a source contains a tab or a line break.
-    OSError
-        If the file cannot be written; nothing is left then.
+    Raises CorpusFormatError if a source contains a tab or a line break; OSError if the file cannot
+    be written; nothing is left then.
     """
     check_sources(doc_topics.sources, path, "\t\r\n")
     with write_bytes(path) as stream:

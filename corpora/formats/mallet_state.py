@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 class MalletState:
     """Topic of every token of a corpus. Words are in the order of their type index.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or an index is out of range.
+    Raises ValueError if shapes disagree, or an index is out of range.
     """
 
     doc_of: NDArray[np.int32]

@@ -39,13 +39,9 @@ def read_mallet_state(path: str | os.PathLike[str]) -> MalletState:
     The lines of alpha and beta may be missing; without alpha the number of topics is the largest
     topic plus 1. Blank lines are skipped.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If a line has another form, documents are out of order, a type index has two words or a
-        word two type indices; the message names file and line.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line has another
+    form, documents are out of order, a type index has two words or a word two type indices; the
+    message names file and line.
     """
     tokens = _Tokens(LineReader(path))
     for number, line in tokens.reader.lines():
@@ -61,12 +57,8 @@ def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None
 
     The file has no sources of documents without tokens, and no such documents at the end.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word is empty or contains white space, or a source contains a line break.
-    OSError
-        If the file cannot be written; nothing is left then.
+    Raises CorpusFormatError if a word is empty or contains white space, or a source contains a line
+    break; OSError if the file cannot be written; nothing is left then.
     """
     check_writable(state.vocabulary, path, fits_a_text)
     check_sources(state.sources, path, "\r\n")
@@ -83,10 +75,8 @@ def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None
 def check_sources(sources: tuple[str, ...], path: str | os.PathLike[str], separators: str) -> None:
     """Refuse sources that contain a separator of fields or lines.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a source does, or contains half a surrogate pair; the message names it.
+    Raises CorpusFormatError if a source does, or contains half a surrogate pair; the message names
+    it.
     """
     for source in sources:
         if any(separator in source for separator in separators) or not is_unicode(source):

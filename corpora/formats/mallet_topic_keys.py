@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 class TopicKeys:
     """Top words of topics.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree or alpha is not positive and finite.
+    Raises ValueError if shapes disagree or alpha is not positive and finite.
     """
 
     alpha: NDArray[np.float64]
@@ -48,12 +45,8 @@ class TopicKeys:
 def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
     """Read the topic keys in a file, plain or compressed.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If a line has another form, or topics are not numbered 0, 1, …; the message names the line.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line has another
+    form, or topics are not numbered 0, 1, …; the message names the line.
     """
     reader = LineReader(path)
     alpha: list[float] = []
@@ -72,12 +65,8 @@ def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
 def write_topic_keys(keys: TopicKeys, path: str | os.PathLike[str]) -> None:
     """Write the file `path`, compressed as it ends; alpha reads back to the bit.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word is empty or contains white space.
-    OSError
-        If the file cannot be written; nothing is left then.
+    Raises CorpusFormatError if a word is empty or contains white space; OSError if the file cannot
+    be written; nothing is left then.
     """
     for words in keys.words:
         check_writable(words, path, fits_a_text)

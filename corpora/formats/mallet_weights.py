@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 class TopicWordWeights:
     """Weights of words in topics; a topic is a row divided by its sum.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree.
+    Raises ValueError if shapes disagree.
     """
 
     weights: NDArray[np.float64]
@@ -47,13 +44,9 @@ class TopicWordWeights:
 def read_topic_word_weights(path: str | os.PathLike[str]) -> TopicWordWeights:
     """Read the weights in a file, plain or compressed.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If a line is not the weight of a word in a topic, topics are not numbered 0, 1, …, or the
-        words of a topic differ from those of topic 0; the message names file and line.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line is not the
+    weight of a word in a topic, topics are not numbered 0, 1, …, or the words of a topic differ
+    from those of topic 0; the message names file and line.
     """
     reader = LineReader(path)
     place_of: dict[str, int] = {}

@@ -47,13 +47,9 @@ def read_matrix_market(
     vocabulary
         The vocabulary file; by default that beside it; "numbers": words are called "1", "2", ….
 
-    Raises
-    ------
-    OSError
-        If a file is missing or cannot be read.
-    CorpusFormatError
-        If a file is not what its format says, row and column appear twice, or a value is no count
-        from 0 to 2³¹ − 1; the message names file and line.
+    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a file is not what
+    its format says, row and column appear twice, or a value is no count from 0 to 2³¹ − 1; the
+    message names file and line.
     """
     words = words_of(path, vocabulary)
     reader = LineReader(path)
@@ -75,12 +71,8 @@ def read_matrix_market(
 def write_matrix_market(corpus: Corpus, path: str | os.PathLike[str]) -> None:
     """Write the matrix to `path`, compressed as it ends, and the vocabulary beside it.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word is empty or holds a line break.
-    OSError
-        If a file cannot be written; nothing is left then.
+    Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
+    written; nothing is left then.
     """
     with beside_vocabulary(corpus, path) as stream:
         sizes = f"{corpus.n_docs} {corpus.n_words} {corpus.counts.nnz}"

@@ -46,10 +46,7 @@ def number_table(
 
     Spaces or tabs separate numbers; blank lines are skipped.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a line has another form, or a number is out of its column's range.
+    Raises CorpusFormatError if a line has another form, or a number is out of its column's range.
     """
     kinds = [(column.name, float if column.is_real else np.int64) for column in columns]
     try:
@@ -71,10 +68,7 @@ def number_table(
 def checked(field: bytes, column: Column, reader: LineReader, number: int) -> int:
     """Return the whole number in `field` of line `number`.
 
-    Raises
-    ------
-    CorpusFormatError
-        If it is not a whole number, or out of the range of `column`.
+    Raises CorpusFormatError if it is not a whole number, or out of the range of `column`.
     """
     value = -1
     if field.removeprefix(b"+").isdigit() and len(field) <= MAX_DIGITS:

@@ -42,10 +42,8 @@ def csr_of(
 ) -> Counts:
     """Counts (n_docs, n_words) of entries in any order, indices from 0.
 
-    Raises
-    ------
-    DuplicateEntryError
-        If a document and word appear twice: the first entry that repeats another.
+    Raises DuplicateEntryError if a document and word appear twice: the first entry that repeats
+    another.
     """
     ascending = (docs[1:] > docs[:-1]) | ((docs[1:] == docs[:-1]) & (words[1:] > words[:-1]))
     if not ascending.all():
@@ -73,12 +71,8 @@ def numbered_corpus(counts: Counts, words: tuple[str, ...] | None, first_word: i
 def beside_vocabulary(corpus: Corpus, path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open the file of the counts; the vocabulary is written beside it. Both appear, or neither.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word is empty or holds a line break.
-    OSError
-        If a file cannot be written.
+    Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
+    written.
     """
     check_writable(corpus.vocabulary, path, fits_a_line)
     with ExitStack() as files:  # both are complete before the first takes its name

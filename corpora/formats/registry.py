@@ -165,10 +165,7 @@ def format_of(path: PathLike, name: str = "") -> Format:
 
     A directory with header.json is a corpus, any other existing directory a folder of texts.
 
-    Raises
-    ------
-    UnknownFormatError
-        If there is no such format, or the file name tells none.
+    Raises UnknownFormatError if there is no such format, or the file name tells none.
     """
     known = ", ".join(FORMATS)
     if name:
@@ -192,14 +189,9 @@ def losses(corpus: Corpus, into: Format) -> tuple[str, ...]:
 def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = None) -> Corpus:
     """Read the corpus at `path`, in the format `name` or the format that its name tells.
 
-    Raises
-    ------
-    UnknownFormatError
-        If the format is unknown, or takes no vocabulary and one is given.
-    OSError
-        If a file is missing or cannot be read.
-    CorpusFormatError
-        If a file is not what its format says; the message names file and line.
+    Raises UnknownFormatError if the format is unknown, or takes no vocabulary and one is given;
+    OSError if a file is missing or cannot be read; CorpusFormatError if a file is not what its
+    format says; the message names file and line.
     """
     kind = format_of(path, name)
     if not kind.vocabulary:
@@ -212,17 +204,11 @@ def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = No
 def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: bool = False) -> None:
     """Write `corpus` to `path`, in the format `name` or the format that its name tells.
 
-    Raises
-    ------
-    UnknownFormatError
-        If the format is not known, or cannot be written from a corpus.
-    FileExistsError
-        If `check_target` refuses `path`, or `vocabulary_clash` refuses the vocabulary beside it.
-        With `replace` such a vocabulary is written and a warning is logged.
-    CorpusFormatError
-        If the format cannot store a word; the message names it.
-    OSError
-        If a file cannot be written; nothing is left then.
+    Raises UnknownFormatError if the format is not known, or cannot be written from a corpus;
+    FileExistsError if `check_target` refuses `path`, or `vocabulary_clash` refuses the vocabulary
+    beside it. With `replace` such a vocabulary is written and a warning is logged;
+    CorpusFormatError if the format cannot store a word; the message names it; OSError if a file
+    cannot be written; nothing is left then.
     """
     kind = format_of(path, name)
     check_target(path, kind, replace=replace)
@@ -243,16 +229,10 @@ def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: boo
 def check_target(path: PathLike, kind: Format, *, replace: bool) -> None:
     """Refuse a target that `write_corpus` would refuse, before the corpus is read.
 
-    Raises
-    ------
-    UnknownFormatError
-        If the format cannot be written from a corpus.
-    FileNotFoundError
-        If the parent directory is missing.
-    FileExistsError
-        If `path` exists; an empty directory is accepted for a directory. With `replace` a regular
-        file is accepted for a file, a corpus with an intact header for a corpus, and a folder of
-        texts that was written here for a folder of texts.
+    Raises UnknownFormatError if the format cannot be written from a corpus; FileNotFoundError if
+    the parent directory is missing; FileExistsError if `path` exists; an empty directory is
+    accepted for a directory. With `replace` a regular file is accepted for a file, a corpus with an
+    intact header for a corpus, and a folder of texts that was written here for a folder of texts.
     """
     if kind.write is None:
         raise UnknownFormatError(

@@ -31,14 +31,8 @@ class NotReplaceableError(FileExistsError):
 def check_file_target(path: PathLike, name: str, *, replace: bool) -> None:
     """Refuse a target that a file of the format called `name` cannot be written to.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the parent directory is missing.
-    NotReplaceableError
-        If `path` exists and is not a regular file.
-    FileExistsError
-        If there is a file, unless `replace` is set.
+    Raises FileNotFoundError if the parent directory is missing; NotReplaceableError if `path`
+    exists and is not a regular file; FileExistsError if there is a file, unless `replace` is set.
     """
     target = Path(path)
     _check_parent(target)
@@ -52,14 +46,9 @@ def check_file_target(path: PathLike, name: str, *, replace: bool) -> None:
 def check_directory_target(path: PathLike, name: str, *, replace: bool) -> None:
     """Refuse a target that a directory of the format called `name` cannot be written to.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the parent directory is missing.
-    NotReplaceableError
-        If `path` exists and is neither an empty directory nor one written in this format.
-    FileExistsError
-        If there is one written in this format, unless `replace` is set.
+    Raises FileNotFoundError if the parent directory is missing; NotReplaceableError if `path`
+    exists and is neither an empty directory nor one written in this format; FileExistsError if
+    there is one written in this format, unless `replace` is set.
     """
     target = Path(path)
     _check_parent(target)
@@ -102,12 +91,8 @@ def vocabulary_clash(
     has_counts
         Whether a file, by its name, holds counts with a vocabulary beside it.
 
-    Raises
-    ------
-    NotReplaceableError
-        If the path of the vocabulary exists and is not a regular file.
-    OSError
-        If the directory cannot be read.
+    Raises NotReplaceableError if the path of the vocabulary exists and is not a regular file;
+    OSError if the directory cannot be read.
     """
     beside = vocabulary_beside(path)
     if beside.is_file():

@@ -21,12 +21,7 @@ from corpora.errors import CorpusFormatError
 from corpora.files import TEMPORARY_SUFFIX, sync_directory
 from corpora.formats.bags import BagGatherer
 from corpora.formats.lines import BYTE_ORDER_MARK, shown
-from corpora.formats.vocabulary_file import (
-    check_writable,
-    fits_a_text,
-    is_unicode,
-    read_vocabulary,
-)
+from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode, read_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,13 +48,9 @@ def read_text_folder(
         A vocabulary file: its words are the columns, all others count as unknown. By default the
         columns are all words that appear, in alphabetical order.
 
-    Raises
-    ------
-    OSError
-        If the folder or a file is missing or cannot be read.
-    CorpusFormatError
-        If a file is not UTF-8 (the message names the byte), or not a regular file: reading a pipe
-        or a device might never end.
+    Raises OSError if the folder or a file is missing or cannot be read; CorpusFormatError if a file
+    is not UTF-8 (the message names the byte), or not a regular file: reading a pipe or a device
+    might never end.
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
     folder = Path(path)
@@ -86,14 +77,9 @@ def write_text_folder(
     The id is the file's path in the folder; characters that are unsafe in a file name are written
     as %XX, so that no file lies outside of the folder.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word is empty or holds white space, or two documents would be the same file.
-    FileExistsError
-        If `path` exists; with `replace`, if it is not a folder written here.
-    OSError
-        If a file cannot be written.
+    Raises CorpusFormatError if a word is empty or holds white space, or two documents would be the
+    same file; FileExistsError if `path` exists; with `replace`, if it is not a folder written here;
+    OSError if a file cannot be written.
     """
     check_writable(corpus.vocabulary, path, fits_a_text)
     counts = corpus.counts
@@ -127,10 +113,7 @@ def safe_path(doc_id: str) -> str:
 def new_directory(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Path]:
     """Open a directory to fill, which is renamed to `path` when the block ends without an error.
 
-    Raises
-    ------
-    FileExistsError
-        If `path` exists, unless it is an empty directory or `replace` is set.
+    Raises FileExistsError if `path` exists, unless it is an empty directory or `replace` is set.
     """
     target = Path(os.path.abspath(path))  # noqa: PTH100  # resolve would follow a link at its end
     if target.exists() and not replace and not (target.is_dir() and not any(target.iterdir())):

@@ -33,12 +33,9 @@ def read_triplets(
     sizes, lines
         Documents, words and entries that the header promises, and the line of each number.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a line is not three numbers in their ranges, a document and word appear twice, there are
-        more or fewer lines than promised, another number of `words`, if given, or sizes are
-        promised that no file of this size has.
+    Raises CorpusFormatError if a line is not three numbers in their ranges, a document and word
+    appear twice, there are more or fewer lines than promised, another number of `words`, if given,
+    or sizes are promised that no file of this size has.
     """
     n_docs, n_words, n_entries = sizes
     if words is not None and len(words) != n_words:

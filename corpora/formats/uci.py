@@ -43,13 +43,9 @@ def read_uci(
     vocabulary
         The vocabulary file; by default that beside it; "numbers": words are called "1", "2", ….
 
-    Raises
-    ------
-    OSError
-        If a file is missing or cannot be read.
-    CorpusFormatError
-        If a file is not what its format says, word and document appear twice, or a count is 0 or
-        above 2³¹ − 1; the message names file and line.
+    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a file is not what
+    its format says, word and document appear twice, or a count is 0 or above 2³¹ − 1; the message
+    names file and line.
     """
     words = words_of(path, vocabulary)
     reader = LineReader(path)
@@ -61,12 +57,8 @@ def read_uci(
 def write_uci(corpus: Corpus, path: str | os.PathLike[str]) -> None:
     """Write the docword file `path`, compressed as it ends, and the vocabulary beside it.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word is empty or holds a line break.
-    OSError
-        If a file cannot be written; nothing is left then.
+    Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
+    written; nothing is left then.
     """
     with beside_vocabulary(corpus, path) as stream:
         stream.write(f"{corpus.n_docs}\n{corpus.n_words}\n{corpus.counts.nnz}\n".encode())

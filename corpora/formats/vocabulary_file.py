@@ -35,10 +35,7 @@ def stem_of(path: PathLike) -> str:
 def find_vocabulary(path: PathLike) -> Path:
     """Return the vocabulary file beside the counts in `path`.
 
-    Raises
-    ------
-    FileNotFoundError
-        If none of the usual names exists; the message lists them.
+    Raises FileNotFoundError if none of the usual names exists; the message lists them.
     """
     candidates = vocabulary_candidates(path)
     for beside in candidates:
@@ -81,12 +78,8 @@ def words_of(path: PathLike, vocabulary: PathLike | None) -> tuple[str, ...] | N
 def read_vocabulary(path: PathLike) -> tuple[str, ...]:
     """Read the words of a vocabulary file, plain or compressed, in UTF-8.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If a line is empty, repeats a word or is not UTF-8; the message names the line.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line is empty,
+    repeats a word or is not UTF-8; the message names the line.
     """
     reader = LineReader(path)
     line_of: dict[str, int] = {}
@@ -116,10 +109,8 @@ def fits_a_text(word: str) -> bool:
 def check_writable(words: Sequence[str], path: PathLike, fits: Callable[[str], bool]) -> None:
     """Refuse words that a format cannot store, before anything is written.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a word does not fit, or contains half a surrogate pair; the message names the word.
+    Raises CorpusFormatError if a word does not fit, or contains half a surrogate pair; the message
+    names the word.
     """
     for word in words:
         if not fits(word):

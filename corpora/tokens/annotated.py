@@ -20,10 +20,7 @@ class AnnotatedArticles:
     An entry is a combination of word, tag, part of speech and stop-word flag that occurs. There are
     far fewer of them than of tokens, so whatever is decided by these four is decided once an entry.
 
-    Raises
-    ------
-    ValueError
-        If the arrays contradict each other.
+    Raises ValueError if the arrays contradict each other.
     """
 
     words: tuple[str, ...]

@@ -23,10 +23,7 @@ PARTS_OF_SPEECH: Final = (
 class Annotation:
     """Lemma, tag and part of speech of every token of some texts, in their order.
 
-    Raises
-    ------
-    ValueError
-        If the arrays contradict each other.
+    Raises ValueError if the arrays contradict each other.
     """
 
     lemmas: tuple[str, ...]

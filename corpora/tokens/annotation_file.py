@@ -40,10 +40,7 @@ def save_annotated(
 ) -> None:
     """Write a file, whole or not at all; see `annotated_bytes`.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
+    Raises OSError if the file cannot be written.
     """
     with atomic_write(path) as stream:
         stream.write(annotated_bytes(articles, shard_sha256))
@@ -81,14 +78,9 @@ def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
 def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> AnnotatedArticles:
     """Load a file that `save_annotated` wrote for that shard.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the file is not an annotation, was changed, or belongs to another shard.
-    UnsupportedVersionError
-        If a newer version of this software wrote it.
-    OSError
-        If the file cannot be read.
+    Raises CorpusFormatError if the file is not an annotation, was changed, or belongs to another
+    shard; UnsupportedVersionError if a newer version of this software wrote it; OSError if the file
+    cannot be read.
     """
     return annotated_from(Path(path).read_bytes(), path, shard_sha256)
 

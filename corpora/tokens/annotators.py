@@ -20,10 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def load_annotator(
-    model: str,
-    *,
-    noun_chunks: bool = False,
-    warn: Callable[[str], object] = logger.warning,
+    model: str, *, noun_chunks: bool = False, warn: Callable[[str], object] = logger.warning
 ) -> PlacingAnnotator:
     """The fastest annotator that gives what spaCy's model gives.
 

@@ -44,10 +44,7 @@ RULE = "#rule"
 class Bigrams:
     """The pairs of words to join, with their scores, and which of their occurrences count.
 
-    Raises
-    ------
-    ValueError
-        If a pattern names a part of speech that there is not.
+    Raises ValueError if a pattern names a part of speech that there is not.
     """
 
     scores: Mapping[tuple[str, str], float]
@@ -104,12 +101,8 @@ class Bigrams:
         directory
             Directory for temporary files, with room for some 40 bytes for each different pair.
 
-        Raises
-        ------
-        ValueError
-            If a setting is out of range.
-        UnsuitableModelError
-            If there are patterns, and no word has a part of speech.
+        Raises ValueError if a setting is out of range; UnsuitableModelError if there are patterns,
+        and no word has a part of speech.
         """
         scores = collocations(
             counts,
@@ -187,10 +180,7 @@ class Bigrams:
 
         If there is a rule for which pairs count, a line says it first.
 
-        Raises
-        ------
-        ValueError
-            If a word holds a tab or the end of a line.
+        Raises ValueError if a word holds a tab or the end of a line.
         """
         lines = []
         if self.patterns is not None or self.within_chunks:

@@ -20,10 +20,7 @@ BREAK: Final = -1
 class TokenBlock:
     """Documents as runs of words: the words of a run stood side by side in the text.
 
-    Raises
-    ------
-    ValueError
-        If the arrays contradict each other.
+    Raises ValueError if the arrays contradict each other.
     """
 
     words: tuple[str, ...]

@@ -53,12 +53,8 @@ def collocations(
     has_patterns
         Whether pairs were counted by their parts of speech.
 
-    Raises
-    ------
-    ValueError
-        If a setting is out of range.
-    UnsuitableModelError
-        If there are patterns, and no word has a part of speech.
+    Raises ValueError if a setting is out of range; UnsuitableModelError if there are patterns, and
+    no word has a part of speech.
     """
     _check_settings(min_count, threshold, scoring)
     has_words, has_parts_of_speech = False, False

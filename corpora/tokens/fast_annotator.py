@@ -73,10 +73,8 @@ class FastAnnotator:
         With the components to run enabled, and no others. It is not for use elsewhere: the layers
         that embed are told to multiply by NumPy.
 
-    Raises
-    ------
-    UnsupportedPipelineError
-        If the pipeline is not of the kind that this does; the message says why.
+    Raises UnsupportedPipelineError if the pipeline is not of the kind that this does; the message
+    says why.
     """
 
     def __init__(self, nlp: Language) -> None:

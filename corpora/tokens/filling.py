@@ -52,11 +52,8 @@ def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
 
     First the same shard article by article, then without the article that kills it.
 
-    Raises
-    ------
-    WorkerDiedError
-        If no article is to blame: workers die for another reason, most often for want of memory.
-        Also if an article kills that is passed over already.
+    Raises WorkerDiedError if no article is to blame: workers die for another reason, most often for
+    want of memory. Also if an article kills that is passed over already.
     """
     place, _, name = note.partition(" ")
     reason = f"a worker process died at {name or task.entry.shard}"

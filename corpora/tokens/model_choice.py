@@ -71,10 +71,7 @@ def model_for_language(language: str) -> str:
     language
         As articles have it, the code of a Wikipedia: `de`, `simple`; empty if it is not known.
 
-    Raises
-    ------
-    MissingModelError
-        If it is English, and the small English model is not installed.
+    Raises MissingModelError if it is English, and the small English model is not installed.
     """
     code = SPACY_CODES.get(language, language)
     if code == "en":

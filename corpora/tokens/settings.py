@@ -17,10 +17,7 @@ UNIVERSAL_PARTS_OF_SPEECH = (
 class TextSettings:
     """Settings of kept lemmas and of documents. Lists become tuples.
 
-    Raises
-    ------
-    ValueError
-        If a setting is none that makes sense.
+    Raises ValueError if a setting is none that makes sense.
     """
 
     spacy_model: str = ""

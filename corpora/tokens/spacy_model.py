@@ -46,10 +46,8 @@ changes every weight. All the files of a small model, 15 MB, take some 15 ms."""
 def find_model(name: str) -> str:
     """`name` itself, or with an empty `name` the small English model that is installed.
 
-    Raises
-    ------
-    MissingModelError
-        If that model is not installed and is not a directory, or spaCy does not know the language.
+    Raises MissingModelError if that model is not installed and is not a directory, or spaCy does
+    not know the language.
     """
     if name.startswith(BLANK):
         if is_language(language := name.removeprefix(BLANK)):
@@ -121,12 +119,9 @@ def load_model(name: str, *, noun_chunks: bool = False) -> Language:
     noun_chunks
         Whether to keep the parser, from which noun chunks come.
 
-    Raises
-    ------
-    MissingModelError
-        If it is not installed, or the tokenizer of its language needs another package.
-    UnsuitableModelError
-        If it gives no parts of speech or no lemmas, or no noun chunks where they are wanted.
+    Raises MissingModelError if it is not installed, or the tokenizer of its language needs another
+    package; UnsuitableModelError if it gives no parts of speech or no lemmas, or no noun chunks
+    where they are wanted.
     """
     import spacy  # noqa: PLC0415 - half a second that only the text stage should take
 

@@ -61,10 +61,7 @@ class TokenStore:
     settings
         What of a text becomes words.
 
-    Raises
-    ------
-    MissingModelError
-        If the spaCy model is not installed.
+    Raises MissingModelError if the spaCy model is not installed.
     """
 
     def __init__(
@@ -94,16 +91,10 @@ class TokenStore:
         `skipped`. With one process there is no worker: what kills it ends the program. A shard
         that kills workers elsewhere is annotated by processes here, when all others are.
 
-        Raises
-        ------
-        StoreLockedError
-            If another process is filling this store.
-        CorpusFormatError
-            If a shard of the articles is damaged.
-        UnsuitableModelError
-            If the model gives no parts of speech, no lemmas or, if wanted, no noun chunks.
-        WorkerDiedError
-            If worker processes die without an article to blame, for instance for want of memory.
+        Raises StoreLockedError if another process is filling this store; CorpusFormatError if a
+        shard of the articles is damaged; UnsuitableModelError if the model gives no parts of
+        speech, no lemmas or, if wanted, no noun chunks; WorkerDiedError if worker processes die
+        without an article to blame, for instance for want of memory.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         with writer_lock(self.directory):
@@ -125,10 +116,7 @@ class TokenStore:
 
         Deleting the file has them tried again. Shards that are not annotated yet have none.
 
-        Raises
-        ------
-        CorpusFormatError
-            If a file is not an annotation.
+        Raises CorpusFormatError if a file is not an annotation.
         """
         there = (path for entry in self.entries if (path := self._path_of(entry)).exists())
         return {path: found for path in there if (found := load_skipped(path))}
@@ -155,12 +143,8 @@ class TokenStore:
         With more than one process, or with workers elsewhere, `step` and what it returns are
         pickled; blocks are not.
 
-        Raises
-        ------
-        CorpusFormatError
-            If an annotation is damaged.
-        WorkerDiedError
-            If a worker process dies.
+        Raises CorpusFormatError if an annotation is damaged; WorkerDiedError if a worker process
+        dies.
         """
         self._refuse_missing()
         function = OfBlock(self.settings, step)
@@ -211,10 +195,7 @@ def describe(settings: TextSettings) -> str:
 
     Of the settings that is the model and whether noun chunks are looked for.
 
-    Raises
-    ------
-    MissingModelError
-        If the spaCy model is not installed.
+    Raises MissingModelError if the spaCy model is not installed.
     """
     about = describe_model(settings.spacy_model) | {
         "noun_chunks": settings.noun_chunks,

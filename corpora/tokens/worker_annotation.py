@@ -37,14 +37,9 @@ def annotate_shard(
     data
         What the shard holds; None to read it here, and if that cannot be to return None.
 
-    Raises
-    ------
-    MissingModelError
-        If the model is not installed here.
-    UnsuitableModelError
-        If it is another one than where the annotations are kept.
-    CorpusFormatError
-        If `data` is not the shard that was stored.
+    Raises MissingModelError if the model is not installed here; UnsuitableModelError if it is
+    another one than where the annotations are kept; CorpusFormatError if `data` is not the shard
+    that was stored.
     """
     path = shard_path(path_of(articles.store), entry)
     if data is None:

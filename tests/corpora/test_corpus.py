@@ -238,9 +238,7 @@ def test_the_content_hash_is_of_everything(changes: dict[str, Any]) -> None:
 @settings(max_examples=30, deadline=None)
 @given(corpus=corpora())
 def test_saved_corpora_come_back(
-    mmap: bool,
-    tmp_path_factory: pytest.TempPathFactory,
-    corpus: Corpus,
+    mmap: bool, tmp_path_factory: pytest.TempPathFactory, corpus: Corpus
 ) -> None:
     path = tmp_path_factory.mktemp("corpus") / "corpus"
     corpus.save(path)

@@ -102,9 +102,7 @@ def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(
 
 
 @pytest.mark.slow
-def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(
-    tmp_path: Path,
-) -> None:
+def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(tmp_path: Path) -> None:
     def learn(n_docs: int) -> None:
         rule = Bigrams({})
         bigrams = rule.from_counts(

@@ -83,12 +83,7 @@ def test_all_results_come_once_and_in_order(
 def test_all_workers_may_die_at_once_and_their_successors_are_initialized() -> None:
     tasks = [Task(0, 1), Task(1, 1), Task(2)]
     results = ordered_map(
-        greet_and_survive,
-        tasks,
-        2,
-        set_greeting,
-        ("hello",),
-        on_death=one_death_fewer,
+        greet_and_survive, tasks, 2, set_greeting, ("hello",), on_death=one_death_fewer
     )
     assert list(results) == ["hello 0", "hello 1", "hello 2"]
 

@@ -49,10 +49,7 @@ class AttributeRules:
     ruler
         As it is in the pipeline.
 
-    Raises
-    ------
-    UnsupportedPipelineError
-        If a pattern uses what this table does not know.
+    Raises UnsupportedPipelineError if a pattern uses what this table does not know.
     """
 
     def __init__(self, ruler: AttributeRuler) -> None:

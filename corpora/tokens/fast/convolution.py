@@ -122,10 +122,7 @@ class ConvolutionalTagger:
         self._scores = np.zeros((TILE, len(bias)), dtype=np.float32)
 
     def tag(
-        self,
-        rows: NDArray[np.int32],
-        text_start: NDArray[np.int64],
-        embedding: NDArray[np.float32],
+        self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: NDArray[np.float32]
     ) -> NDArray[np.int16]:
         """(n_tokens,) the index of the most probable tag of each token.
 
@@ -146,10 +143,7 @@ class ConvolutionalTagger:
         return tags
 
     def encode(
-        self,
-        rows: NDArray[np.int32],
-        text_start: NDArray[np.int64],
-        embedding: NDArray[np.float32],
+        self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """(n_tokens, width) what the layers make of each token; for checks."""
         encoded = np.zeros((len(rows), self.width), dtype=np.float32)
@@ -158,10 +152,7 @@ class ConvolutionalTagger:
         return encoded
 
     def _tiles(
-        self,
-        rows: NDArray[np.int32],
-        text_start: NDArray[np.int64],
-        embedding: NDArray[np.float32],
+        self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: NDArray[np.float32]
     ) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
         """Yield for each tile its tokens, and its rows after the layers.
 

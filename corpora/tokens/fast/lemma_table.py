@@ -32,11 +32,7 @@ class LemmaTable:
     """
 
     def __init__(
-        self,
-        lexicon: Lexicon,
-        labels: Sequence[str],
-        rules: AttributeRules,
-        lemmatizer: Lemmatizer,
+        self, lexicon: Lexicon, labels: Sequence[str], rules: AttributeRules, lemmatizer: Lemmatizer
     ) -> None:
         self._lexicon = lexicon
         self._labels = tuple(labels)

@@ -20,13 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora import (
-    Article,
-    ArticleStore,
-    CorpusFormatError,
-    MissingExtraError,
-    export_articles,
-)
+from corpora import Article, ArticleStore, CorpusFormatError, MissingExtraError, export_articles
 from corpora.articles import export as export_module
 from corpora.articles.json_lines import read_json_lines
 from tests.corpora.articles.test_store import PROJECT, some, stored

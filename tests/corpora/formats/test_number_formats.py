@@ -160,8 +160,7 @@ def test_words_may_be_their_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "text", "line"),
-    [("uci", f"1\n{10**9}\n1\n1 1 1\n", 2), ("ldac", f"1 {10**9}:1\n", 1)],
+    ("form", "text", "line"), [("uci", f"1\n{10**9}\n1\n1 1 1\n", 2), ("ldac", f"1 {10**9}:1\n", 1)]
 )
 def test_so_many_numbers_are_not_plausible(form: str, text: str, line: int, tmp_path: Path) -> None:
     path = put(tmp_path, FORMS[form].name, text)

@@ -154,10 +154,7 @@ def test_only_kept_documents_are_learned_from(documents: Documents) -> None:
 def test_three_in_a_row_join_from_the_left_and_never_across_a_break() -> None:
     bigrams = Bigrams({("a", "a"): 1.0, ("a", "b"): 1.0})
     block = block_of_runs([[["a", "a", "a", "b"], ["a"], ["b"]], [["a", "a", "b"]]], "xy", "xy")
-    assert runs_of_blocks([bigrams.join(block)]) == [
-        [["a_a", "a_b"], ["a"], ["b"]],
-        [["a_a", "b"]],
-    ]
+    assert runs_of_blocks([bigrams.join(block)]) == [[["a_a", "a_b"], ["a"], ["b"]], [["a_a", "b"]]]
 
 
 def test_joining_twice_makes_longer_words() -> None:

@@ -45,9 +45,7 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
 
 
 def everything(
-    tokens: TokenStore,
-    mapped: Callable[[Callable[[TokenBlock], object]], list[object]],
-    path: Path,
+    tokens: TokenStore, mapped: Callable[[Callable[[TokenBlock], object]], list[object]], path: Path
 ) -> tuple[Bigrams, tuple[str, ...], Corpus]:
     """Bigrams, vocabulary and counts, of what `mapped` makes of a step and the blocks."""
     rule = Bigrams({})

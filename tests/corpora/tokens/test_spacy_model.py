@@ -114,9 +114,7 @@ def test_a_language_that_spacy_does_not_know_is_refused(code: str) -> None:
         find_model(f"blank:{code}")
 
 
-def test_a_tokenizer_that_needs_another_package_says_which(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_tokenizer_that_needs_another_package_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(name: str) -> None:
         raise ImportError("requires the\nPyThaiNLP library")
 
