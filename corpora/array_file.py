@@ -109,7 +109,6 @@ class ArrayFile:
 
 def release(*arrays: NDArray[Any]) -> None:
     """Free the memory of mapped files that `arrays` belong to; they can still be read.
-
     Pages that were read stay in the process until the system is short of memory, so that a process
     that reads a whole file seems to take as much memory as the file. Repeated calls bound it.
     Arrays in memory, and mapped arrays that are writable, are not changed.

@@ -64,7 +64,6 @@ class MappedFrom(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """Counts of words in documents. Two corpora are the same if their `content_hash` is.
-
     Raises ValueError if the counts are not whole numbers from 0 to 2³¹ − 1, or the shapes do not
     fit together.
     """
@@ -147,7 +146,6 @@ class Corpus:
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 of the content; the same after `save` and `load`.
-
         A mapped corpus that was checked takes it from the header; otherwise all arrays are read.
         """
         if self.mapped_from is not None and self.mapped_from.is_checked:
@@ -197,7 +195,6 @@ class Corpus:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the directory `path`; an existing corpus is replaced atomically.
-
         One process at a time may save to a directory; any number may read it.
         """
         with CorpusWriter(path, self.vocabulary) as writer:
@@ -216,12 +213,9 @@ class Corpus:
     def load(
         cls, path: str | os.PathLike[str], *, mmap: bool = False, checked: bool = False
     ) -> Corpus:
-        """Load the corpus that `save` wrote.
-
-        With `mmap` all but the vocabulary stays on disk until it is used, arrays are read-only, and
-        only the sizes of the files are checked. `checked` also verifies their content, which reads
-        every file once without keeping it in memory.
-
+        """Load the corpus that `save` wrote. With `mmap` all but the vocabulary stays on disk until
+        it is used, arrays are read-only, and only the sizes of the files are checked. `checked`
+        also verifies their content, which reads every file once without keeping it in memory.
         Raises FileNotFoundError if there is no corpus; CorpusFormatError if a file is missing, was
         changed, or is not valid; the message names it; UnsupportedVersionError if a newer version
         of this software wrote it.
@@ -289,10 +283,8 @@ def build_corpus_on_disk(
     path: str | os.PathLike[str], blocks: Iterable[TokenBlock], vocabulary: Sequence[str]
 ) -> Corpus:
     """Count the tokens of `blocks` into a corpus in the directory `path`, and map it.
-
     The files equal those of `Corpus.from_blocks(blocks, vocabulary).save(path)`. One pass, in the
     memory of a block. After an interruption an existing corpus is unchanged.
-
     Raises OSError if a file cannot be written.
     """
     return build_corpus_of_bags(path, count_blocks(blocks, vocabulary), vocabulary)

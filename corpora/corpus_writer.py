@@ -74,7 +74,6 @@ class CorpusWriter:
 
     def append(self, bags: Bags) -> None:
         """Append documents.
-
         Raises ValueError if the counts are not sorted, or the shapes do not fit.
         """
         counts = bags.counts

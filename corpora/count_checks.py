@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
     """Return `counts` in the form of a `Corpus`; arrays in that form are not copied.
-
     Raises ValueError if `counts` is not a matrix of whole numbers from 0 to 2³¹ − 1.
     """
     csr = sparse.csr_array(counts)
@@ -40,7 +39,6 @@ def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
 
 def check_mapped_counts(counts: sparse.csr_array[np.int32]) -> None:
     """Check that mapped `counts` have the form of `checked_counts`, in one pass.
-
     Raises ValueError if rows are not sorted, an entry is not positive, or a column is out of range.
     """
     start: NDArray[np.integer] = counts.indptr

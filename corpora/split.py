@@ -60,10 +60,8 @@ def part_of(document_id: str, validation: float = 0.1, test: float = 0.1) -> Par
 
 def split(corpus: Corpus, validation: float = 0.1, test: float = 0.1) -> Split:
     """Return the three parts of `corpus`, each in the order of `corpus`; see `part_of`.
-
     The parts of a large mapped corpus are mapped too: they are written to its directory once and
     take as much disk again (see `corpora.mapped_split`). Other parts are copied into memory.
-
     Raises CorpusFormatError if a file of a mapped corpus or part is missing or was changed; OSError
     if the parts of a mapped corpus cannot be written, for instance because the disk is full.
     """

@@ -47,7 +47,6 @@ class StringColumn(Sequence[str]):
 
     def check(self) -> Self:
         """Validate every string and return itself.
-
         Raises ValueError if `start` does not fit `data`, or `data` is not UTF-8.
         """
         start, data = self.start, self.data

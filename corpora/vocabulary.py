@@ -31,7 +31,6 @@ SHOWN = 20
 @dataclass(frozen=True, slots=True)
 class Pruning:
     """Thresholds on document frequency, the number of documents that contain a word.
-
     Raises ValueError if a threshold is out of range.
     """
 

@@ -17,7 +17,6 @@ class _Layout(ctypes.Structure):
 
 class WorkerNote:
     """One short text in about 1 kB of anonymous shared memory.
-
     A writer may be killed at any moment: the length is 0 until the text is complete, so that a
     mixture of two texts is never read.
     """
@@ -27,7 +26,6 @@ class WorkerNote:
 
     def write(self, text: str) -> None:
         """Replace the text.
-
         A text longer than `CAPACITY` is truncated. Characters without UTF-8 become question marks.
         """
         data = text.encode(errors="replace")
@@ -61,7 +59,6 @@ def keep_note(note: WorkerNote) -> None:
 
 def working_on(note: str) -> None:
     """Note the current work of this worker, such as the title of an article; about a microsecond.
-
     If the worker dies before it has finished its item, its parent reads the last note of the item,
     up to about 1,000 bytes. In a process that is not a worker, nothing happens.
     """

@@ -170,7 +170,6 @@ class _Pool(Generic[Item, Result]):
 
     def _assign(self) -> None:
         """Send waiting tasks to idle workers; start workers for the rest, up to `n_processes`.
-
         Every unfinished task is then at a worker, or waits for a worker that will answer.
         """
         for worker in self.task_of:

@@ -81,7 +81,6 @@ class Worker:
 
     def receive(self) -> tuple[BaseException | None, Any]:
         """Return the worker's answer: (error, None) or (None, result).
-
         Raises EOFError if the worker has died.
         """
         try:
@@ -158,7 +157,6 @@ def _end_with_parent() -> None:
 
 def _use_one_thread() -> None:
     """Limit BLAS and OpenMP to one thread, as there is a process for each core.
-
     Loaded libraries are limited directly, later ones by the environment of this process.
     """
     # Not at the top, as the parent does not need it.

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """One article as it is stored.
-
-    `text` is the main text alone: paragraphs separated by blank lines, and headings on lines of
-    their own, such as `== History ==`, where the source has them. Text of Wikipedia is CC BY-SA:
-    `url` and `revision_id` name the revision to attribute, `license` its licence.
+    """One article as it is stored. `text` is the main text alone: paragraphs separated by blank
+    lines, and headings on lines of their own, such as `== History ==`. Text of Wikipedia is CC
+    BY-SA: `url` and `revision_id` name the revision to attribute.
     """
 
     page_id: int
-    """MediaWiki's page id; negative if the source has none and it was made from the title."""
+    """MediaWiki's page id; negative if it was made from the title."""
     revision_id: int
     """MediaWiki's revision id; 0 if the source has none."""
     title: str
@@ -32,9 +30,8 @@ class Article:
         return f"{self.language}:{self.page_id}"
 
     def sections(self) -> list[tuple[str, str]]:
-        """Return the top-level sections as (heading, text), first the lead with an empty heading.
-
-        Deeper headings stay in the text of their section. Sections without text are left out.
+        """Return the top-level sections with text as (heading, text), first the lead with an empty
+        heading. Deeper headings stay in the text of their section.
         """
         sections: list[tuple[str, list[str]]] = [("", [])]
         for line in self.text.split("\n"):
@@ -48,9 +45,8 @@ class Article:
 
 
 def heading_of(line: str) -> tuple[int, str]:
-    """Return level and title of a heading line; level 0 if the line is not a heading.
-
-    Headings have the form of MediaWiki's plain-text extracts: `== History ==`, levels 2 to 6.
+    """Return level and title of a heading line such as `== History ==`, levels 2 to 6; level 0 if
+    the line is not a heading.
     """
     line = line.strip()
     left, right = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))

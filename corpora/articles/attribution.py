@@ -1,7 +1,7 @@
 """The file `ATTRIBUTION`: authors and licences of the text in a store, and how to name them.
 
-A plain text for people, beside the shards. Its lines of three columns, separated by two or more
-spaces, are read back: one for each (language, site, licence) that the articles name.
+A plain text for people. Its lines of three columns, separated by two or more spaces, are read back:
+one for each (language, site, licence) that the articles name.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 FILE = "ATTRIBUTION"
 UNKNOWN = "unknown: ask the source"
-"""Value of a language, site or licence that the articles do not name."""
-
 MAX_SOURCES = 1000
 """Maximum number of lines; a crawl of the web may have a site for each article."""
 MAX_FIELD = 200

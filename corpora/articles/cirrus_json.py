@@ -5,16 +5,10 @@
 
 The first line of a pair, the action, names the page; the second is the document of that page.
 
-Which text
-----------
-A document holds the page twice. `source_text` is its wikitext. `text` is the rendered page as the
-search engine extracts it: without tables, captions, hatnotes and citation marks, but also without
-headings and line breaks, and with reference lists and external links. The start of the References
-cannot be found in it. So the main text is taken from `source_text`, by the rules for wikitext.
-`text` is read if there is no `source_text`, or if the caller prefers speed to accuracy.
-
-`read_records` splits a file into pairs; `read_document` parses one pair. Parsing takes almost all
-of the time and can be done by several processes.
+A document holds the page twice. `source_text` is its wikitext. `text` is the page as the search
+engine extracts it: without tables and captions, but also without headings and line breaks, and with
+reference lists, whose start cannot be found. So the main text is taken from `source_text`, and from
+`text` only if there is no `source_text`, or if the caller prefers speed to accuracy.
 """
 
 from __future__ import annotations
@@ -99,9 +93,9 @@ class CirrusRecord:
     place: str
     """File and line of the document, for error messages."""
     page_id: int | None
-    """Page id named by the action; None if it is not a number."""
+    """None if the action names no number."""
     wiki: str
-    """Wiki named by the action; empty if none is named."""
+    """Empty if the action names none."""
     document: bytes
     whole: bool
     """Whether the end of the line is in the file."""
@@ -119,14 +113,10 @@ class Skipped:
 def read_records(
     path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[CirrusRecord]:
-    """Split a search-index dump, plain or .bz2, .gz or .xz, into its pairs of lines.
-
-    Memory is bounded by the longest line, and lines by `MAX_LINE_BYTES`. `progress_bytes` is called
-    with the number of bytes of the file that have been read.
-
-    Raises OSError if the file is missing or cannot be read; CorpusFormatError if the file is not
-    such a dump, is damaged, ends too early or is a decompression bomb. The records before the fault
-    have been yielded by then.
+    """Split a search-index dump, plain or .bz2, .gz or .xz, into its pairs of lines. Memory is
+    bounded by `MAX_LINE_BYTES`. `progress_bytes` is called with the number of bytes of the file
+    read so far. Raises OSError if the file cannot be read; CorpusFormatError if it is not such a
+    dump, is damaged, incomplete or a decompression bomb, after the records before the fault.
     """
     number = 0
     action: tuple[int | None, str] | None = None
@@ -159,11 +149,7 @@ def read_records(
 
 
 def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | Skipped:
-    """Parse the document of a record.
-
-    Raises CorpusFormatError if the record is not a document of such a dump; the message names the
-    file and the line.
-    """
+    """Parse the document of a record; CorpusFormatError names file and line if it is malformed."""
     try:
         return article_in(parse_document(record), record, text)
     except (ValueError, RecursionError) as error:
@@ -300,10 +286,9 @@ def article_in(
 
 @lru_cache(maxsize=256)
 def site_of(wiki: str, language: str) -> Site:
-    """Return the wiki of a database name: `enwiki`, `simplewiki`, `zh_min_nanwiki`, `dewiktionary`.
-
-    The language is taken from the name, as a document of `simplewiki` says `en`; from the document
-    only if the name has none. The address is empty if the name is not one of Wikimedia's.
+    """Return the wiki of a database name, such as `zh_min_nanwiki`. The language is that of the
+    name if it has one, as a document of `simplewiki` says `en`. The address is empty for wikis that
+    are not Wikimedia's.
     """
     match = WIKI_NAME.fullmatch(wiki)
     host = SPECIAL_HOSTS.get(wiki, "")
@@ -340,11 +325,9 @@ def iso_timestamp(value: object) -> str:
 
 
 def usual_wikitext(wikitext: str, fields: dict[str, object]) -> str:
-    """Return wikitext with the English namespaces for files and categories, known to every wiki.
-
-    These dumps do not list the namespaces of the wiki, so they are inferred. A link whose target
-    ends like the name of a picture or sound is a file. A link alone on its line that names one of
-    the categories of the page is a category.
+    """Return wikitext with the English namespaces for files and categories. These dumps do not list
+    the namespaces of the wiki: a link to a name of a picture or sound is a file, one alone on its
+    line to a category of the page is a category.
     """
     if "\n" not in wikitext and INLINE_HEADING.search(wikitext):
         # The line breaks became spaces: restore them around headings and tables.
@@ -362,11 +345,8 @@ def usual_wikitext(wikitext: str, fields: dict[str, object]) -> str:
 
 
 def extracted_text(text: str, opening: str) -> str:
-    """Return the search engine's text without what is certainly not main text.
-
-    Formulas in TeX, marks such as [citation needed] and invisible characters are removed. The lead
-    becomes a paragraph of its own. Reference lists and external links stay: nothing marks their
-    start.
+    """Return the search engine's text without TeX, marks such as [citation needed] and invisible
+    characters. The lead becomes a paragraph. Reference lists stay: nothing marks their start.
     """
     text, opening = tidy(without_formulas(text)), tidy(without_formulas(opening))
     if opening and text.startswith(opening):

@@ -23,12 +23,10 @@ UNREADABLE = {b"7z\xbc\xaf\x27\x1c": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03
 def read_chunks(
     path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[bytes]:
-    """Yield the content of a plain, bzip2, gzip or xz file, decompressed, in bounded chunks.
-
-    After each chunk `progress_bytes` is called with the number of bytes of the file read so far.
-
-    Raises OSError if the file is missing, is a directory or cannot be read; CorpusFormatError if
-    the compressed data are damaged or end too early; the content before is yielded first.
+    """Yield the content of a plain, bzip2, gzip or xz file, decompressed, in bounded chunks. After
+    each, `progress_bytes` is called with the number of bytes of the file read so far. Raises
+    OSError if the file cannot be read; CorpusFormatError if the compressed data are damaged or end
+    too early, after the content before.
     """
     with Path(path).open("rb") as file:
         stream = decompressed(file, path)

@@ -41,25 +41,19 @@ LICENSE_NOTE = (
 
 
 def export_articles(store: ArticleStore, path: str | os.PathLike[str]) -> int:
-    """Write all articles stored at this moment to the file `path`; return their number.
+    """Write all articles stored at this moment to the file `path`, in the order of the store;
+    return their number.
 
-    The file appears whole or not at all, and replaces a former one. One shard or row group is in
-    memory at a time. The order is that of the store.
+    The end of the name gives the format. `.jsonl`, plain or compressed (`.gz`, `.bz2`, `.xz`),
+    holds one JSON object per line with all fields of `Article`; `read_json_lines` reads back equal
+    articles if their text is not empty, in NFC and with line ends of one character. `.parquet`
+    holds a column for each field, and in the metadata of its schema the licence note and
+    ATTRIBUTION. In both, half a surrogate pair becomes a question mark. The file appears whole or
+    not at all; one shard or row group is in memory at a time.
 
-    `.jsonl`, plain or compressed (`.gz`, `.bz2`, `.xz`), holds one JSON object per line with all
-    fields of `Article`. `read_json_lines` reads back equal articles if their text is not empty, in
-    Unicode's normal form NFC and with line ends of one character. `.parquet` holds a column for
-    each field; the metadata of its schema holds the licence note and the store's ATTRIBUTION. In
-    both, half a surrogate pair becomes a question mark.
-
-    Parameters
-    ----------
-    path
-        The file; the end of its name gives the format.
-
-    Raises ValueError if the name of the file has another ending, or the file would be inside the
-    store; MissingExtraError if Parquet is asked for and pyarrow is not installed; CorpusFormatError
-    if the directory is not a store, or a damaged one; OSError if the file cannot be written.
+    Raises ValueError if the name has another ending or the file would be inside the store;
+    MissingExtraError if pyarrow is needed and missing; CorpusFormatError if the store is none or
+    damaged; OSError if the file cannot be written.
     """
     target = Path(path)
     if not target.name.lower().endswith(ENDINGS):
@@ -162,9 +156,8 @@ def _pyarrow() -> tuple[Any, Any]:
 
 @contextmanager
 def _sole_partial_file(target: Path) -> Iterator[IO[bytes]]:
-    """Open `target` by `atomic_write`, after deleting the partial files of killed exports.
-
-    A running export holds a lock on its partial file, so that no other export deletes it.
+    """Open `target` by `atomic_write`, after deleting the partial files of killed exports. A
+    running export holds a lock on its partial file.
     """
     for partial in target.parent.glob(f".{escape(target.name)}.*{TEMPORARY_SUFFIX}"):
         with suppress(OSError), partial.open("rb") as left:  # it may be in use, or someone else's

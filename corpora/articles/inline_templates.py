@@ -1,8 +1,7 @@
 """Text of templates that are part of a sentence, or a quotation, as readers see it.
 
-The wikitext of an article does not define its templates, so most of them are removed whole. A few
-are so common and simple that their text can be given: `{{lang|la|quid}}` shows "quid". Names are
-those of English Wikipedia, whose templates other wikis have copied.
+Wikitext does not define its templates, so most are removed whole. A few are so common and simple
+that their text can be given: `{{lang|la|quid}}` shows "quid". Their names are English Wikipedia's.
 """
 
 from __future__ import annotations
@@ -56,9 +55,8 @@ Arguments = dict[str, str]
 
 
 def show_templates(text: str) -> str:
-    """Return `text` with each template replaced by the text it shows, or by `CUT`.
-
-    Takes linear time on any input. Braces without a partner stay.
+    """Return `text` with each template replaced by the text it shows, or by `CUT`; braces without a
+    partner stay. Takes linear time on any input.
     """
     levels: list[list[str]] = [[]]  # pieces of text in each open template
     openers: list[str] = []

@@ -24,16 +24,14 @@ def read_json_lines(
     """Yield the articles of a `.jsonl` file, plain or compressed by gzip, bzip2 or xz.
 
     Each line is an object with `text` and with `title` or `page_id` (or `id`), and optionally
-    `revision_id`, `url`, `timestamp`, `language` and `license`; other keys and blank lines are
-    skipped. Ids are whole numbers, possibly written as strings. The text is unchanged except for
-    line ends and Unicode normalisation (NFC).
+    `revision_id`, `url`, `timestamp`, `language` (default: the argument) and `license`; other keys
+    and blank lines are skipped. Ids are whole numbers, possibly written as strings; a missing one
+    is made from the title by `made_page_id`. The text is unchanged except for line ends and Unicode
+    normalisation (NFC). `progress_bytes` is called with the number of bytes of the file read so
+    far.
 
-    A missing id is made from the title by `made_page_id`, so that lines of the same title are the
-    same article. `language` is for lines that name none. `progress_bytes` is called with the number
-    of bytes of the file that have been read.
-
-    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line is
-    malformed, or the compressed data are damaged. The articles before have been yielded by then.
+    Raises OSError if the file cannot be read; CorpusFormatError if a line is malformed or the
+    compressed data are damaged, after the articles before.
     """
     number = 0
     lines = read_lines(path, progress_bytes)
@@ -55,9 +53,8 @@ def read_json_lines(
 
 
 def made_page_id(title: str) -> int:
-    """Return an id for an article without one: minus 53 bits of the SHA-256 of its title.
-
-    MediaWiki's ids are positive, so the two never collide; a float holds 53 bits exactly.
+    """Return an id for an article without one: minus 53 bits, which a float holds exactly, of the
+    SHA-256 of its title. MediaWiki's ids are positive, so the two never collide.
     """
     digest = hashlib.sha256(title.encode()).digest()
     return -(int.from_bytes(digest[:7], "big") >> 3) or -1

@@ -1,12 +1,10 @@
 """Index of the articles of a store: one SQLite file, found by (language, page id).
 
-The index is derived from the shards and may be deleted at any time; the manifest decides. It
-records how many lines of the manifest it covers, and the check of the last of them. An index that
-lags behind reads the shards that it lacks. After any error, of SQLite or of the checks on opening,
-the file is deleted and rebuilt from all shards; if no file can be written, the keys stay in memory.
-
-A trigger counts the keys of each language and adds up their bits. On opening, the sums are compared
-with the keys: a tenth of a second per million keys. This detects damage, not forgery.
+The index is derived from the shards and may be deleted at any time. It records how many lines of
+the manifest it covers, and the check of the last; the shards that it lacks are read. After any
+error the file is deleted and rebuilt from all shards; if no file can be written, the keys stay in
+memory. A trigger counts the keys of each language and adds up their bits. On opening, the sums are
+compared with the keys, a tenth of a second per million: this detects damage, not forgery.
 """
 
 from __future__ import annotations
@@ -26,12 +24,8 @@ if TYPE_CHECKING:
     from corpora.articles.manifest import ShardEntry, Tail
 
 Key = tuple[str, int]
-"""(language, page_id) of an article."""
-
 FILE = "keys.sqlite"
 SUFFIXES = ("", "-wal", "-journal", "-shm")
-"""Suffixes of the files that SQLite keeps."""
-
 VERSION = 0x776B746C
 SCHEMA = """
 CREATE TABLE keys (language BLOB, page_id INTEGER, PRIMARY KEY (language, page_id)) WITHOUT ROWID
@@ -52,19 +46,8 @@ logger = logging.getLogger(__name__)
 
 
 class KeyIndex:
-    """Keys of all shards that the manifest names.
-
-    Only the process that holds the writer's lock may make one.
-
-    Parameters
-    ----------
-    path
-        The file.
-    lines
-        Reads the manifest, from the first shard on.
-    keys_of
-        Reads the keys of one shard.
-
+    """Keys of all shards that the manifest names; only the holder of the writer's lock may make
+    one. `lines` reads the manifest, from the first shard on; `keys_of` reads the keys of one shard.
     Raises CorpusFormatError if the manifest, or a shard that has to be read, is damaged.
     """
 

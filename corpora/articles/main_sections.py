@@ -1,7 +1,6 @@
 """Main sections and plain text, shared by the readers of wikitext and rendered HTML.
 
-Both come down to blocks, headings with their levels and paragraphs with level 0, in which `CUT`
-stands where something was cut that is not text.
+Both make blocks: headings with their levels and paragraphs with level 0. `CUT` marks what was cut.
 """
 
 from __future__ import annotations
@@ -75,8 +74,7 @@ notlar, dipnotlar
 ANYWHERE = frozenset(re.split(r"\s*[,\n]\s*", APPARATUS_AT_ANY_LEVEL.strip()))
 """Titles, in lower case, of the sections that are not main text, whatever they stand below."""
 AT_THE_TOP = frozenset(re.split(r"\s*[,\n]\s*", APPARATUS_AT_THE_TOP.strip()))
-"""Titles of those that are not on the top level, but deeper may be: the sources of a law, or what
-a country has of literature."""
+"""Titles that are not main text on the top level, but deeper may be, as the sources of a law."""
 
 APPARATUS_JOINT = re.compile(
     r"\s*(?:[,/&;、]|\b(?:and|und|et|y|e|en|of|or|och|og|ja|i|a|и|та)\b|与|與|及|和)\s*"
@@ -84,9 +82,8 @@ APPARATUS_JOINT = re.compile(
 """`Notes and references` is apparatus because `notes` and `references` are."""
 
 CUT = "\x1f"
-"""Stands where something was cut, so that what it leaves behind, `( , )`, can be told from text.
-
-This control character is white space to `str.strip` and to regular expressions."""
+"""Marks a cut, so that its debris, `( , )`, can be told from text. `str.strip` takes it for space.
+"""
 
 # Patterns that begin with one set of characters are searched for several times as fast.
 SPACES = re.compile(r"[^\S\n](?:[^\S\n]+|(?<! ))")
@@ -107,9 +104,8 @@ BEFORE_PUNCTUATION = re.compile(rf"[,;]?{CUT}(?=[,.;:!?](?!\w)|[，。、；：�
 
 
 def without_apparatus(blocks: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Headings as (level, title) and paragraphs as (0, lines), less the sections of apparatus.
-
-    Such a section goes with the deeper ones below it; what follows on its level or above stays.
+    """Headings as (level, title) and paragraphs as (0, lines), less the sections of apparatus with
+    the deeper ones below them.
     """
     dropped = 7  # level of the section being dropped
     for level, text in blocks:

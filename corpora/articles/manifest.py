@@ -1,15 +1,13 @@
 """The manifest of an article store: a header line, then one line for each shard, each with a check.
 
-A shard is stored when its line is in the manifest. The line is appended and fsynced after the shard
-file has been, so at any moment, whatever is killed or runs full, the store is what its complete
-lines say. A last line without its newline is an append that was cut short: readers pass over it and
-the next writer replaces it, as it does a shard file that has no line.
+A shard is stored when its line is in the manifest, which is appended and fsynced after the shard
+file: whatever is killed or runs full, the store is what its complete lines say. A last line without
+its newline is an append that was cut short, which the next writer replaces, as it does a shard file
+without a line. The check of a line, so that changed, dropped and reordered lines are noticed, is
+the
+first 16 hexadecimal digits of
 
-Each line carries a check, the first 16 hexadecimal digits of
-
-    SHA-256(check of the line before + this line's JSON without its check)
-
-so a changed, dropped or reordered line is noticed; the check before the first shard is empty.
+    SHA-256(check of the line before, empty at first + this line's JSON without its check)
 """
 
 from __future__ import annotations
@@ -46,10 +44,9 @@ class ShardEntry:
     """One line of the manifest, less its check."""
 
     shard: str
-    """File name, `000001.pkl.gz` for the first shard and so on without a gap."""
+    """`000001.pkl.gz` for the first shard and so on without a gap."""
     articles: int
     bytes: int
-    """Size of the file."""
     sha256: str
     """SHA-256 of the file in hexadecimal."""
 
@@ -75,18 +72,10 @@ def shard_name(index: int) -> str:
 
 
 def read_manifest(path: Path, start: Tail = START) -> Iterator[tuple[ShardEntry, Tail]]:
-    """Each shard that was stored when reading began, with the manifest's tail just behind it.
-
-    Parameters
-    ----------
-    path
-        The file.
-    start
-        Begin behind this tail, which is taken to be right, rather than at the header.
-
-    Raises FileNotFoundError if there is none; CorpusFormatError if it is damaged; the message names
-    the file and the line; UnsupportedVersionError if a newer version of this software wrote it;
-    OSError if it cannot be read.
+    """Each shard stored when reading began, with the manifest's tail just behind it, from behind
+    `start` on. Raises FileNotFoundError if there is no file; CorpusFormatError, which names file
+    and line, if it is damaged; UnsupportedVersionError if a newer version of this software wrote
+    it; OSError if it cannot be read.
     """
     tail = start
     with _opened(path) as stream:

@@ -21,15 +21,12 @@ LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 def read_pages(
     path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[Page]:
-    """Stream the pages of a MediaWiki XML export of any version, plain or .bz2, .gz or .xz.
-
-    Only the main namespace, without redirects; of each page the latest revision that is wikitext.
-    Memory is bounded by the largest page. `progress_bytes` is told how many bytes of the file
-    itself have been read.
-
-    Raises OSError if the file is missing or cannot be read; CorpusFormatError if the file is no
-    such export, is damaged or ends too early, or declares a document type (which no export does,
-    and entity bombs must). The pages before have been yielded by then.
+    """Stream the pages of a MediaWiki XML export of any version, plain or .bz2, .gz or .xz: those
+    of the main namespace without redirects, each in its latest revision that is wikitext. Memory is
+    bounded by the largest page. `progress_bytes` is called with the number of bytes of the file
+    read so far. Raises OSError if the file cannot be read; CorpusFormatError if it is no such
+    export, is damaged or incomplete, or declares a document type, as entity bombs must, after the
+    pages before.
     """
     site = Site()
     root: Element | None = None

@@ -50,20 +50,9 @@ class Site:
         namespaces: Iterable[tuple[int, str]],
         own_license: str = "",
     ) -> Site:
-        """The wiki of these particulars, each empty if it is not known.
-
-        Parameters
-        ----------
-        language : str
-            Code of the language that it says it is in.
-        database : str
-            Name of its database, such as `enwiki`.
-        article_path : str
-            See above.
-        namespaces : pairs of number and name
-            Names and aliases of its namespaces.
-        own_license : str
-            What it says of its licence; for wikis of Wikimedia it is known.
+        """The wiki of these particulars, each empty if not known: code of its language, name of its
+        database such as `enwiki`, `article_path` as above, numbers with names and aliases of its
+        namespaces, and its own word on its licence, which for wikis of Wikimedia is known.
         """
         if not language or database == "simplewiki":  # which says "en", as enwiki does
             language = database.removesuffix("wiki").replace("_", "-")

@@ -1,7 +1,7 @@
 """Stores at a URL, read by fsspec: https://…, s3://…, file:///… and what else it knows.
 
-A path of such a store is a `upath.UPath`, which names files as `pathlib.Path` does; it is imported
-for a URL alone. Nothing is written to a URL.
+Their paths are of `upath.UPath`, which has the methods of `pathlib.Path`. Nothing is written to a
+URL.
 """
 
 from __future__ import annotations
@@ -38,10 +38,8 @@ def is_url(path: str | os.PathLike[str]) -> bool:
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:
-    """`path` as a `Path`; of a URL a `UPath`, which for reading is used in the same way.
-
-    Raises MissingExtraError if it is a URL, and what reads it is not installed; CorpusFormatError
-    if nothing reads such URLs.
+    """`path` as a `Path`; of a URL a `UPath`. Raises MissingExtraError if the package that reads
+    the URL is not installed; CorpusFormatError if nothing reads such URLs.
     """
     if not is_url(path):
         return Path(path)
@@ -70,12 +68,8 @@ def path_of(path: str | os.PathLike[str]) -> Path:
 
 
 def check_url(url: str) -> None:
-    """Refuse a URL that is no directory's, or that holds a secret.
-
-    Raises
-    ------
-    CorpusFormatError
-        With what to give instead; the URL itself is not repeated, as it may be secret.
+    """Raise CorpusFormatError if a URL is no directory's or holds a secret; the message does not
+    repeat it.
     """
     scheme, _, rest = url.partition(MARK)
     if "@" in rest.partition("/")[0] and scheme in ("http", "https", "ftp", "sftp"):
@@ -111,10 +105,8 @@ def is_of_this_process(path: Path) -> bool:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file, wherever it is.
-
-    Raises FileNotFoundError if there is none; OSError if it cannot be read; of a URL the message
-    says what to do.
+    """The bytes of a file, wherever it is. Raises FileNotFoundError if it is missing; OSError if it
+    cannot be read, with advice if it is at a URL.
     """
     if not is_url(path):
         return path.read_bytes()
@@ -133,13 +125,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def refuse_writing(path: Path) -> None:
-    """Raise an error if `path` is a URL.
-
-    Raises
-    ------
-    io.UnsupportedOperation
-        An OSError that says so.
-    """
+    """Raise io.UnsupportedOperation, an OSError, if `path` is a URL."""
     if is_url(path):
         raise io.UnsupportedOperation(
             f"{path}: a store at a URL is read, never written; write to a directory and copy that"

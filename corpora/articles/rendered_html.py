@@ -1,9 +1,8 @@
 """Rendered HTML → main text: what a reader of the article reads, without the apparatus around it.
 
-For all that MediaWiki serves: the text of `action=parse`, whole pages in their skin, Parsoid's HTML
-of the REST interface, and the pages for its applications. The page is parsed as browsers do; what
-is not main text is known by element, class, role or id, names of MediaWiki itself and of the
-templates of many wikis; sections are chosen and text tidied as they are for wikitext.
+For all that MediaWiki serves: the text of `action=parse`, whole pages, Parsoid's HTML of the REST
+interface, and the pages for its applications. What is not main text is known by element, class,
+role or id, names of MediaWiki itself and of the templates of many wikis.
 """
 
 from __future__ import annotations
@@ -113,10 +112,8 @@ BLANKS = re.compile(r"[ \t\n\f\r]+")
 
 def main_text(html: str) -> str:
     """The main text of a rendered article, in the form of `Article.text`; empty if there is none.
-
-    What goes and what stays is the same as for wikitext (`corpora.articles.wikitext.main_text`),
-    but templates that show text in a sentence are there to be read. Anything may be passed:
-    malformed or hostile HTML raises nothing, and takes no more than linear time.
+    The rules are those of `corpora.articles.wikitext.main_text`, but templates in a sentence stay.
+    Malformed or hostile HTML raises nothing and takes linear time.
     """
     html = INVISIBLE.sub("", html[:MAX_CHARACTERS]).encode("utf-8", "replace").decode()
     document = LexborHTMLParser(shallow(html))
@@ -161,9 +158,8 @@ def blocks_of(root: LexborNode) -> Iterator[tuple[int, str]]:
 
 
 def shown(root: LexborNode) -> Iterator[tuple[str, bool, str]]:
-    """Yield the visible text as ("", False, text), with `CUT` for dropped parts.
-
-    Between them are the tags of paragraphs, lines and headings as (tag, whether it ends, "").
+    """Yield the visible text as ("", False, text), with `CUT` for dropped parts, and the tags of
+    paragraphs, lines and headings as (tag, whether it ends, "").
     """
     open_elements: list[LexborNode] = []
     node = root.first_child

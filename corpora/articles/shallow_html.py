@@ -1,9 +1,8 @@
 """HTML that a parser takes linear time over.
 
 Parsers that follow the HTML standard look through their stack of open elements at almost every
-tag, and open again what a malformed page left open. That is quadratic: Lexbor takes 2.3 seconds
-over 200 kB of `<div>`, and 10 MB would take hours. No wiki renders such pages, but a server that
-wishes us ill can. So tags are looked through first, and what is nested deeper than pages are goes.
+tag, and reopen what a malformed page left open. That is quadratic: Lexbor takes 2.3 seconds over
+200 kB of `<div>`, and 10 MB would take hours. So what is nested deeper than real pages is removed.
 
 Not lxml (libxml2 2.14): at depth 256 it drops all text that follows, and the attributes of one tag
 take quadratic time (17 ms for 5,000, 356 ms for 20,000).
@@ -105,10 +104,8 @@ class Nesting:
 
 
 def shallow(html: str) -> str:
-    """`html` with every element closed in its turn, none too deep, and without opaque content.
-
-    Takes linear time on any input. Of pages that nest as the standard asks, comments, styles,
-    scripts, vector graphics and MathML are all that goes.
+    """`html` with every element closed in its turn, none too deep, in linear time on any input. Of
+    valid pages only comments, styles, scripts, vector graphics and MathML are removed.
     """
     kept: list[str] = []
     nesting = Nesting()

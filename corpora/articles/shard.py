@@ -1,16 +1,14 @@
 """A shard: some articles as the bytes of one compressed file, and back.
 
-The bytes are a gzip stream of pickles (protocol 5): first a header
+The bytes are a gzip stream of pickles (protocol 5): first a header, so that keys are read quickly,
 
     {"format": "wikitopics articles", "version": 1, "keys": [(language, page_id), ...]}
 
-so that the keys are had by decompressing the beginning only, then one plain dict of `Article`'s
-fields for each key, in the same order. Equal articles give equal bytes.
+then one plain dict of `Article`'s fields for each key, in the same order.
 
 Pickle is a small stack language that can call any function, so a shard from elsewhere is not
-handed to `pickle.load`. It is read by an unpickler that knows the two dozen instructions which
-make dicts, lists, pairs, strings and integers, and no other: nothing in a shard can name a class or
-a function, and nothing is ever called.
+handed to `pickle.load`. It is read by an unpickler that knows only the instructions which make
+dicts, lists, pairs, strings and integers: nothing in a shard can name a class or a function.
 """
 
 from __future__ import annotations
@@ -31,13 +29,11 @@ FORMAT = "wikitopics articles"
 VERSION = 1
 
 FIELDS: dict[str, type] = get_type_hints(Article)
-"""Article's fields and their types, in order."""
-
 MAX_PICKLE_BYTES = 2**27
-"""Bytes that one article may take; a few bytes that unfold into more than that are refused."""
+"""Bytes that one article may take after decompression."""
 
 MAX_CHARACTERS = 2**24
-"""Characters in all of an article's fields; at four bytes each, half of `MAX_PICKLE_BYTES`."""
+"""Characters in all fields of an article; at four bytes each, half of `MAX_PICKLE_BYTES`."""
 
 LEVEL = 4
 """Level of compression: less than half the time of gzip's usual 6, for 4 % more bytes."""
@@ -51,10 +47,8 @@ INSTRUCTIONS = (
 
 
 def check_article(article: Article) -> None:
-    """See to it that `article` can be stored.
-
-    Raises CorpusFormatError if a field has another type than `Article` says (a subclass counts as
-    another type), an integer does not fit in 64 bits, or the article has over `MAX_CHARACTERS`
+    """Raise CorpusFormatError if a field has another type than `Article` says (a subclass counts as
+    another type), an integer does not fit in 64 bits, or there are over `MAX_CHARACTERS`
     characters.
     """
     if fault := _fault_of(_record_of(article)):
@@ -62,9 +56,8 @@ def check_article(article: Article) -> None:
 
 
 def pack_shard(articles: Sequence[Article]) -> bytes:
-    """The shard that holds `articles`; equal articles give equal bytes.
-
-    Raises ValueError if an article cannot be stored; see `check_article`.
+    """The shard that holds `articles`; equal articles give equal bytes. Raises as `check_article`
+    does.
     """
     keys = [(article.language, article.page_id) for article in articles]
     packed = io.BytesIO()
@@ -78,23 +71,15 @@ def pack_shard(articles: Sequence[Article]) -> bytes:
 
 def read_keys(data: bytes, name: str = "shard") -> list[tuple[str, int]]:
     """(language, page_id) of each article of a shard, in order; the articles are not decompressed.
-
-    Raises CorpusFormatError if the beginning of `data` is not that of a shard; the message starts
-    with `name`; UnsupportedVersionError if a newer version of this software wrote it.
+    Raises what `read_articles` does, of the header alone.
     """
     return _read_header(gzip.GzipFile(fileobj=io.BytesIO(data)), name)
 
 
 def read_articles(data: bytes, name: str = "shard") -> Iterator[Article]:
-    """The articles of a shard, one at a time, each checked against its type and its key.
-
-    Raises
-    ------
-    CorpusFormatError
-        As soon as `data` turns out to be damaged, cut short, followed by something else, or to ask
-        for anything but plain values; the message starts with `name`.
-    UnsupportedVersionError
-        If a newer version of this software wrote it.
+    """The articles of a shard, one at a time, each checked against its type and its key. Raises
+    CorpusFormatError, which names `name`, at damage, at surplus bytes and at anything but plain
+    values; UnsupportedVersionError if a newer version of this software wrote the shard.
     """
     stream = gzip.GzipFile(fileobj=io.BytesIO(data))
     keys = _read_header(stream, name)
@@ -224,10 +209,9 @@ class _Bounded:
 
 
 class _PlainUnpickler(pickle._Unpickler):  # noqa: SLF001 - the compiled one has a fixed instruction set
-    """Makes dicts, lists, pairs, strings and integers; knows no other instruction.
-
-    The compiled unpickler would also follow a memo index of 2³² into 64 GB of memory, and take
-    registered extension codes from a cache without asking `find_class`.
+    """Makes dicts, lists, pairs, strings and integers; knows no other instruction. The compiled
+    unpickler would follow a memo index of 2³² into 64 GB of memory, and take registered extension
+    codes from a cache without asking `find_class`.
     """
 
     dispatch: ClassVar[dict[int, Callable[[pickle.Unpickler], None]]] = {

@@ -24,10 +24,8 @@ def shard_path(store: Path, entry: ShardEntry) -> Path:
 
 
 def stored_bytes(store: Path, entry: ShardEntry) -> bytes:
-    """The bytes of a shard file, which are those that the manifest says.
-
-    Raises CorpusFormatError if the shard is missing or is not the one that was stored; OSError if
-    it cannot be read.
+    """The bytes of a shard file. Raises CorpusFormatError if the shard is missing or not the stored
+    one; OSError if it cannot be read.
     """
     path = shard_path(store, entry)
     try:
@@ -38,10 +36,7 @@ def stored_bytes(store: Path, entry: ShardEntry) -> bytes:
 
 
 def checked(data: bytes, entry: ShardEntry, name: str) -> bytes:
-    """`data`, if it is the shard that was stored.
-
-    Raises CorpusFormatError if it is not; the message begins with `name`.
-    """
+    """Return `data`; CorpusFormatError, which begins with `name`, if it is not the stored shard."""
     for what, expected, found in (
         ("bytes", entry.bytes, len(data)),
         ("SHA-256", entry.sha256, sha256_of(data)),

@@ -44,26 +44,14 @@ class ArticleStore:
     """Articles on disk, in the order in which they were appended; each (language, page_id) once.
 
     One process at a time may write; any number may read meanwhile, and see what was stored when
-    they began. Reading and writing hold one shard in memory at a time. Making an `ArticleStore`
-    does not touch the disk: the first `append` or `writer` makes the directory.
+    they began. Reading and writing hold one shard in memory at a time. `path` is the directory, or
+    a URL to read from, `https://host/dir` or `s3://bucket/dir`; the first `append` or `writer`
+    makes the directory. `shard_size` is the number of articles in each shard that this object
+    writes.
 
-    Parameters
-    ----------
-    path
-        The directory, or a URL, `https://host/dir` or `s3://bucket/dir`, to read from and never
-        write to.
-    shard_size
-        Articles in a shard that this object writes; existing shards are left as they are.
-
-    Raises
-    ------
-    CorpusFormatError
-        By every method that reads, if the directory is not a store or is damaged; the message names
-        the file, and the line if it is the manifest.
-    OSError
-        By every method that reads, if the disk or the network does not give a file.
-    MissingExtraError
-        If `path` is a URL, and the package that reads it is not installed.
+    Reading methods raise CorpusFormatError if the directory is not a store or is damaged, naming
+    the file; OSError if a file cannot be read; MissingExtraError if a URL needs a package that is
+    not installed.
     """
 
     def __init__(self, path: str | os.PathLike[str], shard_size: int = 250) -> None:
@@ -74,10 +62,7 @@ class ArticleStore:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a store at `path`, sound or not.
-
-        Raises OSError if `path` is a URL and cannot be reached.
-        """
+        """Whether `path` holds a store, sound or not; OSError if a URL cannot be reached."""
         if not is_url(self.path):
             return self._manifest_path.is_file()
         try:
@@ -102,31 +87,23 @@ class ArticleStore:
         return {key for entry in self.entries for key in stored_keys(self.path, entry)}
 
     def sites(self) -> set[tuple[str, str]]:
-        """(language, address of the site) of the wikis that articles are from, as ATTRIBUTION says.
-
-        An address is `https://en.wikipedia.org`. Articles that name no URL have none.
+        """(language, site such as `https://en.wikipedia.org`) of the wikis that articles are from,
+        as ATTRIBUTION says.
         """
         known = read_attribution(self.path / attribution.FILE)
         sources = known.sources if known else ()
         return {(source.language, source.site) for source in sources if source.site}
 
     def read_shard(self, entry: ShardEntry) -> Iterator[Article]:
-        """The articles of one shard, once its SHA-256 has been found to be the one in the manifest.
-
-        Raises CorpusFormatError if the shard is missing or is not the one that was stored.
+        """The articles of one shard. Raises CorpusFormatError if it is missing or not the stored
+        one.
         """
         data = stored_bytes(self.path, entry)
         return read_articles(data, str(shard_path(self.path, entry)))
 
     def verify(self) -> None:
-        """Check every line of the manifest, every shard and every article.
-
-        Holds one shard in memory, and sixteen bytes for each article.
-
-        Raises
-        ------
-        CorpusFormatError
-            At the first fault; also if an article is stored twice.
+        """Check the manifest, every shard and every article, in memory for one shard and 16 bytes
+        an article. Raises CorpusFormatError at the first fault; also if an article is stored twice.
         """
         ids_of: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
         for entry in self.entries:
@@ -146,18 +123,11 @@ class ArticleStore:
                 self._report_twice(language, int(twice[0]))
 
     def append(self, articles: Iterable[Article]) -> int:
-        """Store those of `articles` that are not stored yet, and return how many that were.
-
-        The iterable is consumed one article at a time. A shard is committed whenever `shard_size`
-        articles have gathered, and however the iteration ends: if it raises (KeyboardInterrupt
-        too), what has gathered is committed before the error goes on to the caller.
-
-        Raises
-        ------
-        StoreLockedError, CorpusFormatError, OSError
-            As `writer` does.
-        ValueError
-            If an article cannot be stored, see `corpora.articles.shard.check_article`.
+        """Store those of `articles` that are not stored yet; return how many that were. The
+        iterable is consumed one article at a time, and a shard committed for every `shard_size`
+        articles; if the iterable raises (KeyboardInterrupt too), the gathered articles are
+        committed first. Raises ValueError if an article cannot be stored, see
+        `corpora.articles.shard.check_article`, and what `writer` does.
         """
         with self.writer() as writer:
             for article in articles:
@@ -168,16 +138,11 @@ class ArticleStore:
 
     @contextmanager
     def writer(self) -> Iterator[ArticleWriter]:
-        """Hold the store for writing; leaving the block commits what waits, also on an error.
-
-        The store is made if there is none. Opening takes a moment however many articles there are,
-        unless `keys.sqlite` was deleted.
-
-        Raises StoreLockedError if another process is writing; nothing is then written;
-        CorpusFormatError if `path` is a directory of something else, or a damaged store; no article
-        is then written. Of a large store only the newest shards are read, see `verify`; OSError if
-        `path` is a URL, or, for instance, the disk is full. What was committed before is intact,
-        and a later writer goes on from there.
+        """Hold the store for writing; leaving the block commits what waits, also on an error. The
+        store is made if there is none; the newest shards are checked. Raises StoreLockedError if
+        another process is writing; CorpusFormatError if `path` is a directory of something else, or
+        a damaged store; OSError if `path` is a URL or, for instance, the disk is full. What was
+        committed before is intact.
         """
         refuse_writing(self.path)
         self._refuse_other_directories()

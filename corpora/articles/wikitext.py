@@ -1,10 +1,10 @@
 """Wikitext → main text: what a reader of the article reads, without the apparatus around it.
 
-What is dropped whole (comments, templates, tables, references, galleries, formulas, pictures with
-their captions) is cut by scans that match openers with closers; then sections are chosen, and the
-inline markup of what is left gives way to the text it shows. Each step is one pass that takes
-linear time on any input. A full parser does not: mwparserfromhell, which the tests use as their
-oracle, takes most of a minute on 600 malformed characters and twice as long for every 20 more.
+Comments, templates, tables, references, galleries, formulas and pictures are cut by scans that
+match
+openers with closers; then sections are chosen, and inline markup gives way to the text it shows.
+Each step takes linear time on any input. mwparserfromhell, the oracle of the tests, takes most of a
+minute on 600 malformed characters and twice as long for every 20 more.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ category kategorie catégorie categoría categoria categorie kategori kategoria 
 分类 分類 분류 تصنيف קטגוריה
 """
 FILE_NAMESPACES = frozenset(NAMESPACES_OF_FILES.split())
-"""Namespaces of pictures and sounds: the English names, which every wiki knows, and those of the
-main languages, with older aliases that a dump's siteinfo does not list."""
+"""Namespaces of pictures and sounds: English names, which every wiki knows, and main languages'."""
 CATEGORY_NAMESPACES = frozenset(NAMESPACES_OF_CATEGORIES.split())
 
 MAGIC_WORD = re.compile(r"__[^\W\da-z]+?__")
@@ -77,14 +76,10 @@ def main_text(
     file_namespaces: frozenset[str] = FILE_NAMESPACES,
     category_namespaces: frozenset[str] = CATEGORY_NAMESPACES,
 ) -> str:
-    """The main text of an article, in the form of `Article.text`; empty if there is none.
-
-    Sections titled References, See also, External links and the like are dropped wherever they
-    stand, with their subsections; a body section after one of them stays. So do headings without
-    text below them go. Of templates only the few of `inline_templates` leave their text.
-
-    The namespaces are names in any case, with spaces or underscores. Anything may be passed as
-    wikitext: malformed markup raises nothing, and takes no more than linear time.
+    """The main text of an article, in the form of `Article.text`; empty if there is none. Sections
+    titled References, See also and the like are dropped with their subsections, and so are headings
+    without text. Only the templates of `inline_templates` leave their text. Namespaces are names in
+    any case, with spaces or underscores. Malformed markup raises nothing and takes linear time.
     """
     text = INVISIBLE.sub("", wikitext.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " "))
     text = MAGIC_WORD.sub("", cut_opaque(text))
@@ -97,10 +92,9 @@ def main_text(
 
 
 def cut_opaque(text: str) -> str:
-    """Cut comments, and the tags whose content is not wikitext with it.
-
-    As in MediaWiki these come first, so that braces in a formula or a comment match nothing. A tag
-    that is never closed goes alone; a comment that is never closed reaches to the end.
+    """Cut comments, and the tags whose content is not wikitext with it: first, as in MediaWiki, so
+    that braces in a formula match nothing. An unclosed tag goes alone; an unclosed comment reaches
+    to the end.
     """
     kept: list[str] = []
     unclosed: set[str] = set()
@@ -144,9 +138,8 @@ def literal(text: str) -> str:
 
 
 def pairs(tokens: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield start of the opener and end of the closer of each pair, inner pairs first.
-
-    Openers that are never closed and closers that close nothing are passed over.
+    """Yield start of the opener and end of the closer of each pair, inner pairs first; what has no
+    partner is skipped.
     """
     openers: list[int] = []
     for token in tokens.finditer(text):
@@ -225,10 +218,9 @@ def as_shown(text: str) -> str:
 
 
 def without_quotes(line: str) -> str:
-    """`line` less the apostrophes that mark bold and italic, as MediaWiki tells them from others.
-
-    Of four, and of more than five, one is text. If bold and italic are both left open, so is one
-    of the three for bold: `''Iliad'''s` reads "Iliad's".
+    """`line` less the apostrophes that mark bold and italic, by MediaWiki's rule. Of four, and of
+    more than five, one is text. If bold and italic are both left open, so is one of the three for
+    bold: `''Iliad'''s` reads "Iliad's".
     """
     runs = list(QUOTES.finditer(line))
     lengths = [len(run[0]) for run in runs]

@@ -2,8 +2,7 @@
 
 The order of a commit is: ATTRIBUTION, where it has to change; the shard's file; its line in the
 manifest, which makes it stored; the index of the keys. An interrupt may come between any two
-instructions here, and the commit be tried again, so nothing is forgotten before the next thing
-knows it: an article waits until the manifest has it and the index too.
+instructions, and the commit be repeated: an article waits until manifest and index have it.
 """
 
 from __future__ import annotations
@@ -44,9 +43,8 @@ ARTICLES_ASKED = 20_000
 
 
 class ArticleWriter:
-    """Adds articles to a store; `ArticleStore.writer` makes one, under the writer's lock.
-
-    What is added is stored by the next `commit`. Leaving the block commits too, however it is left.
+    """Adds articles to a store; `ArticleStore.writer` makes one, under the writer's lock. Articles
+    are stored by the next `commit`; leaving the block commits too.
     """
 
     def __init__(self, path: Path, manifest: Path, shard_size: int) -> None:
@@ -55,8 +53,9 @@ class ArticleWriter:
         self._shard_size = shard_size
         self._closed = False
         self._pending: dict[Key, tuple[int, Article]] = {}
-        """Articles that wait, each with its number in the store; of some the number may already be
-        in the manifest, and those wait for nothing but to be forgotten."""
+        """Articles that wait, each with its number in the store; the manifest may already have
+        some.
+        """
         self._pending_since: float | None = None
         self._tail = self._checked_tail()
         self._n_before = self._tail.n_articles
@@ -67,9 +66,8 @@ class ArticleWriter:
         )
 
     def add(self, article: Article) -> bool:
-        """Let `article` wait for the next commit; False if it is stored or waits already.
-
-        Raises CorpusFormatError if it cannot be stored, see `corpora.articles.shard.check_article`.
+        """Let `article` wait for the next commit; False if it is stored or waits already. Raises
+        CorpusFormatError if it cannot be stored, see `corpora.articles.shard.check_article`.
         """
         self._check_open()
         check_article(article)
@@ -106,10 +104,9 @@ class ArticleWriter:
         return max(last[0] + 1 if last else 0, self._tail.n_articles) - self._n_before
 
     def commit(self) -> None:
-        """Store what waits, as shards of `shard_size` articles and maybe a smaller one.
-
-        Raises OSError if the disk is full, for instance. The shards that were stored before stay
-        stored, and the other articles go on waiting.
+        """Store what waits, as shards of `shard_size` articles and maybe a smaller one. After an
+        OSError, as of a full disk, the shards stored before stay stored, and the other articles
+        wait.
         """
         self._check_open()
         self._settle()
@@ -187,10 +184,9 @@ class ArticleWriter:
         return attribution
 
     def _checked_tail(self) -> Tail:
-        """Return the end of the manifest, after a check of the shards.
-
-        All must be there with the right size. The newest, whose writing a power cut may have met,
-        are read, and so are all of a small store; `ArticleStore.verify` reads every one.
+        """Return the end of the manifest, after checking that all shards have the right size, and
+        the content of the newest, whose writing a power cut may have met, or of all of a small
+        store.
         """
         tail, newest, n_bytes = START, deque[ShardEntry](), 0
         for entry, tail in read_manifest(self._manifest):  # noqa: B007 - the last one is returned

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 class BagGatherer:
     """Growing counts; 8 bytes for each different word of a document.
-
     Without a vocabulary the columns are all words that appear, in alphabetical order. Otherwise
     they are the words of `vocabulary` in its order, and all other words count as unknown.
     """

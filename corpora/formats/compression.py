@@ -29,7 +29,6 @@ def without_suffix(name: str) -> str:
 
 def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Yield the content of a plain, gzip, bzip2, xz or zstd file, decompressed, in bounded chunks.
-
     Raises OSError if the file is missing or cannot be read; CorpusFormatError if the compressed
     data are damaged or end too early; all data before that are yielded first; MissingExtraError if
     the file is compressed by zstd and zstandard is not installed.
@@ -43,12 +42,9 @@ def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 @contextmanager
 def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that appears, complete, when the block ends; compressed as its suffix says.
-
-    Equal content gives equal bytes.
-
-    Raises MissingExtraError if the name ends in .zst and zstandard is not installed; OSError if the
-    file cannot be written; an existing file is then unchanged.
+    """Open a file that appears, complete, when the block ends; compressed as its suffix says. Equal
+    content gives equal bytes. Raises MissingExtraError if the name ends in .zst and zstandard is
+    not installed; OSError if the file cannot be written; an existing file is then unchanged.
     """
     compressing = next(
         (make for suffix, make in _WRITERS.items() if str(path).lower().endswith(suffix)), None

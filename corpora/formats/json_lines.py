@@ -69,7 +69,6 @@ def read_json_lines(
 
 def write_json_lines(corpus: Corpus, path: str | os.PathLike[str]) -> None:
     """Write a line of counts for each document to `path`, compressed as it ends.
-
     Raises CorpusFormatError if a word, an id or a title holds half a surrogate pair; OSError if the
     file cannot be written; nothing is left then.
     """

@@ -80,7 +80,6 @@ def read_ldac(
 
 def write_ldac(corpus: Corpus, path: str | os.PathLike[str]) -> None:
     """Write the counts to `path`, compressed as it ends, and the vocabulary beside it.
-
     Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
     written; nothing is left then.
     """

@@ -58,7 +58,6 @@ class LineReader:
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         """Yield the remaining lines in blocks: the number of the first line, and the lines.
-
         Every line of a block ends with a line feed, the last line of the file too.
         """
         parts, size, self._rest = [self._rest], len(self._rest), b""
@@ -88,7 +87,6 @@ class LineReader:
 
     def decoded(self, line: bytes, number: int | None = None) -> str:
         """Decode a line.
-
         Raises CorpusFormatError if the line is not UTF-8; the message names the line and the byte.
         """
         try:
@@ -104,9 +102,7 @@ class LineReader:
 
     def check_plausible(self, what: str, promised: int, number: int) -> None:
         """Refuse a number in line `number` that would take far more memory than the file.
-
         Call it at the end of the file. The limit is a million, plus one for each byte.
-
         Raises CorpusFormatError if more are promised.
         """
         if promised > PLAUSIBLE + self.n_bytes:

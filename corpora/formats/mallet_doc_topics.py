@@ -33,10 +33,8 @@ _TOPIC = Column("topic", 0, PLAUSIBLE)
 
 @dataclass(frozen=True, eq=False)
 class DocTopics:
-    """Topic proportions of documents.
-
-    Raises ValueError if shapes disagree, a proportion is not from 0 to 1, or a row sums to more
-    than 1.
+    """Topic proportions of documents. Raises ValueError if shapes disagree, a proportion is not
+    from 0 to 1, or a row sums to more than 1.
     """
 
     sources: tuple[str, ...]
@@ -57,10 +55,8 @@ class DocTopics:
 
 def read_doc_topics(path: str | os.PathLike[str]) -> DocTopics:
     """Read the proportions in a file, plain or compressed, of either form.
-
     The file has pairs if its header says so, or if the values of the first line alternate between
     whole numbers and others. A topic without a pair has proportion 0.
-
     Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line has another
     form, a topic is named twice, dense lines differ in length or do not sum to 1, or documents are
     not numbered 0, 1, …; the message names file and line.
@@ -97,9 +93,7 @@ def write_doc_topics(
     doc_topics: DocTopics, path: str | os.PathLike[str], *, pairs: bool = False
 ) -> None:
     """Write the file `path`, compressed as it ends; the proportions read back to the bit.
-
     `pairs` selects the older form, with every topic of every document, the largest first.
-
     Raises CorpusFormatError if a source contains a tab or a line break; OSError if the file cannot
     be written; nothing is left then.
     """

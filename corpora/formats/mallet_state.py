@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class MalletState:
     """Topic of every token of a corpus. Words are in the order of their type index.
-
     Raises ValueError if shapes disagree, or an index is out of range.
     """
 

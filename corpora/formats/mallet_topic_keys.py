@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class TopicKeys:
     """Top words of topics.
-
     Raises ValueError if shapes disagree or alpha is not positive and finite.
     """
 
@@ -44,7 +43,6 @@ class TopicKeys:
 
 def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
     """Read the topic keys in a file, plain or compressed.
-
     Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line has another
     form, or topics are not numbered 0, 1, …; the message names the line.
     """
@@ -64,7 +62,6 @@ def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
 
 def write_topic_keys(keys: TopicKeys, path: str | os.PathLike[str]) -> None:
     """Write the file `path`, compressed as it ends; alpha reads back to the bit.
-
     Raises CorpusFormatError if a word is empty or contains white space; OSError if the file cannot
     be written; nothing is left then.
     """

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class TopicWordWeights:
     """Weights of words in topics; a topic is a row divided by its sum.
-
     Raises ValueError if shapes disagree.
     """
 
@@ -43,7 +42,6 @@ class TopicWordWeights:
 
 def read_topic_word_weights(path: str | os.PathLike[str]) -> TopicWordWeights:
     """Read the weights in a file, plain or compressed.
-
     Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line is not the
     weight of a word in a topic, topics are not numbered 0, 1, …, or the words of a topic differ
     from those of topic 0; the message names file and line.

@@ -70,7 +70,6 @@ def read_matrix_market(
 
 def write_matrix_market(corpus: Corpus, path: str | os.PathLike[str]) -> None:
     """Write the matrix to `path`, compressed as it ends, and the vocabulary beside it.
-
     Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
     written; nothing is left then.
     """

@@ -40,10 +40,8 @@ def csr_of(
     counts: NDArray[np.int32],
     shape: tuple[int, int],
 ) -> Counts:
-    """Counts (n_docs, n_words) of entries in any order, indices from 0.
-
-    Raises DuplicateEntryError if a document and word appear twice: the first entry that repeats
-    another.
+    """Counts (n_docs, n_words) of entries in any order, indices from 0. Raises DuplicateEntryError
+    if a document and word appear twice: the first entry that repeats another.
     """
     ascending = (docs[1:] > docs[:-1]) | ((docs[1:] == docs[:-1]) & (words[1:] > words[:-1]))
     if not ascending.all():
@@ -58,7 +56,6 @@ def csr_of(
 
 def numbered_corpus(counts: Counts, words: tuple[str, ...] | None, first_word: int) -> Corpus:
     """A corpus whose documents are called "1", "2", …; its words too if `words` is None.
-
     `first_word` is the number that the format gives the first word.
     """
     n_docs, n_words = counts.shape
@@ -70,7 +67,6 @@ def numbered_corpus(counts: Counts, words: tuple[str, ...] | None, first_word: i
 @contextmanager
 def beside_vocabulary(corpus: Corpus, path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open the file of the counts; the vocabulary is written beside it. Both appear, or neither.
-
     Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
     written.
     """

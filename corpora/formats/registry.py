@@ -162,9 +162,7 @@ FORMATS = {
 
 def format_of(path: PathLike, name: str = "") -> Format:
     """Return the format called `name`; by default the format that the file name tells.
-
     A directory with header.json is a corpus, any other existing directory a folder of texts.
-
     Raises UnknownFormatError if there is no such format, or the file name tells none.
     """
     known = ", ".join(FORMATS)
@@ -188,7 +186,6 @@ def losses(corpus: Corpus, into: Format) -> tuple[str, ...]:
 
 def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = None) -> Corpus:
     """Read the corpus at `path`, in the format `name` or the format that its name tells.
-
     Raises UnknownFormatError if the format is unknown, or takes no vocabulary and one is given;
     OSError if a file is missing or cannot be read; CorpusFormatError if a file is not what its
     format says; the message names file and line.
@@ -203,7 +200,6 @@ def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = No
 
 def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: bool = False) -> None:
     """Write `corpus` to `path`, in the format `name` or the format that its name tells.
-
     Raises UnknownFormatError if the format is not known, or cannot be written from a corpus;
     FileExistsError if `check_target` refuses `path`, or `vocabulary_clash` refuses the vocabulary
     beside it. With `replace` such a vocabulary is written and a warning is logged;
@@ -228,7 +224,6 @@ def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: boo
 
 def check_target(path: PathLike, kind: Format, *, replace: bool) -> None:
     """Refuse a target that `write_corpus` would refuse, before the corpus is read.
-
     Raises UnknownFormatError if the format cannot be written from a corpus; FileNotFoundError if
     the parent directory is missing; FileExistsError if `path` exists; an empty directory is
     accepted for a directory. With `replace` a regular file is accepted for a file, a corpus with an

@@ -30,7 +30,6 @@ class NotReplaceableError(FileExistsError):
 
 def check_file_target(path: PathLike, name: str, *, replace: bool) -> None:
     """Refuse a target that a file of the format called `name` cannot be written to.
-
     Raises FileNotFoundError if the parent directory is missing; NotReplaceableError if `path`
     exists and is not a regular file; FileExistsError if there is a file, unless `replace` is set.
     """
@@ -45,7 +44,6 @@ def check_file_target(path: PathLike, name: str, *, replace: bool) -> None:
 
 def check_directory_target(path: PathLike, name: str, *, replace: bool) -> None:
     """Refuse a target that a directory of the format called `name` cannot be written to.
-
     Raises FileNotFoundError if the parent directory is missing; NotReplaceableError if `path`
     exists and is neither an empty directory nor one written in this format; FileExistsError if
     there is one written in this format, unless `replace` is set.

@@ -70,16 +70,12 @@ def read_text_folder(
 def write_text_folder(
     corpus: Corpus, path: str | os.PathLike[str], *, replace: bool = False
 ) -> None:
-    """Write a file for each document; the folder appears complete or not at all.
-
-    The words stand in the order of the vocabulary, each as often as it is counted.
-
-    The id is the file's path in the folder; characters that are unsafe in a file name are written
-    as %XX, so that no file lies outside of the folder.
-
-    Raises CorpusFormatError if a word is empty or holds white space, or two documents would be the
-    same file; FileExistsError if `path` exists; with `replace`, if it is not a folder written here;
-    OSError if a file cannot be written.
+    """Write a file for each document; the folder appears complete or not at all. The words stand in
+    the order of the vocabulary, each as often as it is counted. The id is the file's path in the
+    folder; characters that are unsafe in a file name are written as %XX, so that no file lies
+    outside of the folder. Raises CorpusFormatError if a word is empty or holds white space, or two
+    documents would be the same file; FileExistsError if `path` exists; with `replace`, if it is not
+    a folder written here; OSError if a file cannot be written.
     """
     check_writable(corpus.vocabulary, path, fits_a_text)
     counts = corpus.counts
@@ -103,7 +99,6 @@ def write_text_folder(
 
 def safe_path(doc_id: str) -> str:
     """Relative path without hidden parts for a document; the id itself if that is such a path.
-
     Different ids have different paths.
     """
     return "/".join(_safe_name(part) for part in doc_id.split("/"))
@@ -112,7 +107,6 @@ def safe_path(doc_id: str) -> str:
 @contextmanager
 def new_directory(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Path]:
     """Open a directory to fill, which is renamed to `path` when the block ends without an error.
-
     Raises FileExistsError if `path` exists, unless it is an empty directory or `replace` is set.
     """
     target = Path(os.path.abspath(path))  # noqa: PTH100  # resolve would follow a link at its end

@@ -56,7 +56,6 @@ def read_uci(
 
 def write_uci(corpus: Corpus, path: str | os.PathLike[str]) -> None:
     """Write the docword file `path`, compressed as it ends, and the vocabulary beside it.
-
     Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
     written; nothing is left then.
     """

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class AnnotatedArticles:
     """Articles as sections, as pieces, as tokens; each token as the number of its entry.
-
     An entry is a combination of word, tag, part of speech and stop-word flag that occurs. There are
     far fewer of them than of tokens, so whatever is decided by these four is decided once an entry.
-
     Raises ValueError if the arrays contradict each other.
     """
 

@@ -22,7 +22,6 @@ PARTS_OF_SPEECH: Final = (
 @dataclass(frozen=True, eq=False)
 class Annotation:
     """Lemma, tag and part of speech of every token of some texts, in their order.
-
     Raises ValueError if the arrays contradict each other.
     """
 

@@ -39,7 +39,6 @@ def save_annotated(
     articles: AnnotatedArticles, path: str | os.PathLike[str], shard_sha256: str
 ) -> None:
     """Write a file, whole or not at all; see `annotated_bytes`.
-
     Raises OSError if the file cannot be written.
     """
     with atomic_write(path) as stream:
@@ -76,11 +75,9 @@ def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
 
 
 def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> AnnotatedArticles:
-    """Load a file that `save_annotated` wrote for that shard.
-
-    Raises CorpusFormatError if the file is not an annotation, was changed, or belongs to another
-    shard; UnsupportedVersionError if a newer version of this software wrote it; OSError if the file
-    cannot be read.
+    """Load a file that `save_annotated` wrote for that shard. Raises CorpusFormatError if the file
+    is not an annotation, was changed, or belongs to another shard; UnsupportedVersionError if a
+    newer version of this software wrote it; OSError if the file cannot be read.
     """
     return annotated_from(Path(path).read_bytes(), path, shard_sha256)
 

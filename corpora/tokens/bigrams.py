@@ -43,7 +43,6 @@ RULE = "#rule"
 @dataclass(frozen=True)
 class Bigrams:
     """The pairs of words to join, with their scores, and which of their occurrences count.
-
     Raises ValueError if a pattern names a part of speech that there is not.
     """
 
@@ -118,7 +117,6 @@ class Bigrams:
 
     def join(self, block: TokenBlock) -> TokenBlock:
         """The block with the pairs joined, from left to right, each word in one pair at most.
-
         A joined word has the part of speech of its second word, and continues the noun chunk that
         its first word continues.
         """
@@ -155,7 +153,6 @@ class Bigrams:
 
     def first_of_pairs(self, block: TokenBlock) -> NDArray[np.int64]:
         """Indices into `block.word_of`, ascending, of the first words of the pairs that are joined.
-
         The second word of each is the one just behind it.
         """
         if not self.scores:
@@ -177,9 +174,7 @@ class Bigrams:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write lines of word, word and score, parted by tabs, whole or not at all.
-
         If there is a rule for which pairs count, a line says it first.
-
         Raises ValueError if a word holds a tab or the end of a line.
         """
         lines = []
@@ -220,7 +215,6 @@ class Bigrams:
 
     def _admitted(self, block: TokenBlock) -> NDArray[np.bool_]:
         """(len(block.word_of) - 1,) which neighbours may be a pair, whatever words they are.
-
         Learning and joining both ask this, so that what is joined is what was counted.
         """
         admitted = np.ones(max(0, len(block.word_of) - 1), dtype=bool)
@@ -238,7 +232,6 @@ class Bigrams:
         self,
     ) -> tuple[dict[str, int], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
         """Numbers for the words of the pairs; which are first ones, which second; the sorted pairs.
-
         A pair is first << 32 | second. The number -1, which is for other words, is neither.
         """
         index: dict[str, int] = {}

@@ -19,7 +19,6 @@ BREAK: Final = -1
 @dataclass(frozen=True, eq=False)
 class TokenBlock:
     """Documents as runs of words: the words of a run stood side by side in the text.
-
     Raises ValueError if the arrays contradict each other.
     """
 

@@ -49,9 +49,7 @@ class ShardDone:
 
 def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
     """The task to run instead of one at which a worker died; for `worker_pool.ordered_map`.
-
     First the same shard article by article, then without the article that kills it.
-
     Raises WorkerDiedError if no article is to blame: workers die for another reason, most often for
     want of memory. Also if an article kills that is passed over already.
     """

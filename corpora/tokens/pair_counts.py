@@ -115,7 +115,6 @@ class PairCounts:
 
     def totals(self, min_count: int) -> PairTotals:
         """All counts so far; of the pairs those that occur at least `min_count` times.
-
         Nothing can be added afterwards, and the totals are on disk until `close`.
         """
         self._write_run()

@@ -19,7 +19,6 @@ SEPARATORS: Final = ("\n\n", "\n", " ")
 
 def pieces_of(text: str) -> Iterator[str]:
     """`text` less its headings, in pieces of at most `MAX_PIECE` characters.
-
     White space at the ends of a piece is left out, and so is a piece of nothing else. Halves of
     surrogate pairs, which no encoding has, come out as question marks.
     """
@@ -28,7 +27,6 @@ def pieces_of(text: str) -> Iterator[str]:
 
 def placed_pieces(text: str) -> Iterator[tuple[int, str]]:
     """The same pieces, each with where it begins in `without_headings(text)`.
-
     A piece is as long as what it is there: a question mark stands for each half of a pair.
     """
     text = without_headings(text).encode(errors="replace").decode().rstrip()

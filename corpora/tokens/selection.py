@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 def select(articles: AnnotatedArticles, settings: TextSettings) -> TokenBlock:
     """The kept words of the articles, or of their sections, in runs.
-
     Kept are tokens of a part of speech among those of the settings whose lemma is letters alone and
     long enough and is, as the token itself, no stop word. All else ends a run, as a heading and the
     end of a piece do, so that the two words of a bigram were neighbours in the text. A blank model

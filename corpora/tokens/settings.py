@@ -16,7 +16,6 @@ UNIVERSAL_PARTS_OF_SPEECH = (
 @dataclass(frozen=True, slots=True)
 class TextSettings:
     """Settings of kept lemmas and of documents. Lists become tuples.
-
     Raises ValueError if a setting is none that makes sense.
     """
 

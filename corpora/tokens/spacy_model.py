@@ -45,7 +45,6 @@ changes every weight. All the files of a small model, 15 MB, take some 15 ms."""
 
 def find_model(name: str) -> str:
     """`name` itself, or with an empty `name` the small English model that is installed.
-
     Raises MissingModelError if that model is not installed and is not a directory, or spaCy does
     not know the language.
     """
@@ -198,7 +197,6 @@ def _why_missing(name: str) -> str:
 
 def _fingerprint(name: str) -> str:
     """SHA-256, in hexadecimal, of names, sizes and content of an installed model's files.
-
     See `MAX_WHOLE_BYTES`. What Python compiled is left out.
     """
     directory = model_directory(name)

@@ -113,9 +113,7 @@ class TokenStore:
 
     def skipped(self) -> dict[Path, dict[str, str]]:
         """Articles that killed their worker and so have no words: title by id, by file.
-
         Deleting the file has them tried again. Shards that are not annotated yet have none.
-
         Raises CorpusFormatError if a file is not an annotation.
         """
         there = (path for entry in self.entries if (path := self._path_of(entry)).exists())
@@ -138,13 +136,10 @@ class TokenStore:
         n_processes: int = 1,
         workers: Workers | None = None,
     ) -> Iterator[Result]:
-        """`step` of each block, in the order of the shards; `fill` has to have run before.
-
-        With more than one process, or with workers elsewhere, `step` and what it returns are
-        pickled; blocks are not.
-
-        Raises CorpusFormatError if an annotation is damaged; WorkerDiedError if a worker process
-        dies.
+        """`step` of each block, in the order of the shards; `fill` has to have run before. With
+        more than one process, or with workers elsewhere, `step` and what it returns are pickled;
+        blocks are not. Raises CorpusFormatError if an annotation is damaged; WorkerDiedError if a
+        worker process dies.
         """
         self._refuse_missing()
         function = OfBlock(self.settings, step)
@@ -192,9 +187,7 @@ class TokenStore:
 
 def describe(settings: TextSettings) -> str:
     """All that the annotation of a text depends on, as JSON: equal text means equal annotations.
-
     Of the settings that is the model and whether noun chunks are looked for.
-
     Raises MissingModelError if the spaCy model is not installed.
     """
     about = describe_model(settings.spacy_model) | {

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Surface:
     """The words of a text in their order: `text[start[i]:end[i]]` is word i.
-
     No two overlap. The halves of a bigram were neighbours, so that no more than a space parts them,
     which is then part of the word.
     """
@@ -41,7 +40,6 @@ class Surface:
 
 def text_of(article: Article, doc_id: str) -> str | None:
     """The text of the article or, if `doc_id` is as `en:12#3`, of its third section.
-
     None if it has no such section.
     """
     number = doc_id.partition("#")[2]

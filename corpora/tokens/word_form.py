@@ -12,7 +12,6 @@ def normalized(lemma: str) -> str:
 
 def is_alphabetic(word: str) -> bool:
     """Whether `word` is letters of any script, with the marks that go with them.
-
     `str.isalpha` says no to the vowel signs of Hindi and the tone marks of Thai.
     """
     return word.isalpha() or (

@@ -155,7 +155,6 @@ class ConvolutionalTagger:
         self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: NDArray[np.float32]
     ) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
         """Yield for each tile its tokens, and its rows after the layers.
-
         The first of these tokens is in row `_before`. The rows are overwritten by the next tile.
         """
         for first, last in pairwise(text_start.tolist()):

@@ -146,7 +146,6 @@ class LemmaTable:
 
 def with_sets(lemmatizer: Lemmatizer) -> Lemmatizer:
     """A lemmatizer that answers the same, and finds words in sets where it searched through lists.
-
     The list of English nouns has 40,000 words, and each unknown form is looked for in it.
     """
     lookups = Lookups()

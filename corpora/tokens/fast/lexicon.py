@@ -145,7 +145,6 @@ class Lexicon:
 
 def chunk_pattern(tokenizer: Any) -> re.Pattern[str]:
     """Return a pattern for the parts of a text that spaCy's `Tokenizer` treats separately.
-
     That is a word up to the next white space, with the single space that it counts to the word; or
     the white space that is left, which is a token of its own. Only the rules for special cases
     look further: after all else they are matched on the tokens of the whole text, and a match
