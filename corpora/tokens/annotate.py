@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from corpora.tokens.annotation import Annotation, Annotator
 
 TOGETHER: Final = 100_000
-"""Characters from which on pieces are annotated: many at a time are faster than one by one, and
-more than these hardly faster."""
+"""Characters from which on pieces are annotated: one by one is slower, more hardly faster."""
 
 TAG_BITS, POS_BITS = 15, 5
 """While articles are collected an entry is one integer: word, tag, part of speech and flag."""
@@ -35,19 +34,12 @@ def annotate_articles(
     one_by_one: bool = False,
     skipped: Collection[int] = (),
 ) -> AnnotatedArticles:
-    """Annotate all sections of the articles.
+    """Annotate all sections of the articles. `stop_words` are those of the annotator's language, in
+    any case; `skipped` holds places, counted from 0, of articles whose text is not read.
+    `one_by_one` annotates no two articles together, with the same result.
 
-    In a worker process, `working_on` is told the place, id and title of the article that is being
-    cut into pieces, and of the first of those that are being annotated together.
-
-    Parameters
-    ----------
-    stop_words
-        Of the annotator's language, in any case.
-    one_by_one
-        Annotate no two articles together; the result is the same.
-    skipped
-        Places, counted from 0, of articles to pass over. Of their text nothing is looked at.
+    In a worker process, `working_on` is called with place, id and title of the article that is
+    being cut into pieces, and of the first of those that are being annotated together.
     """
     collected = _Collected()
     headings, doc_ids, titles, skipped_ids = [], [], [], []

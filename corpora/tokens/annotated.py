@@ -15,20 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AnnotatedArticles:
-    """Articles as sections, as pieces, as tokens; each token as the number of its entry.
-    An entry is a combination of word, tag, part of speech and stop-word flag that occurs. There are
-    far fewer of them than of tokens, so whatever is decided by these four is decided once an entry.
-    Raises ValueError if the arrays contradict each other.
+    """Articles as sections, as pieces, as tokens; each token as the number of its entry. An entry
+    is a combination of word, tag, part of speech and stop-word flag that occurs: what depends on
+    these four is decided once an entry. Raises ValueError if the arrays contradict each other.
     """
 
     words: tuple[str, ...]
-    """The different lemmas in their normalized form, sorted."""
+    """Different lemmas in their normalized form, sorted."""
     is_alphabetic: NDArray[np.bool_]
     """(n_words,) whether a word is letters alone."""
     is_stop_word: NDArray[np.bool_]
     """(n_words,) whether a word, as it is, is a stop word of the model's language."""
     tags: tuple[str, ...]
-    """The different fine-grained tags, sorted."""
+    """Different fine-grained tags, sorted."""
     entry_word: NDArray[np.integer]
     """(n_entries,) indices into `words`."""
     entry_tag: NDArray[np.integer]
@@ -36,15 +35,14 @@ class AnnotatedArticles:
     entry_pos: NDArray[np.uint8]
     """(n_entries,) indices into `annotation.PARTS_OF_SPEECH`."""
     entry_is_stop: NDArray[np.bool_]
-    """(n_entries,) whether the model's language has the token, in its own form, for a stop word."""
+    """(n_entries,) whether the token itself is a stop word of the model's language."""
     entry_of: NDArray[np.integer]
     """(n_tokens,) indices of entries."""
     continues_chunk: NDArray[np.bool_]
-    """(n_tokens,) whether a token is in the same noun chunk as the one before; empty if nobody
-    asked for noun chunks."""
+    """(n_tokens,) whether in the noun chunk of the token before; empty if chunks were not sought.
+    """
     piece_start: NDArray[np.int64]
-    """(n_pieces + 1,) piece i has the tokens from `piece_start[i]` to `piece_start[i + 1]`. What
-    stands on both sides of its end was not side by side in the text."""
+    """(n_pieces + 1,) piece i has the tokens from `piece_start[i]` to `piece_start[i + 1]`."""
     section_start: NDArray[np.int64]
     """(n_sections + 1,) section s has the pieces from `section_start[s]` on."""
     article_start: NDArray[np.int64]
@@ -54,9 +52,8 @@ class AnnotatedArticles:
     doc_ids: tuple[str, ...]
     """(n_articles,) see `Article.document_id`."""
     titles: tuple[str, ...]
-    """(n_articles,)"""
     skipped: tuple[str, ...] = ()
-    """Those of `doc_ids` that no annotation could be made of; they have no sections."""
+    """Members of `doc_ids` that could not be annotated; they have no sections."""
 
     def __post_init__(self) -> None:
         if not (

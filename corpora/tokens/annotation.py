@@ -21,8 +21,8 @@ PARTS_OF_SPEECH: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Annotation:
-    """Lemma, tag and part of speech of every token of some texts, in their order.
-    Raises ValueError if the arrays contradict each other.
+    """Lemma, tag and part of speech of every token of some texts, in their order. Raises ValueError
+    if the arrays contradict each other.
     """
 
     lemmas: tuple[str, ...]
@@ -40,8 +40,8 @@ class Annotation:
     text_start: NDArray[np.int64]
     """(n_texts + 1,) text t has the tokens from `text_start[t]` to `text_start[t + 1]`."""
     continues_chunk: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    """(n_tokens,) whether a token is in the same noun chunk as the one before; empty if nobody
-    asked for noun chunks."""
+    """(n_tokens,) whether in the noun chunk of the token before; empty if chunks were not sought.
+    """
 
     def __post_init__(self) -> None:
         n_tokens = len(self.lemma_of)

@@ -1,7 +1,7 @@
 """Annotated articles on disk: a compressed .npz file without pickle, with a checksum.
 
-Its last 32 bytes, to a zip reader the archive's comment, are the SHA-256 of the rest. It names the
-shard that it was made from by its SHA-256. An article takes some 1.5 kB a thousand words.
+Its last 32 bytes, to a zip reader the archive's comment, are the SHA-256 of the rest. It names its
+shard by the SHA-256. An article takes some 1.5 kB a thousand words.
 """
 
 from __future__ import annotations
@@ -38,20 +38,16 @@ STARTS = ("piece_start", "section_start", "article_start")
 def save_annotated(
     articles: AnnotatedArticles, path: str | os.PathLike[str], shard_sha256: str
 ) -> None:
-    """Write a file, whole or not at all; see `annotated_bytes`.
-    Raises OSError if the file cannot be written.
+    """Write a file, whole or not at all; see `annotated_bytes`. Raises OSError if it cannot be
+    written.
     """
     with atomic_write(path) as stream:
         stream.write(annotated_bytes(articles, shard_sha256))
 
 
 def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
-    """Return the content of the file; equal annotations of one shard give equal files.
-
-    Parameters
-    ----------
-    shard_sha256
-        Of the shard that holds the articles, in hexadecimal.
+    """Return the content of the file; equal annotations of the shard with this SHA-256 give equal
+    files.
     """
     arrays: dict[str, NDArray[Any]] = {
         "version": np.array(FORMAT_VERSION),
@@ -75,9 +71,9 @@ def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
 
 
 def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> AnnotatedArticles:
-    """Load a file that `save_annotated` wrote for that shard. Raises CorpusFormatError if the file
-    is not an annotation, was changed, or belongs to another shard; UnsupportedVersionError if a
-    newer version of this software wrote it; OSError if the file cannot be read.
+    """Load the file of that shard. Raises CorpusFormatError if it is not an annotation, was
+    changed, or belongs to another shard; UnsupportedVersionError if a newer version of this
+    software wrote it; OSError if it cannot be read.
     """
     return annotated_from(Path(path).read_bytes(), path, shard_sha256)
 
@@ -85,17 +81,8 @@ def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> Annotated
 def annotated_from(
     stored: bytes, path: str | os.PathLike[str], shard_sha256: str
 ) -> AnnotatedArticles:
-    """Parse bytes that `annotated_bytes` made for that shard.
-
-    Parameters
-    ----------
-    stored
-        The bytes of the file at `path`, which need not be on this machine.
-
-    Raises
-    ------
-    CorpusFormatError, UnsupportedVersionError
-        As `load_annotated` does.
+    """Parse the bytes of the file at `path`, maybe of another machine; raises as `load_annotated`
+    does.
     """
     content, digest = stored[:-32], stored[-32:]
     if hashlib.sha256(content).digest() != digest:
@@ -124,15 +111,8 @@ def annotated_from(
 
 
 def load_skipped(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Title of each article, by its id, that no annotation could be made of.
-
-    Looks at nothing else in the file and checks nothing else, so it takes a fraction of what
-    `load_annotated` does.
-
-    Raises
-    ------
-    CorpusFormatError, UnsupportedVersionError, OSError
-        As `load_annotated` does.
+    """Titles by id of the articles that could not be annotated. Reads and checks nothing else, in a
+    fraction of the time of `load_annotated`, and raises as it does.
     """
     with Path(path).open("rb") as file, _arrays_of(path, file) as arrays:
         skipped = _unpacked(arrays["passed_over"])

@@ -22,21 +22,9 @@ logger = logging.getLogger(__name__)
 def load_annotator(
     model: str, *, noun_chunks: bool = False, warn: Callable[[str], object] = logger.warning
 ) -> PlacingAnnotator:
-    """The fastest annotator that gives what spaCy's model gives.
-
-    Parameters
-    ----------
-    model
-        As for `corpora.tokens.spacy_model.load_model`.
-    noun_chunks
-        Whether to look for noun chunks. That takes the parser, which only spaCy itself runs.
-    warn
-        Is told, in a sentence, if all has to be left to spaCy itself, and why.
-
-    Raises
-    ------
-    MissingModelError, UnsuitableModelError
-        As `load_model` does.
+    """The fastest annotator that gives what spaCy's model gives; `model` as for `load_model`, which
+    raises the errors. Noun chunks take the parser, which only spaCy itself runs. `warn` is called
+    with a sentence if all has to be left to spaCy.
     """
     nlp = load_model(model, noun_chunks=noun_chunks)
     if noun_chunks or not nlp.pipe_names:  # a tokenizer alone is fast enough

@@ -1,8 +1,7 @@
 """Collocations: pairs of neighbours that are so often neighbours that they make one word.
 
-Words that stand side by side in one run are scored (see `corpora.tokens.collocation_scores`), and
-joined as `a_b` where the score is above the threshold. A pair counts as often as it occurs; `a a a`
-are two pairs `a a`. gensim's `Phrases` does the same.
+Neighbours in one run are scored (see `corpora.tokens.collocation_scores`) and joined as `a_b` where
+the score is above the threshold. `a a a` are two pairs `a a`, as in gensim's `Phrases`.
 """
 
 from __future__ import annotations
@@ -42,14 +41,13 @@ RULE = "#rule"
 
 @dataclass(frozen=True)
 class Bigrams:
-    """The pairs of words to join, with their scores, and which of their occurrences count.
-    Raises ValueError if a pattern names a part of speech that there is not.
+    """Pairs of words to join, with their scores, and which of their occurrences count. Raises
+    ValueError for an unknown part of speech.
     """
 
     scores: Mapping[tuple[str, str], float]
     patterns: frozenset[tuple[str, str]] | None = None
-    """Parts of speech (see `corpora.tokens.annotation`) of first and second word, one of which two
-    neighbours must have; None for any."""
+    """Allowed pairs of `annotation.PARTS_OF_SPEECH` of two neighbours; None for any."""
     within_chunks: bool = False
     """Whether two neighbours must be in one noun chunk."""
 
@@ -80,25 +78,12 @@ class Bigrams:
         max_pairs: int = MAX_PAIRS,
         directory: str | os.PathLike[str] | None = None,
     ) -> Bigrams:
-        """Bigrams of this rule, learned from the pairs counted in all blocks.
+        """Bigrams of this rule, learned from `count_pairs` of all blocks, in any order.
 
-        Takes memory for `max_words` words, `max_pairs` pairs and the result; the rest is on disk.
-
-        Parameters
-        ----------
-        counts
-            `count_pairs` of each block, in any order.
-        min_count
-            Minimum count of a pair. Classic scores are discounted by it, so that only pairs above
-            it score above 0. As in gensim.
-        threshold
-            Scores must be above it: positive for "classic", from -1 to 1 for "npmi".
-        scoring
-            "classic" or "npmi".
-        max_words, max_pairs
-            Different ones in memory at a time; the result does not depend on them.
-        directory
-            Directory for temporary files, with room for some 40 bytes for each different pair.
+        Pairs below `min_count` are left out; classic scores are discounted by it, as in gensim.
+        Scores must be above `threshold`: positive for "classic", from -1 to 1 for "npmi". Memory
+        holds `max_words` words, `max_pairs` pairs and the result, which does not depend on them;
+        `directory` takes temporary files of some 40 bytes for each different pair.
 
         Raises ValueError if a setting is out of range; UnsuitableModelError if there are patterns,
         and no word has a part of speech.
@@ -116,9 +101,9 @@ class Bigrams:
         return Bigrams(scores, self.patterns, self.within_chunks)
 
     def join(self, block: TokenBlock) -> TokenBlock:
-        """The block with the pairs joined, from left to right, each word in one pair at most.
-        A joined word has the part of speech of its second word, and continues the noun chunk that
-        its first word continues.
+        """The block with the pairs joined, from left to right, each word in one pair at most. A
+        joined word has the part of speech of its second word, and continues the noun chunk of its
+        first.
         """
         first = self.first_of_pairs(block)
         if not len(first):
@@ -152,8 +137,8 @@ class Bigrams:
         )
 
     def first_of_pairs(self, block: TokenBlock) -> NDArray[np.int64]:
-        """Indices into `block.word_of`, ascending, of the first words of the pairs that are joined.
-        The second word of each is the one just behind it.
+        """Indices into `block.word_of`, ascending, of the first words of the joined pairs; the
+        second word of each stands just behind.
         """
         if not self.scores:
             return np.zeros(0, dtype=np.int64)
@@ -173,9 +158,8 @@ class Bigrams:
         return np.array(taken, dtype=np.int64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write lines of word, word and score, parted by tabs, whole or not at all.
-        If there is a rule for which pairs count, a line says it first.
-        Raises ValueError if a word holds a tab or the end of a line.
+        """Write the rule, if there is one, and lines of word, word and score, parted by tabs, whole
+        or not at all. Raises ValueError if a word holds a tab or the end of a line.
         """
         lines = []
         if self.patterns is not None or self.within_chunks:
@@ -190,12 +174,8 @@ class Bigrams:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Bigrams:
-        """Load a file that `save` wrote.
-
-        Raises
-        ------
-        CorpusFormatError
-            With the number of the line that is not two words and a score.
+        """Load a file that `save` wrote. Raises CorpusFormatError with the number of a malformed
+        line.
         """
         scores: dict[tuple[str, str], float] = {}
         rule: dict[str, Any] = {}
@@ -214,9 +194,7 @@ class Bigrams:
         return cls(scores, **rule)
 
     def _admitted(self, block: TokenBlock) -> NDArray[np.bool_]:
-        """(len(block.word_of) - 1,) which neighbours may be a pair, whatever words they are.
-        Learning and joining both ask this, so that what is joined is what was counted.
-        """
+        """(len(block.word_of) - 1,) which neighbours may be a pair, learned or joined."""
         admitted = np.ones(max(0, len(block.word_of) - 1), dtype=bool)
         if self.patterns is not None:
             allowed = np.zeros((len(PARTS_OF_SPEECH), len(PARTS_OF_SPEECH)), dtype=bool)
@@ -231,8 +209,8 @@ class Bigrams:
     def _lookup(
         self,
     ) -> tuple[dict[str, int], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
-        """Numbers for the words of the pairs; which are first ones, which second; the sorted pairs.
-        A pair is first << 32 | second. The number -1, which is for other words, is neither.
+        """Numbers of the words of the pairs, -1 for other words; which are first ones, which
+        second; the sorted pairs as first << 32 | second.
         """
         index: dict[str, int] = {}
         for pair in self.scores:

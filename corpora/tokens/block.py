@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BREAK: Final = -1
-"""Stands in `TokenBlock.word_of` after each run of words that were side by side in the text."""
+"""Ends each run of neighbouring words in `TokenBlock.word_of`."""
 
 
 @dataclass(frozen=True, eq=False)
 class TokenBlock:
-    """Documents as runs of words: the words of a run stood side by side in the text.
-    Raises ValueError if the arrays contradict each other.
+    """Documents as runs of words that stood side by side in the text. Raises ValueError if the
+    arrays contradict each other.
     """
 
     words: tuple[str, ...]
@@ -31,11 +31,13 @@ class TokenBlock:
     doc_ids: tuple[str, ...]
     titles: tuple[str, ...]
     pos_of: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
-    """Aligned with `word_of`: indices into `annotation.PARTS_OF_SPEECH`, 0 at BREAK and where the
-    part of speech is not known. Zeros if not given."""
+    """Aligned with `word_of`: indices into `annotation.PARTS_OF_SPEECH`, 0 at BREAK or if not
+    known.
+    """
     continues_chunk: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    """Aligned with `word_of`: whether a word is in the same noun chunk as the word just before it.
-    False at BREAK and where nobody asked for noun chunks. All False if not given."""
+    """Aligned with `word_of`: whether in the noun chunk of the word just before; False if not
+    known.
+    """
 
     def __post_init__(self) -> None:
         for name in ("pos_of", "continues_chunk"):

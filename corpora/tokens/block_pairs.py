@@ -19,15 +19,15 @@ class BlockPairs(NamedTuple):
 
     n_docs: int
     words: tuple[str, ...]
-    """The different words that were counted, sorted."""
+    """Different words that were counted, sorted."""
     n_word: NDArray[np.unsignedinteger]
-    """(n_words,) how often each occurs."""
+    """(n_words,) counts."""
     first: NDArray[np.unsignedinteger]
     """(n_pairs,) indices into `words` of the first words of the different pairs."""
     second: NDArray[np.unsignedinteger]
     """(n_pairs,) of their second words."""
     n_pair: NDArray[np.unsignedinteger]
-    """(n_pairs,) how often each pair occurs."""
+    """(n_pairs,) counts."""
     has_parts_of_speech: bool
     """Whether any word of the block has one."""
 
@@ -35,12 +35,8 @@ class BlockPairs(NamedTuple):
 def count_pairs(
     block: TokenBlock, counted: NDArray[np.bool_], first: NDArray[np.integer]
 ) -> BlockPairs:
-    """Count words of `block`, and the pairs whose first words stand at the indices `first`.
-
-    Parameters
-    ----------
-    counted : (len(block.word_of),)
-        Which entries of `block.word_of` count; none of them a BREAK, all words of pairs.
+    """Count the words at `counted`, a mask (len(block.word_of),) with no BREAK in it, and the pairs
+    whose first words stand at the indices `first`.
     """
     n_word = np.bincount(block.word_of[counted], minlength=len(block.words))
     used = np.flatnonzero(n_word)

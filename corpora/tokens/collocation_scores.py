@@ -6,10 +6,8 @@ Words a and b occur n_a and n_b times, and n_ab times side by side:
               (Mikolov et al. 2013, eq. 6, times N)
     npmi      ln(p_ab / (p_a p_b)) / -ln p_ab, p = n / tokens (Bouma 2009)
 
-Both are gensim's formulas, and to the bit its numbers where those are right. They are not gensim's
-functions: these take one pair at a time, and their npmi leaves [-1, 1] by rounding (five `a b` in
-11 tokens get 1.0000000000000002), divides by zero where p_ab is 1, and is any number for counts
-that contradict each other.
+To the bit these are gensim's numbers where those are right. gensim's functions take one pair at a
+time, and their npmi leaves [-1, 1] by rounding and divides by zero where p_ab is 1.
 """
 
 from __future__ import annotations
@@ -46,15 +44,8 @@ def collocations(
     max_pairs: int = MAX_PAIRS,
     directory: str | os.PathLike[str] | None = None,
 ) -> dict[tuple[str, str], float]:
-    """The pairs to join, in alphabetical order, with their scores; see `Bigrams.from_counts`.
-
-    Parameters
-    ----------
-    has_patterns
-        Whether pairs were counted by their parts of speech.
-
-    Raises ValueError if a setting is out of range; UnsuitableModelError if there are patterns, and
-    no word has a part of speech.
+    """Pairs to join, in alphabetical order, with their scores; arguments and errors as for
+    `Bigrams.from_counts`. `has_patterns`: whether pairs were counted by their parts of speech.
     """
     _check_settings(min_count, threshold, scoring)
     has_words, has_parts_of_speech = False, False
@@ -111,16 +102,9 @@ def classic_scores(
     n_entries: int,
     min_count: int,
 ) -> NDArray[np.float64]:
-    """(n,) scores of pairs whose words occur at least once.
-
-    Parameters
-    ----------
-    n_a, n_b, n_ab
-        (n,) counts of the first words, the second words and the pairs.
-    n_entries
-        Different words and pairs in the corpus.
-    min_count
-        Discount: a pair that occurs no more often than this has no positive score.
+    """(n,) scores from counts (n,) of first words, second words and pairs, of which occur
+    `min_count` or fewer get no positive score. `n_entries`: number of different words and pairs in
+    the corpus.
     """
     # A product of two counts may be beyond int64, and is never beyond float64.
     scores: NDArray[np.float64] = (n_ab - min_count) / (n_a.astype(float) * n_b) * n_entries
@@ -130,14 +114,8 @@ def classic_scores(
 def npmi_scores(
     n_a: NDArray[np.int64], n_b: NDArray[np.int64], n_ab: NDArray[np.int64], n_tokens: int
 ) -> NDArray[np.float64]:
-    """(n,) scores from -1, never side by side, to 1, never apart; whatever the counts are.
-
-    Parameters
-    ----------
-    n_a, n_b, n_ab
-        (n,) counts of the first words, the second words and the pairs.
-    n_tokens
-        Words in running text.
+    """(n,) scores from -1, never side by side, to 1, never apart, from counts (n,) of first words,
+    second words and pairs in `n_tokens` words of running text.
     """
     scores = np.full(len(n_ab), -1.0)
     # -ln p_ab is 0 where the pair is all there is: the limit is 1.

@@ -4,11 +4,11 @@ These are spaCy's small models for English and whatever is built like them: its 
 tokenizer, a `Tok2Vec` of hashed embeddings and convolutions, a tagger, an attribute ruler, and a
 lemmatizer by rules or a table. Everything else is refused with the reason, for `nlp.pipe` to do.
 
-spaCy's components do what they did, for each different token once (see `corpora.tokens.fast`). Only
-the convolution is worked out here; that it comes to the same is checked when the model is loaded.
-The seams, where spaCy documents less than is used: the layers of the two networks and their
-parameters, the tokenizer's rule of cutting at white space, and that a lemma hangs on the token's
-form, part of speech and morphology alone.
+spaCy's components run once for each different token (see `corpora.tokens.fast`). Only the
+convolution
+is computed here, and compared with spaCy's when the model is loaded. Used without documentation are
+the parameters of the two networks, the tokenizer's cuts at white space, and that a lemma depends on
+the token's form, part of speech and morphology alone.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ COMPONENTS = {
     "attribute_ruler": (AttributeRuler,),
     "lemmatizer": (Lemmatizer, EnglishLemmatizer),
 }
-"""Components of the pipeline, in order, with their classes; derived classes may behave
-differently."""
+"""Components of the pipeline, in order, with their classes, not derived ones."""
 
 OF_THE_FORM = {"NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER", "ORTH", "SPACY", "IS_SPACE"}
 """Attributes that depend on a token's form, its norm and the space after it."""
@@ -65,16 +64,9 @@ INDEX_OF_POS = {name: i for i, name in enumerate(PARTS_OF_SPEECH)}
 
 
 class FastAnnotator:
-    """Annotates by tables and tiles.
-
-    Parameters
-    ----------
-    nlp
-        With the components to run enabled, and no others. It is not for use elsewhere: the layers
-        that embed are told to multiply by NumPy.
-
-    Raises UnsupportedPipelineError if the pipeline is not of the kind that this does; the message
-    says why.
+    """Annotates by tables and tiles. `nlp` has the components to run enabled, and no others; it is
+    not for use elsewhere, as its embedding layers are changed. Raises UnsupportedPipelineError,
+    with the reason, if the pipeline is of another kind.
     """
 
     def __init__(self, nlp: Language) -> None:

@@ -32,9 +32,9 @@ class ShardTask:
     entry: ShardEntry
     path: Path
     one_by_one: bool = False
-    """Whether to annotate each article alone, so that it is known which one kills."""
+    """Whether to annotate each article alone, to know which one kills."""
     skipped: frozenset[int] = frozenset()
-    """Places in the shard of the articles that did."""
+    """Places in the shard of the articles that killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,12 @@ class ShardDone:
     n_articles: int
     n_tokens: int
     warnings: tuple[str, ...]
-    """Warnings of the annotator, for the parent process to log."""
 
 
 def after_death(task: ShardTask, note: str, n_deaths: int) -> ShardTask:
-    """The task to run instead of one at which a worker died; for `worker_pool.ordered_map`.
-    First the same shard article by article, then without the article that kills it.
-    Raises WorkerDiedError if no article is to blame: workers die for another reason, most often for
-    want of memory. Also if an article kills that is passed over already.
+    """The task to run instead of one at which a worker died: first the same shard article by
+    article, then without the article that kills. Raises WorkerDiedError if no article is to blame,
+    or one that is skipped already.
     """
     place, _, name = note.partition(" ")
     reason = f"a worker process died at {name or task.entry.shard}"

@@ -33,17 +33,9 @@ OFFERED_WEB: Final = frozenset(("en", "zh"))
 
 
 def model_for_store(articles: ArticleStore) -> str:
-    """The model for the language of most articles in the first shard of the store.
-
-    The first shard never changes, so that the answer is the same however far the store has grown.
-    A store of several languages is taken for one of that language, with a logged warning.
-
-    Raises
-    ------
-    CorpusFormatError
-        If the store holds no articles, or is damaged.
-    MissingModelError
-        As `model_for_language` does.
+    """The model for the language of most articles in the first shard of the store, which never
+    changes. Other languages are logged as a warning. Raises CorpusFormatError if the store holds no
+    articles, or is damaged; MissingModelError as `model_for_language` does.
     """
     entries = articles.entries
     if not entries:
@@ -64,14 +56,9 @@ def model_for_store(articles: ArticleStore) -> str:
 
 
 def model_for_language(language: str) -> str:
-    """An installed model for the language, or the language's blank tokenizer with a warning.
-
-    Parameters
-    ----------
-    language
-        As articles have it, the code of a Wikipedia: `de`, `simple`; empty if it is not known.
-
-    Raises MissingModelError if it is English, and the small English model is not installed.
+    """An installed model for the language, the code of a Wikipedia such as `de` or `simple` (empty
+    if not known), or the language's blank tokenizer with a warning. Raises MissingModelError if it
+    is English, and the small English model is not installed.
     """
     code = SPACY_CODES.get(language, language)
     if code == "en":

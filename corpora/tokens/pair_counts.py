@@ -1,9 +1,8 @@
 """Exact counts of words and adjacent pairs, of any number.
 
 Words are numbered as they come, and a pair is one integer, first word << 32 | second word. When
-memory is full, words and pairs become sorted runs on disk and numbering begins anew. In a run words
-are numbered in alphabetical order, and so are they in the merge of all runs: the change from the
-one numbering to the other keeps the order of the pairs, so that sorted pairs stay sorted.
+memory is full, words and pairs become sorted runs on disk. In a run, and in the merge of all runs,
+words are numbered in alphabetical order, so that sorted pairs stay sorted when numbers change.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from corpora.tokens.block_pairs import BlockPairs
 
 MAX_PAIRS = 4_000_000
-"""Different pairs that are held in memory, at 16 bytes each; some more while they gather."""
+"""Different pairs held in memory, at 16 bytes each; some more while they gather."""
 
 MAX_WAITING = 8192
 """Numbers of a run's words that are held in memory while runs are merged."""
@@ -39,11 +38,9 @@ class Pairs(NamedTuple):
     b: NDArray[np.int64]
     """(n,) second words."""
     n_a: NDArray[np.int64]
-    """(n,) how often each first word occurs, beside whatever word."""
+    """(n,) counts of first words, beside whatever word."""
     n_b: NDArray[np.int64]
-    """(n,) how often each second word occurs."""
     n_ab: NDArray[np.int64]
-    """(n,) how often the pair occurs."""
 
 
 class PairTotals:
@@ -75,14 +72,8 @@ class PairTotals:
 
 
 class PairCounts:
-    """Adds up words and pairs of neighbours, block by block.
-
-    Parameters
-    ----------
-    max_words, max_pairs
-        How many different ones fit in memory.
-    directory
-        Where temporary files go.
+    """Adds up words and pairs of neighbours, block by block; `max_words` and `max_pairs` different
+    ones are in memory, the rest in temporary files in `directory`.
     """
 
     def __init__(
@@ -114,8 +105,8 @@ class PairCounts:
             self._write_run()
 
     def totals(self, min_count: int) -> PairTotals:
-        """All counts so far; of the pairs those that occur at least `min_count` times.
-        Nothing can be added afterwards, and the totals are on disk until `close`.
+        """All counts, of pairs those that occur at least `min_count` times, on disk until `close`.
+        Nothing can be added afterwards.
         """
         self._write_run()
         words = SpilledRun(self._spill, of_strings=True)

@@ -10,24 +10,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_PIECE: Final = 10_000
-"""Characters. Texts of any length go through, and the memory that a model takes stays bounded;
-spaCy's small taggers see four words to each side, so a cut changes little."""
+"""Characters; bounds a model's memory. spaCy's small taggers see four words to each side."""
 
 SEPARATORS: Final = ("\n\n", "\n", " ")
-"""Between paragraphs, between lines, between words: the first that there is, is where to cut."""
+"""Between paragraphs, lines, words: the first that there is, is where to cut."""
 
 
 def pieces_of(text: str) -> Iterator[str]:
-    """`text` less its headings, in pieces of at most `MAX_PIECE` characters.
-    White space at the ends of a piece is left out, and so is a piece of nothing else. Halves of
-    surrogate pairs, which no encoding has, come out as question marks.
+    """`text` less its headings, in stripped, non-empty pieces of at most `MAX_PIECE` characters.
+    Halves of surrogate pairs become question marks.
     """
     return (piece for _, piece in placed_pieces(text))
 
 
 def placed_pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The same pieces, each with where it begins in `without_headings(text)`.
-    A piece is as long as what it is there: a question mark stands for each half of a pair.
+    """The same pieces, each with where it begins in `without_headings(text)`, where it has as many
+    characters.
     """
     text = without_headings(text).encode(errors="replace").decode().rstrip()
     start = len(text) - len(text.lstrip())

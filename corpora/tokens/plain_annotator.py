@@ -21,15 +21,8 @@ BATCH_SIZE = 16
 
 
 class PlainAnnotator:
-    """Annotates by any spaCy pipeline.
-
-    Parameters
-    ----------
-    nlp
-        The pipeline. If it has no components, lemmas are the lower-cased tokens, and tags and parts
-        of speech are not known.
-    noun_chunks
-        Whether to look for noun chunks; the pipeline then needs a parser.
+    """Annotates by any spaCy pipeline. Without components, lemmas are the lower-cased tokens, and
+    tags and parts of speech are not known. `noun_chunks` takes a parser.
     """
 
     def __init__(self, nlp: Language, *, noun_chunks: bool = False) -> None:

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 
 def select(articles: AnnotatedArticles, settings: TextSettings) -> TokenBlock:
-    """The kept words of the articles, or of their sections, in runs.
-    Kept are tokens of a part of speech among those of the settings whose lemma is letters alone and
-    long enough and is, as the token itself, no stop word. All else ends a run, as a heading and the
-    end of a piece do, so that the two words of a bigram were neighbours in the text. A blank model
-    knows no parts of speech: none is asked for.
+    """The kept words of the articles, or of their sections, in runs. Kept are tokens of the
+    settings' parts of speech, of which a blank model knows none, whose lemma is letters alone, long
+    enough, and as the token itself no stop word. All else ends a run, as do headings and ends of
+    pieces, so that bigrams were neighbours in the text.
     """
     keep = _keep_entry(articles, settings)[articles.entry_of]
     is_last_of_run = keep.copy()

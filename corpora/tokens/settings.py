@@ -15,16 +15,15 @@ UNIVERSAL_PARTS_OF_SPEECH = (
 
 @dataclass(frozen=True, slots=True)
 class TextSettings:
-    """Settings of kept lemmas and of documents. Lists become tuples.
-    Raises ValueError if a setting is none that makes sense.
+    """Settings of kept lemmas and of documents. Lists become tuples. Raises ValueError if a setting
+    is out of range.
     """
 
     spacy_model: str = ""
-    """A package or a path; `blank:CODE` for the tokenizer and stop words of a language without a
-    model; empty for the small English model, whichever of its two packages."""
+    """A package, a path, `blank:CODE` (see `spacy_model`), or empty for the small English model."""
     parts_of_speech: tuple[str, ...] = ("NOUN", "VERB", "ADJ", "ADV")
     min_length: int = 3
-    """Characters that a lemma has at least."""
+    """Minimum number of characters of a lemma."""
     extra_stop_words: tuple[str, ...] = ()
     """Lemmas to drop besides the model's own stop words, in any case."""
     documents: str = "article"

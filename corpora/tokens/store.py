@@ -5,8 +5,8 @@
     DIR/annotation-<hash>/lock                    held by the one process that fills
 
 Shards never change, and another model, another spaCy or other rules have a directory of their own,
-so an annotation that is there is the right one. Which of its tokens are kept as words is no part of
-it: `corpora.tokens.selection` decides that anew, quickly, whenever the tokens are read.
+so an annotation that is there is the right one. `corpora.tokens.selection` chooses words on
+reading.
 """
 
 from __future__ import annotations
@@ -48,19 +48,9 @@ RULES_VERSION = 3
 class TokenStore:
     """The tokens of `articles`, of the shards that were stored when this object was made.
 
-    Iterating gives the blocks in the order of the shards, one in memory at a time, as often as is
-    wanted; `fill` has to have run before.
-
-    Parameters
-    ----------
-    articles
-        The store to read.
-    path
-        The directory for the annotations; several settings and article stores may share it. Those
-        that differ in anything but the model and the noun chunks share the annotations too.
-    settings
-        What of a text becomes words.
-
+    Iterating gives the blocks in the order of the shards, one in memory at a time; `fill` has to
+    have run before. `path` is the directory for the annotations; several settings and article
+    stores may share it, and settings with the same model and noun chunks share annotations too.
     Raises MissingModelError if the spaCy model is not installed.
     """
 
@@ -82,19 +72,16 @@ class TokenStore:
     ) -> Iterator[tuple[int, int]]:
         """Annotate the missing shards; yields (articles, tokens) of each as it is stored.
 
-        Annotations are stored one by one: after an interrupt or a kill only those that were being
-        made are missing. They are the same to the bit for any number of processes, and for workers
-        elsewhere, which are given what would be done here, and whose shards come in any order.
-
-        If a worker process dies, its shard is tried again article by article; the article at which
-        one dies again is passed over, with a logged warning, and counts as one without words; see
-        `skipped`. With one process there is no worker: what kills it ends the program. A shard
-        that kills workers elsewhere is annotated by processes here, when all others are.
+        Annotations are stored one by one, so an interrupt or a kill loses only unfinished ones.
+        They are the same to the bit for any number of processes or workers elsewhere, whose shards
+        come in any order. If a worker process dies, its shard is tried again article by article; an
+        article at which one dies again is skipped, with a logged warning (see `skipped`). With one
+        process there is no worker: what kills it ends the program. A shard that kills workers
+        elsewhere is annotated by processes here, at the end.
 
         Raises StoreLockedError if another process is filling this store; CorpusFormatError if a
-        shard of the articles is damaged; UnsuitableModelError if the model gives no parts of
-        speech, no lemmas or, if wanted, no noun chunks; WorkerDiedError if worker processes die
-        without an article to blame, for instance for want of memory.
+        shard is damaged; UnsuitableModelError if the model gives no parts of speech, no lemmas or,
+        if wanted, no noun chunks; WorkerDiedError if no article is to blame for workers' deaths.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         with writer_lock(self.directory):
@@ -112,9 +99,9 @@ class TokenStore:
                 yield done.n_articles, done.n_tokens
 
     def skipped(self) -> dict[Path, dict[str, str]]:
-        """Articles that killed their worker and so have no words: title by id, by file.
-        Deleting the file has them tried again. Shards that are not annotated yet have none.
-        Raises CorpusFormatError if a file is not an annotation.
+        """Articles that killed their worker and so have no words: title by id, by file, whose
+        deletion has them tried again. Missing shards have none. Raises CorpusFormatError if a file
+        is not an annotation.
         """
         there = (path for entry in self.entries if (path := self._path_of(entry)).exists())
         return {path: found for path in there if (found := load_skipped(path))}
@@ -186,9 +173,8 @@ class TokenStore:
 
 
 def describe(settings: TextSettings) -> str:
-    """All that the annotation of a text depends on, as JSON: equal text means equal annotations.
-    Of the settings that is the model and whether noun chunks are looked for.
-    Raises MissingModelError if the spaCy model is not installed.
+    """All that the annotation of a text depends on, as JSON: the model, and whether noun chunks are
+    sought. Raises MissingModelError if the spaCy model is not installed.
     """
     about = describe_model(settings.spacy_model) | {
         "noun_chunks": settings.noun_chunks,

@@ -25,22 +25,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """The words of a text in their order: `text[start[i]:end[i]]` is word i.
-    No two overlap. The halves of a bigram were neighbours, so that no more than a space parts them,
-    which is then part of the word.
+    """The words of a text in their order, without overlap: `text[start[i]:end[i]]` is word i. The
+    halves of a bigram were neighbours, with at most a space between them that is part of the word.
     """
 
     words: tuple[str, ...]
-    """Lemmas in their normalized form, bigrams joined; those that no vocabulary has too."""
+    """Lemmas in their normalized form, bigrams joined; words outside any vocabulary too."""
     start: NDArray[np.int64]
     """(len(words),) ascending."""
     end: NDArray[np.int64]
-    """(len(words),)"""
 
 
 def text_of(article: Article, doc_id: str) -> str | None:
-    """The text of the article or, if `doc_id` is as `en:12#3`, of its third section.
-    None if it has no such section.
+    """The text of the article or, if `doc_id` is as `en:12#3`, of its third section; None if it has
+    none.
     """
     number = doc_id.partition("#")[2]
     if not number:
@@ -56,15 +54,9 @@ def surface(
     annotator: PlacingAnnotator,
     stop_words: Iterable[str],
 ) -> Surface:
-    """The words that the text stage counts in the text of an article, or of one of its sections.
-
-    These are the same for any text: a section is annotated by itself, whatever else there is of its
-    article. So what the settings say of documents does not matter.
-
-    Parameters
-    ----------
-    annotator, stop_words
-        Those of the settings' spaCy model; see `load_annotator` and `stop_words_of`.
+    """The words that the text stage counts in the text of an article, or of one of its sections:
+    the same for both, as a section is annotated by itself. `annotator` and `stop_words` are those
+    of the settings' model; see `load_annotator` and `stop_words_of`.
     """
     article = Article(0, 0, "", "", "", "und", "", text)
     settings = replace(settings, documents="article")

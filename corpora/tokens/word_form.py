@@ -11,8 +11,8 @@ def normalized(lemma: str) -> str:
 
 
 def is_alphabetic(word: str) -> bool:
-    """Whether `word` is letters of any script, with the marks that go with them.
-    `str.isalpha` says no to the vowel signs of Hindi and the tone marks of Thai.
+    """Whether `word` is letters of any script, with their marks, such as the vowel signs of Hindi
+    and the tone marks of Thai, to which `str.isalpha` says no.
     """
     return word.isalpha() or (
         bool(word) and all(unicodedata.category(character)[0] in "LM" for character in word)

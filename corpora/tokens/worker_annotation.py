@@ -28,18 +28,11 @@ if TYPE_CHECKING:
 def annotate_shard(
     entry: ShardEntry, data: bytes | None, articles: ArticlesToAnnotate
 ) -> ShardAnnotation | None:
-    """The annotation of a shard, to the bit what `TokenStore.fill` makes without workers.
-
-    The model is loaded once in each process, whose threads annotate in turn.
-
-    Parameters
-    ----------
-    data
-        What the shard holds; None to read it here, and if that cannot be to return None.
-
-    Raises MissingModelError if the model is not installed here; UnsuitableModelError if it is
-    another one than where the annotations are kept; CorpusFormatError if `data` is not the shard
-    that was stored.
+    """The annotation of a shard, to the bit what `TokenStore.fill` makes without workers. `data` is
+    the shard's content; with None it is read here, and None returned if that fails. The model is
+    loaded once in each process, whose threads annotate in turn. Raises MissingModelError if the
+    model is not installed here; UnsuitableModelError if it differs from the one asked for;
+    CorpusFormatError if `data` is not the shard that was stored.
     """
     path = shard_path(path_of(articles.store), entry)
     if data is None:
@@ -65,7 +58,6 @@ class _Model(NamedTuple):
 
 _lock = threading.Lock()
 _last: list[_Model] = []
-"""The model used last in this process, if any was."""
 
 
 def _model_for(articles: ArticlesToAnnotate) -> _Model:

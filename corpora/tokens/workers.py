@@ -1,7 +1,7 @@
 """Interface of the text stage to remote workers, with plain values as arguments.
 
-Workers need not share a file system with the process that asks. They read what they can see, are
-sent what they cannot, and write nothing.
+Workers need not share a file system: they read what they can see, are sent the rest, and write
+nothing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ class ShardAnnotation:
     n_articles: int
     n_tokens: int
     warnings: tuple[str, ...]
-    """Warnings of the annotator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class AnnotationFile:
     """Annotation of a shard: its path, or its content."""
 
     path: str
-    """Path that is valid in any working directory."""
+    """Absolute path."""
     shard_sha256: str
     data: bytes | None = None
     """Content, for workers that cannot read it."""

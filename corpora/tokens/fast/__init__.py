@@ -2,7 +2,6 @@
 
     text → chunks → rows of the lexicon → tags (convolution) → part of speech and lemma (tables)
 
-What a token's form decides is worked out once for each form, by spaCy's own components, and looked
-up from then on; what its neighbours decide is the convolution, whose matrix products run on tiles
-that stay in the processor's cache.
+What a token's form decides is computed once for each form, by spaCy's own components. What its
+neighbours decide is the convolution, whose tiles stay in the processor's cache.
 """

@@ -1,8 +1,8 @@
 """Results of spaCy's attribute ruler, as a table by form and tag.
 
-Almost all of its patterns look at one token, at its lower-cased form and its tag: what they do is
-asked of the ruler itself, once for each tag and each word that some pattern names. Patterns of
-several tokens are left to the ruler too, which is shown just the tokens that could match them.
+Almost all of its patterns look at one token, at its lower-cased form and its tag: the ruler itself
+is asked once for each tag and each word of a pattern. For patterns of several tokens, it is asked
+for just the tokens that could match them.
 """
 
 from __future__ import annotations
@@ -42,14 +42,8 @@ class Ruled:
 
 
 class AttributeRules:
-    """The table, filled as it is asked.
-
-    Parameters
-    ----------
-    ruler
-        As it is in the pipeline.
-
-    Raises UnsupportedPipelineError if a pattern uses what this table does not know.
+    """The table, filled as it is asked, of the pipeline's ruler. Raises UnsupportedPipelineError
+    for a pattern that this table does not support.
     """
 
     def __init__(self, ruler: AttributeRuler) -> None:

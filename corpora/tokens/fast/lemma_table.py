@@ -21,14 +21,8 @@ UNKNOWN = -1
 
 
 class LemmaTable:
-    """Entries, each of a lemma, a part of speech and a tag, and where they apply.
-
-    Parameters
-    ----------
-    labels
-        The tags that the tagger tells apart, in its order.
-    lemmatizer
-        As it is in the pipeline.
+    """Entries, each of a lemma, a part of speech and a tag, and where they apply. `labels` are the
+    tags in the order of the tagger; `lemmatizer` is the pipeline's.
     """
 
     def __init__(
@@ -51,14 +45,8 @@ class LemmaTable:
     def look_up(
         self, rows: NDArray[np.int32], tags: NDArray[np.int16], text_of: NDArray[np.int64]
     ) -> NDArray[np.int32]:
-        """(n_tokens,) the entry of each token.
-
-        Parameters
-        ----------
-        rows, tags
-            (n_tokens,) of the lexicon, and indices of the tagger's labels.
-        text_of
-            (n_tokens,) the text that each token is in, ascending.
+        """(n_tokens,) the entry of each token, from its row (n_tokens,) of the lexicon, its tag
+        (n_tokens,) as an index of the labels, and its text (n_tokens,), ascending.
         """
         self._grow()
         forms = self._lexicon.form_of[rows]
@@ -145,9 +133,7 @@ class LemmaTable:
 
 
 def with_sets(lemmatizer: Lemmatizer) -> Lemmatizer:
-    """A lemmatizer that answers the same, and finds words in sets where it searched through lists.
-    The list of English nouns has 40,000 words, and each unknown form is looked for in it.
-    """
+    """An equal lemmatizer that finds words in sets, not lists: 40,000 English nouns."""
     lookups = Lookups()
     for name in lemmatizer.lookups.tables:
         table = dict(lemmatizer.lookups.get_table(name))

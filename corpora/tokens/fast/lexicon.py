@@ -24,17 +24,10 @@ BLOCK = 256
 
 
 class Lexicon:
-    """Rows for the tokens of texts, and chunks of text for which they are known.
-
-    Parameters
-    ----------
-    nlp
-        Its tokenizer is asked once for each chunk.
-    embed
-        Function that makes the (n, width) embedding of (n, n_columns) attributes of tokens; no row
-        of it may depend on the others (`row_product`).
-    columns
-        Names of these attributes; each has to depend on the token's form, norm and trailing space.
+    """Rows for the tokens of texts, and chunks of text for which they are known. The tokenizer of
+    `nlp` is asked once for each chunk. `embed` makes the (n, width) embedding of (n, n_columns)
+    attributes of tokens, its rows independent of each other (`row_product`); `columns` names these
+    attributes, which depend on the token's form, norm and trailing space alone.
     """
 
     def __init__(self, nlp: Language, embed: Any, columns: Sequence[str], width: int) -> None:
@@ -144,12 +137,11 @@ class Lexicon:
 
 
 def chunk_pattern(tokenizer: Any) -> re.Pattern[str]:
-    """Return a pattern for the parts of a text that spaCy's `Tokenizer` treats separately.
-    That is a word up to the next white space, with the single space that it counts to the word; or
-    the white space that is left, which is a token of its own. Only the rules for special cases
-    look further: after all else they are matched on the tokens of the whole text, and a match
-    across a space, though nothing comes of it, keeps others that overlap it from being applied. So
-    words stay together where two neighbours in a rule could be the last and the first token there.
+    """Return a pattern for the parts of a text that spaCy's `Tokenizer` treats separately: a word
+    with the space behind it, or other white space, which is a token. Only special cases look
+    further: they are matched on the tokens of the whole text, and a match across a space, though
+    nothing comes of it, keeps others that overlap it from being applied. So words stay together
+    where two neighbours in a rule could be the last and the first token there.
     """
     without_rules = Tokenizer(
         tokenizer.vocab,
