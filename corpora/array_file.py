@@ -28,18 +28,8 @@ CHUNK_BYTES = 1 << 20
 
 
 class ArrayFile:
-    """An array in a hidden file, which is renamed at the end.
-
-    `corpora.files.remove_partial_files` deletes the hidden file of a killed writer.
-
-    Parameters
-    ----------
-    directory
-        Directory of the hidden file.
-    name
-        Part of the hidden file's name.
-    dtype
-        Type of the elements.
+    """An array of `dtype` in a hidden file of `directory` with `name` in its name, which is renamed
+    at the end. `corpora.files.remove_partial_files` deletes the hidden file of a killed writer.
     """
 
     def __init__(self, directory: Path, name: str, dtype: type[np.integer]) -> None:
@@ -108,10 +98,9 @@ class ArrayFile:
 
 
 def release(*arrays: NDArray[Any]) -> None:
-    """Free the memory of mapped files that `arrays` belong to; they can still be read.
-    Pages that were read stay in the process until the system is short of memory, so that a process
-    that reads a whole file seems to take as much memory as the file. Repeated calls bound it.
-    Arrays in memory, and mapped arrays that are writable, are not changed.
+    """Free the memory of mapped read-only files that `arrays` belong to; they can still be read.
+    Pages that were read stay in the process until the system is short of memory, so that reading a
+    large file seems to take as much memory as the file.
     """
     for array in arrays:
         mapping = mapping_of(array)

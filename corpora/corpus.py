@@ -6,13 +6,11 @@
     DIR/<hash>-doc_ids.npy     UTF-8, one id after the other; doc_ids_start has the offsets
     DIR/<hash>-titles.npy      the same with titles_start
 
-File names contain the hash of the content, and the header lists the files: replacing the header
-replaces the corpus atomically. In version 1 of the format, which is still read, all strings were
-JSON lists.
+File names contain the hash of the content: replacing the header replaces the corpus atomically. In
+version 1 of the format, which is still read, all strings were JSON lists.
 
 `build_corpus_on_disk` writes a corpus larger than memory, and `Corpus.load` maps it: `rows` and
-`batches` read only their documents from disk. Large training, validation and test parts are corpora
-in the same directory, see `corpora.mapped_split`.
+`batches` read only their documents from disk. See also `corpora.mapped_split`.
 """
 
 from __future__ import annotations
@@ -58,14 +56,12 @@ class MappedFrom(NamedTuple):
     content_hash: str
     """Hash in the header; empty in version 1 of the format, where it is not reliable."""
     is_checked: bool
-    """Whether all files were read and verified."""
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Counts of words in documents. Two corpora are the same if their `content_hash` is.
-    Raises ValueError if the counts are not whole numbers from 0 to 2³¹ − 1, or the shapes do not
-    fit together.
+    """Counts of words in documents. Two corpora are the same if their `content_hash` is. Raises
+    ValueError if the counts are not whole numbers from 0 to 2³¹ − 1, or shapes do not fit together.
     """
 
     counts: sparse.csr_array[np.int32]
@@ -145,8 +141,8 @@ class Corpus:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of the content; the same after `save` and `load`.
-        A mapped corpus that was checked takes it from the header; otherwise all arrays are read.
+        """SHA-256 of the content, the same after `save` and `load`. A checked mapped corpus takes
+        it from the header; otherwise all arrays are read.
         """
         if self.mapped_from is not None and self.mapped_from.is_checked:
             stated = self.mapped_from.content_hash
@@ -194,8 +190,8 @@ class Corpus:
             release(self.counts.data, self.counts.indices)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the directory `path`; an existing corpus is replaced atomically.
-        One process at a time may save to a directory; any number may read it.
+        """Write the directory `path`; an existing corpus is replaced atomically. One process at a
+        time may save to a directory; any number may read it.
         """
         with CorpusWriter(path, self.vocabulary) as writer:
             for i in range(0, self.n_docs, CHUNK):
@@ -214,11 +210,10 @@ class Corpus:
         cls, path: str | os.PathLike[str], *, mmap: bool = False, checked: bool = False
     ) -> Corpus:
         """Load the corpus that `save` wrote. With `mmap` all but the vocabulary stays on disk until
-        it is used, arrays are read-only, and only the sizes of the files are checked. `checked`
-        also verifies their content, which reads every file once without keeping it in memory.
-        Raises FileNotFoundError if there is no corpus; CorpusFormatError if a file is missing, was
-        changed, or is not valid; the message names it; UnsupportedVersionError if a newer version
-        of this software wrote it.
+        it is used, and only the sizes of the files are checked; `checked` also verifies their
+        content, which reads every file once. Raises FileNotFoundError if there is no corpus;
+        CorpusFormatError, naming the file, if one is missing or was changed;
+        UnsupportedVersionError if a newer version of this software wrote it.
         """
         directory = Path(path)
         header = read_header(directory)
@@ -260,19 +255,10 @@ def build_corpus(
 ) -> Corpus:
     """Count the tokens of `blocks`, in memory, against a vocabulary of the training documents.
 
-    Every document keeps its row, even if none of its words is in the vocabulary.
-
-    Parameters
-    ----------
-    blocks
-        Tokens, for instance a `TokenStore`, with or without joined bigrams. They are read twice; an
-        iterator is read into memory.
-    learn_from
-        Whether a document, by its id, is a training document, whose words make the vocabulary.
-    pruning
-        Thresholds of the vocabulary, which is in alphabetical order.
-
-    Raises EmptyVocabularyError if no word is kept.
+    Every document keeps its row, even if none of its words is in the vocabulary. `blocks`, for
+    instance a `TokenStore`, are read twice; an iterator is read into memory. `learn_from`, called
+    with a document's id, says whether it is a training document; `pruning` holds the thresholds of
+    the vocabulary, which is in alphabetical order. Raises EmptyVocabularyError if no word is kept.
     """
     if isinstance(blocks, Iterator):
         blocks = list(blocks)
@@ -282,10 +268,9 @@ def build_corpus(
 def build_corpus_on_disk(
     path: str | os.PathLike[str], blocks: Iterable[TokenBlock], vocabulary: Sequence[str]
 ) -> Corpus:
-    """Count the tokens of `blocks` into a corpus in the directory `path`, and map it.
-    The files equal those of `Corpus.from_blocks(blocks, vocabulary).save(path)`. One pass, in the
-    memory of a block. After an interruption an existing corpus is unchanged.
-    Raises OSError if a file cannot be written.
+    """Count the tokens of `blocks` into a corpus in the directory `path`, and map it. The files
+    equal those of `Corpus.from_blocks(blocks, vocabulary).save(path)`, in the memory of a block.
+    After an interruption or an OSError an existing corpus is unchanged.
     """
     return build_corpus_of_bags(path, count_blocks(blocks, vocabulary), vocabulary)
 
@@ -293,14 +278,8 @@ def build_corpus_on_disk(
 def build_corpus_of_bags(
     path: str | os.PathLike[str], bags: Iterable[Bags], vocabulary: Sequence[str]
 ) -> Corpus:
-    """Write the same as `build_corpus_on_disk`, from blocks that were counted before.
-
-    Parameters
-    ----------
-    bags
-        Results of `counting.BagsOfBlock` for all blocks, in order.
-
-    Raises OSError if a file cannot be written.
+    """Write the same as `build_corpus_on_disk`, from `counting.BagsOfBlock` of all blocks, in
+    order.
     """
     with CorpusWriter(path, vocabulary) as writer:
         for each in bags:

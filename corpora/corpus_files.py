@@ -30,8 +30,8 @@ PARTS = "parts-"
 def build_corpus_on_disk_files(
     directory: Path, arrays: dict[str, ArrayFile], about: dict[str, Any], content_hash: str
 ) -> None:
-    """Replace the corpus in `directory` by `arrays`, atomically with the new header.
-    Files of a former corpus are deleted; processes that have them open can still read them.
+    """Replace the corpus in `directory` by `arrays`, atomically with the new header; processes that
+    have the former files open can still read them.
     """
     files: dict[str, dict[str, str | int]] = {}
     for name, array in arrays.items():
@@ -63,9 +63,9 @@ def parts_name(content_hash: str) -> str:
 
 
 def read_header(directory: Path) -> dict[str, Any]:
-    """Read the header and verify its checksum. Raises FileNotFoundError if there is no header;
-    CorpusFormatError if the header was changed, or is not the header of a corpus;
-    UnsupportedVersionError if a newer version of this software wrote it.
+    """Read the header and verify its checksum. Raises FileNotFoundError if it is missing;
+    CorpusFormatError if it was changed or is of something else; UnsupportedVersionError if a newer
+    version of this software wrote it.
     """
     path = directory / HEADER
     try:
@@ -89,9 +89,8 @@ def read_header(directory: Path) -> dict[str, Any]:
 def read_array(
     directory: Path, header: dict[str, Any], name: str, *, mmap: bool = False, checked: bool = False
 ) -> NDArray[Any]:
-    """Read or map the array that the header calls `name`.
-    The file is verified; with `mmap` and without `checked` only its size.
-    Raises CorpusFormatError if the file is missing, was changed or is not an array.
+    """Read or map the array that the header calls `name`, after verifying the file; with `mmap` and
+    without `checked` only its size. Raises CorpusFormatError if the file is missing or was changed.
     """
     entry = header["files"][name]
     path = directory / entry["name"]
@@ -114,8 +113,8 @@ def read_array(
 def read_strings(
     directory: Path, header: dict[str, Any], name: str, *, mmap: bool = False, checked: bool = False
 ) -> StringColumn:
-    """Read or map the strings that the header calls `name`; verified as in `read_array`.
-    Raises ValueError if the arrays are not strings; CorpusFormatError as in `read_array`.
+    """Read or map the strings that the header calls `name`, verified as in `read_array`; raises
+    ValueError if the arrays are not strings.
     """
     if f"{name}_start" not in header["files"]:
         # The vocabulary, and in version 1 all strings: JSON, which can only be read as a whole.

@@ -37,19 +37,9 @@ class Bags(NamedTuple):
 
 class CorpusWriter:
     """Writes the directory `path`; the corpus appears, complete, at the end of the `with` block.
-
     After an error or a kill an existing corpus is unchanged; the next writer deletes partial files.
-    One process at a time may write to a directory.
-
-    Parameters
-    ----------
-    path
-        Created if missing.
-    vocabulary
-        Words of the columns, all different.
-
-    Raises ValueError if a word is in the vocabulary twice; OSError if a file cannot be written, for
-    instance because the disk is full.
+    One process at a time may write to a directory. Raises ValueError if a word is in the vocabulary
+    twice; OSError if a file cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], vocabulary: Sequence[str]) -> None:
@@ -73,8 +63,8 @@ class CorpusWriter:
         return self
 
     def append(self, bags: Bags) -> None:
-        """Append documents.
-        Raises ValueError if the counts are not sorted, or the shapes do not fit.
+        """Append documents. Raises ValueError if the counts are not sorted, or the shapes do not
+        fit.
         """
         counts = bags.counts
         n_docs, n_words = counts.shape

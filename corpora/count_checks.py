@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
-    """Return `counts` in the form of a `Corpus`; arrays in that form are not copied.
-    Raises ValueError if `counts` is not a matrix of whole numbers from 0 to 2³¹ − 1.
+    """Return `counts` in the form of a `Corpus`, without a copy if they have it. Raises ValueError
+    if they are not a matrix of whole numbers from 0 to 2³¹ − 1.
     """
     csr = sparse.csr_array(counts)
     if csr.ndim != 2:
@@ -38,9 +38,7 @@ def checked_counts(counts: Any) -> sparse.csr_array[np.int32]:
 
 
 def check_mapped_counts(counts: sparse.csr_array[np.int32]) -> None:
-    """Check that mapped `counts` have the form of `checked_counts`, in one pass.
-    Raises ValueError if rows are not sorted, an entry is not positive, or a column is out of range.
-    """
+    """Check in one pass that mapped `counts` have the form of `checked_counts`; else ValueError."""
     start: NDArray[np.integer] = counts.indptr
     if counts.dtype != np.int32 or np.any(start[1:] < start[:-1]) or start[-1] != counts.nnz:
         raise ValueError("counts must be int32, and their rows one after another")

@@ -18,9 +18,8 @@ TEMPORARY_SUFFIX = ".partial"
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a binary file that replaces `path` when the block ends without an error. Data and
-    directory entry are fsynced: after a crash or a power cut `path` has either the former content
-    or the new one. An error leaves no file behind. Raises OSError if the file cannot be written,
-    for instance because the disk is full; `path` is unchanged.
+    directory entry are fsynced: after a crash, or an OSError as of a full disk, `path` has either
+    the former content or the new one. An error leaves no file behind.
     """
     target = Path(path)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")

@@ -24,8 +24,8 @@ TRIES, TRY_EVERY = 5, 0.02
 
 @contextmanager
 def writer_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold the lock of `directory`, which must exist, in its file `lock`.
-    Raises StoreLockedError if another process holds the lock; the message names the process.
+    """Hold the lock of `directory`, which must exist, in its file `lock`. Raises StoreLockedError,
+    which names the other process that holds it.
     """
     descriptor = os.open(Path(directory) / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -48,8 +48,7 @@ def writer_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
 
 def lock_holder(directory: str | os.PathLike[str]) -> int | None:
     """Process id of the holder of the lock of `directory`; None if it is free, 0 if unknown.
-    No file is created. The lock file names the last holder; whether the lock is still held, the
-    operating system says, which frees it however a process ends.
+    Creates no file.
     """
     try:
         descriptor = os.open(Path(directory) / "lock", os.O_RDONLY)

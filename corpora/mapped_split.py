@@ -3,10 +3,8 @@
     DIR/parts-<hash>-<validation>-<test>/train, validation, test   each with the layout of a corpus
 
 <hash> is the beginning of the content hash of the whole corpus; a new corpus deletes the parts of
-the former one. The parts take as much disk again as the whole.
-
-A part is not a list of row numbers: trainers take one CSR matrix with contiguous rows, and selected
-rows of a mapped matrix can only be copied into memory.
+the former one. A part is not a list of row numbers: trainers take one CSR matrix with contiguous
+rows, and selected rows of a mapped matrix can only be copied into memory.
 """
 
 from __future__ import annotations
@@ -54,24 +52,13 @@ def mapped_parts(
     shares: tuple[float, float],
     parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
 ) -> tuple[Corpus, ...] | None:
-    """Return the parts of a mapped corpus, in the order of their `names`; written if missing.
+    """Return the parts of a mapped corpus, in the order of their `names`; written if missing, and
+    checked if `corpus` was. None if they are missing and the directory is not writable.
 
-    They are checked if `corpus` was. If another process is writing them, this call waits.
-
-    Parameters
-    ----------
-    shares
-        Shares of validation and test, which are part of the directory name.
-    parts_of
-        Returns the number (n,) of the part of each document, given their ids.
-
-    Returns
-    -------
-    tuple of Corpus or None
-        None if they are missing and the directory is not writable.
-
-    Raises CorpusFormatError if a file of the corpus or of a part is missing or was changed; OSError
-    if the parts cannot be written, for instance because the disk is full.
+    `shares` of validation and test are part of the directory name; `parts_of` returns the number
+    (n,) of the part of each document from their ids. If another process is writing, this call
+    waits. Raises CorpusFormatError if a file is missing or was changed; OSError if the parts cannot
+    be written.
     """
     source = corpus.mapped_from
     assert source is not None

@@ -24,8 +24,8 @@ SMALL_BYTES = 64 << 20
 
 
 def row_blocks(counts: sparse.csr_array) -> Iterator[tuple[int, sparse.csr_array]]:
-    """Yield all rows in blocks: the number of the first row, and the block. A block may share its
-    entries with `counts`. Memory of mapped entries is freed before the next block.
+    """Yield all rows in blocks: the number of the first row, and the block, which may share entries
+    with `counts`. Memory of mapped entries is freed before the next block.
     """
     n_rows, n_columns = counts.shape
     first = 0

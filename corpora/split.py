@@ -35,16 +35,10 @@ def article_of(document_id: str) -> str:
 def part_of(document_id: str, validation: float = 0.1, test: float = 0.1) -> Part:
     """Return the part of a document, independent of all other documents.
 
-    The SHA-256 of the id, as a number from 0 to 1, is compared with `test` and `test + validation`.
-    Only `en:12` of `en:12#3` counts: the sections of an article are in one part, so that held-out
-    sections come from unseen articles.
-
-    Parameters
-    ----------
-    validation, test
-        Approximate shares of the documents in these parts.
-
-    Raises ValueError if a share is negative, or they leave no training documents.
+    The SHA-256 of the id, as a number from 0 to 1, is compared with `test` and `test + validation`,
+    the approximate shares of the parts. Only `en:12` of `en:12#3` counts, so that held-out sections
+    come from unseen articles. Raises ValueError if a share is negative, or no training documents
+    are left.
     """
     if validation < 0 or test < 0 or not validation + test < 1:
         raise ValueError(
@@ -59,11 +53,9 @@ def part_of(document_id: str, validation: float = 0.1, test: float = 0.1) -> Par
 
 
 def split(corpus: Corpus, validation: float = 0.1, test: float = 0.1) -> Split:
-    """Return the three parts of `corpus`, each in the order of `corpus`; see `part_of`.
-    The parts of a large mapped corpus are mapped too: they are written to its directory once and
-    take as much disk again (see `corpora.mapped_split`). Other parts are copied into memory.
-    Raises CorpusFormatError if a file of a mapped corpus or part is missing or was changed; OSError
-    if the parts of a mapped corpus cannot be written, for instance because the disk is full.
+    """Return the three parts of `corpus`, each in the order of `corpus`; see `part_of`. The parts
+    of a large mapped corpus are written to its directory once and mapped, with the errors of
+    `corpora.mapped_split.mapped_parts`; other parts are copied into memory.
     """
 
     def parts_of(doc_ids: Sequence[str]) -> NDArray[np.int8]:

@@ -22,14 +22,8 @@ CHUNK = 16_384
 
 
 class StringColumn(Sequence[str]):
-    """Behaves like a tuple of strings: length, index, slice, iteration, equality, hash.
-
-    Parameters
-    ----------
-    start : (n + 1,) int64
-        Offset of each string in `data`, and the end of the last string; in ascending order.
-    data : (n_bytes,) uint8
-        UTF-8 of the strings, one after the other.
+    """Behaves like a tuple of strings: length, index, slice, iteration, equality, hash. `start` (n
+    + 1,) int64 holds the ascending offsets of the strings in `data` (n_bytes,) uint8, and its end.
     """
 
     __slots__ = ("data", "start")
@@ -46,9 +40,7 @@ class StringColumn(Sequence[str]):
         return cls(np.concatenate(([0], np.cumsum(lengths))), np.frombuffer(data, dtype=np.uint8))
 
     def check(self) -> Self:
-        """Validate every string and return itself.
-        Raises ValueError if `start` does not fit `data`, or `data` is not UTF-8.
-        """
+        """Validate and return itself; ValueError if `start` does not fit or `data` is not UTF-8."""
         start, data = self.start, self.data
         if (
             not len(start)

@@ -30,8 +30,8 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """Thresholds on document frequency, the number of documents that contain a word.
-    Raises ValueError if a threshold is out of range.
+    """Thresholds on document frequency, the number of documents that contain a word. Raises
+    ValueError if one is out of range.
     """
 
     no_below: int = 5
@@ -63,20 +63,11 @@ def learn_vocabulary(
 ) -> tuple[str, ...]:
     """Return the words of the training documents that `pruning` keeps, in alphabetical order.
 
-    One pass over `blocks`; memory for a block, `most_words` words and the words kept.
-
-    Parameters
-    ----------
-    learn_from
-        Whether a document, by its id, is a training document.
-    most_words
-        Different words in memory; the result does not depend on it.
-    directory
-        Directory of temporary files, which hold the words that do not fit in memory.
-    on_pruned
-        Called with the counts of removed words.
-
-    Raises EmptyVocabularyError if there is no training document, or no word is kept.
+    `learn_from`, called with a document's id, says whether it is a training document. One pass over
+    `blocks`, with `most_words` different words and the kept ones in memory, others in temporary
+    files in `directory`; the result does not depend on these. `on_pruned` is called with the counts
+    of removed words. Raises EmptyVocabularyError if there is no training document, or no word is
+    kept.
     """
     return vocabulary_from(
         map(FrequenciesOfBlock(learn_from), blocks),
@@ -91,13 +82,11 @@ class Frequencies(NamedTuple):
     """Document frequencies of the words in the training documents of a block."""
 
     n_docs: int
-    """Documents of the block."""
     n_training: int
-    """Training documents."""
     words: tuple[str, ...]
     """Different words of the training documents."""
     counts: NDArray[np.unsignedinteger]
-    """(n_words,) training documents with each word, in the narrowest type, as workers send it."""
+    """(n_words,) training documents with each word, in the narrowest type."""
 
 
 @dataclass(frozen=True)
@@ -125,14 +114,8 @@ def vocabulary_from(
     directory: str | os.PathLike[str] | None = None,
     on_pruned: Callable[[Removed], None] | None = None,
 ) -> tuple[str, ...]:
-    """Return the same as `learn_vocabulary`, from blocks that were counted before.
-
-    Parameters
-    ----------
-    counted
-        Results of `FrequenciesOfBlock` for all blocks, in any order.
-
-    Raises EmptyVocabularyError if there is no training document, or no word is kept.
+    """Return the same as `learn_vocabulary`, with the same errors, from `FrequenciesOfBlock` of all
+    blocks, in any order.
     """
     n_docs = n_training = 0
     with closing(WordCounts(most_words, directory)) as counts:
@@ -156,21 +139,10 @@ def prune(
     n_docs: int,
     pruning: Pruning,
 ) -> tuple[tuple[str, ...], Removed]:
-    """Return the words to keep, in alphabetical order, and the counts of removed words.
-
-    Only the words to keep are in memory, and a few of the too common words.
-
-    Parameters
-    ----------
-    chunks
-        (n,) words and (n,) their document frequencies; all words are different and in alphabetical
-        order, across chunks too.
-    n_docs
-        All documents; `pruning.no_above` is a share of these.
-    pruning
-        The thresholds. Among words of equal document frequency the alphabetically first stay.
-
-    Raises EmptyVocabularyError if no word is kept.
+    """Return the words to keep, in alphabetical order, and the counts of removed words. `chunks`
+    are (n,) words, all different and in alphabetical order across chunks, and (n,) their document
+    frequencies; `pruning.no_above` is a share of `n_docs`. Among words of equal frequency the
+    alphabetically first stay. Raises EmptyVocabularyError if no word is kept.
     """
     # The small number corrects rounding: 0.29 · 100 is a little less than 29.
     highest = pruning.no_above * n_docs + 1e-9
@@ -222,7 +194,6 @@ class Removed:
     """Numbers of different words of the training documents that the thresholds removed."""
 
     n_docs: int
-    """Training documents."""
     pruning: Pruning
     n_words: int = 0
     """All words before pruning."""

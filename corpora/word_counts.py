@@ -19,14 +19,8 @@ MAX_WORDS = 500_000
 
 
 class WordCounts:
-    """Adds up counts of words in a dictionary; full, it becomes a sorted run on disk.
-
-    Parameters
-    ----------
-    max_words
-        How many different words fit in memory.
-    directory
-        Where temporary files go.
+    """Adds up counts of words in a dictionary; at `max_words` different ones it becomes a sorted
+    run in a temporary file in `directory`.
     """
 
     def __init__(

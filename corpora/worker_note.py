@@ -16,17 +16,16 @@ class _Layout(ctypes.Structure):
 
 
 class WorkerNote:
-    """One short text in about 1 kB of anonymous shared memory.
-    A writer may be killed at any moment: the length is 0 until the text is complete, so that a
-    mixture of two texts is never read.
+    """One short text in about 1 kB of anonymous shared memory. The length is 0 until the text is
+    complete, so that no half of a text is read when a writer is killed.
     """
 
     def __init__(self) -> None:
         self._memory = multiprocessing.get_context("spawn").RawValue(_Layout)
 
     def write(self, text: str) -> None:
-        """Replace the text.
-        A text longer than `CAPACITY` is truncated. Characters without UTF-8 become question marks.
+        """Replace the text, truncated to `CAPACITY`. Characters without UTF-8 become question
+        marks.
         """
         data = text.encode(errors="replace")
         if len(data) > CAPACITY:
@@ -58,9 +57,9 @@ def keep_note(note: WorkerNote) -> None:
 
 
 def working_on(note: str) -> None:
-    """Note the current work of this worker, such as the title of an article; about a microsecond.
-    If the worker dies before it has finished its item, its parent reads the last note of the item,
-    up to about 1,000 bytes. In a process that is not a worker, nothing happens.
+    """Note the current work of this worker, such as the title of an article, in about a
+    microsecond. If the worker dies, its parent reads the item's last note. Outside of workers
+    nothing happens.
     """
     for own in _own_note:
         own.write(note)

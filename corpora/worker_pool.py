@@ -46,34 +46,22 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Yield `function` of every item, in order, computed by `n_processes` processes.
 
-    One process means this process. Otherwise `function`, items and results are pickled, so
-    `function` must be defined in a module; it should write large results to a file. At most
-    2 `n_processes` items are taken ahead of the last result. `initializer(*initargs)` runs once in
-    each process before its first item. Workers receive items while this generator runs, not while
-    the caller handles a result. They use one BLAS or OpenMP thread each, and cannot start processes
-    by `multiprocessing`.
+    One process means this process. Otherwise `function`, which must be defined in a module, items
+    and results are pickled. At most 2 `n_processes` items are taken ahead of the last result.
+    `initializer(*initargs)` runs once in each process before its first item. Workers receive items
+    while this generator runs, not while the caller handles a result. They use one BLAS or OpenMP
+    thread each, and cannot start processes by `multiprocessing`. When the generator is closed,
+    raises an error or its process is killed, workers end at once. They ignore Ctrl-C.
 
-    When the generator is closed or raises an error, workers end at once, even in the middle of an
-    item; also when this process is killed. They ignore Ctrl-C, which this process handles.
+    When a worker dies, another takes its place; other items are not affected. `on_death(item, note,
+    n_deaths)` is called in this process: `note` is the last `working_on` for this item, possibly
+    empty, and `n_deaths` the number of workers that died at it. It returns the item to run instead,
+    possibly the same one, or raises the error that replaces the result.
 
-    When a worker dies, another takes its place; the other items are not affected.
-    `on_death(item, note, n_deaths)` is called in this process: `note` is the last `working_on` of
-    the worker for this item, possibly empty, and `n_deaths` the number of workers that died at this
-    item. It returns the item to run instead, possibly the same one, or raises the error that
-    replaces the result. It decides when to stop trying.
-
-    Raises
-    ------
-    ValueError
-        If `n_processes` is not positive.
-    WorkerDiedError
-        In place of a result, if a worker died and there is no `on_death`; at once, if a worker died
-        before its first item, as its successor would too.
-    RuntimeError
-        If `function` raised an error that cannot be pickled; the message describes it.
-    Exception
-        The error of `function`, in place of the result, or of `initializer`, at once; a note has
-        the worker's traceback.
+    Raises ValueError if `n_processes` is not positive; WorkerDiedError in place of a result, if a
+    worker died and there is no `on_death`, or at once, if one died before its first item;
+    RuntimeError if `function` raised an error that cannot be pickled; the error of `function`, in
+    place of the result, or of `initializer`, at once, with a note of the worker's traceback.
     """
     if n_processes < 1:
         raise ValueError(f"n_processes must be at least 1, not {n_processes}")
@@ -169,9 +157,7 @@ class _Pool(Generic[Item, Result]):
         self._assign()
 
     def _assign(self) -> None:
-        """Send waiting tasks to idle workers; start workers for the rest, up to `n_processes`.
-        Every unfinished task is then at a worker, or waits for a worker that will answer.
-        """
+        """Send waiting tasks to idle workers; start up to `n_processes` workers for the rest."""
         for worker in self.task_of:
             while self.waiting and worker.is_ready and self.task_of[worker] is None:
                 task = self.waiting.popleft()

@@ -1,12 +1,12 @@
 """One worker process: the parent's handle, and the code that runs in the worker.
 
-Pickled messages in their pipe:
+Pickled messages in their pipe, at most one at a time, so that the two sides cannot block each
+other:
 
     parent → worker   (function, initializer or None), once; then an item at a time
     worker → parent   (error or None, result), one for each of these
 
-At most one message is in the pipe, so the two sides cannot block each other. A worker that dies
-closes its end: the parent reads the end of the stream, even in the middle of a message.
+A worker that dies closes its end: the parent reads the end of the stream, even within a message.
 """
 
 from __future__ import annotations
@@ -39,21 +39,10 @@ ONE_THREAD = (
 
 
 class Worker:
-    """Parent's handle on a process that calls one function, item by item.
-
-    Parameters
-    ----------
-    setup
-        The pickled pair of the function and an initializer or None.
-
-    Attributes
-    ----------
-    connection
-        Readable when the worker has answered or died.
-    is_ready
-        Whether the initializer has run.
-    note
-        The worker's note on its current work.
+    """Parent's handle on a process that calls one function, item by item. `setup` is the pickled
+    pair of the function and an initializer or None; `connection` is readable when the worker has
+    answered or died; `is_ready` tells whether the initializer has run; `note` is the worker's note
+    on its current work.
     """
 
     def __init__(self, setup: memoryview) -> None:
@@ -80,8 +69,8 @@ class Worker:
             self.connection.send_bytes(data)
 
     def receive(self) -> tuple[BaseException | None, Any]:
-        """Return the worker's answer: (error, None) or (None, result).
-        Raises EOFError if the worker has died.
+        """Return the worker's answer: (error, None) or (None, result). Raises EOFError if it has
+        died.
         """
         try:
             answer = self.connection.recv_bytes()
@@ -156,8 +145,8 @@ def _end_with_parent() -> None:
 
 
 def _use_one_thread() -> None:
-    """Limit BLAS and OpenMP to one thread, as there is a process for each core.
-    Loaded libraries are limited directly, later ones by the environment of this process.
+    """Limit BLAS and OpenMP to one thread: loaded libraries directly, later ones by the
+    environment.
     """
     # Not at the top, as the parent does not need it.
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # noqa: PLC0415

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 
 class BagGatherer:
-    """Growing counts; 8 bytes for each different word of a document.
-    Without a vocabulary the columns are all words that appear, in alphabetical order. Otherwise
-    they are the words of `vocabulary` in its order, and all other words count as unknown.
+    """Growing counts; 8 bytes for each different word of a document. Columns are the words of
+    `vocabulary`, others count as unknown; without it all words that appear, in alphabetical order.
     """
 
     def __init__(self, vocabulary: Sequence[str] | None = None) -> None:

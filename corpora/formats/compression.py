@@ -29,9 +29,9 @@ def without_suffix(name: str) -> str:
 
 def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Yield the content of a plain, gzip, bzip2, xz or zstd file, decompressed, in bounded chunks.
-    Raises OSError if the file is missing or cannot be read; CorpusFormatError if the compressed
-    data are damaged or end too early; all data before that are yielded first; MissingExtraError if
-    the file is compressed by zstd and zstandard is not installed.
+    Raises OSError if the file cannot be read; CorpusFormatError, after all data before, if
+    compressed data are damaged or end too early; MissingExtraError if zstandard is needed and
+    missing.
     """
     is_zstd = False
     if Path(path).is_file():  # a pipe cannot be read twice
@@ -43,8 +43,8 @@ def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
 @contextmanager
 def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file that appears, complete, when the block ends; compressed as its suffix says. Equal
-    content gives equal bytes. Raises MissingExtraError if the name ends in .zst and zstandard is
-    not installed; OSError if the file cannot be written; an existing file is then unchanged.
+    content gives equal bytes. Raises MissingExtraError if zstandard is needed and missing; OSError
+    if the file cannot be written, which leaves an existing file unchanged.
     """
     compressing = next(
         (make for suffix, make in _WRITERS.items() if str(path).lower().endswith(suffix)), None

@@ -3,8 +3,7 @@
     {"id": "en:12", "title": "Anarchism", "tokens": ["idea", "state", "idea"]}
     {"id": "en:39", "title": "Albedo", "counts": {"surface": 2, "light": 1}, "unknown": 4}
 
-Words may contain any character. The format has no order of the vocabulary, and no words without a
-document.
+The format has no order of the vocabulary, and no words without a document.
 """
 
 from __future__ import annotations
@@ -36,19 +35,11 @@ def read_json_lines(
 
     Each line has `tokens` or `counts`, and may have `id` (default: the line number), `title`
     (default: the id) and `unknown`, the number of further tokens; other keys and blank lines are
-    skipped.
+    skipped. The columns are the words of the file `vocabulary`, others count as unknown; by default
+    all words that appear, in alphabetical order.
 
-    Parameters
-    ----------
-    path
-        The file.
-    vocabulary
-        A vocabulary file: its words are the columns, all others count as unknown. By default the
-        columns are all words that appear, in alphabetical order.
-
-    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a line has another
-    form, a count is not a whole number from 1 to 2³¹ − 1, or a number has more than 640 digits; the
-    message names file and line.
+    Raises OSError if a file cannot be read; CorpusFormatError, naming file and line, if a line has
+    another form, a count is not a whole number from 1 to 2³¹ − 1, or a number has over 640 digits.
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
     reader = LineReader(path)
@@ -68,9 +59,9 @@ def read_json_lines(
 
 
 def write_json_lines(corpus: Corpus, path: str | os.PathLike[str]) -> None:
-    """Write a line of counts for each document to `path`, compressed as it ends.
-    Raises CorpusFormatError if a word, an id or a title holds half a surrogate pair; OSError if the
-    file cannot be written; nothing is left then.
+    """Write a line of counts for each document to `path`, compressed as it ends. Raises
+    CorpusFormatError if a word, id or title holds half a surrogate pair; OSError if the file cannot
+    be written.
     """
     counts = corpus.counts
     check_writable(corpus.vocabulary, path, lambda _: True)

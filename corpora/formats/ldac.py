@@ -2,9 +2,10 @@
 
     3 0:2 7:1 41:1        words are numbered from 0
 
-The words are in a vocabulary file beside it. The format has no document ids, titles and numbers of
-unknown words. `sklearn.datasets.load_svmlight_file` is not used: its errors name no line, it takes
-the first number for a label, and it refuses words that are not in ascending order.
+The words are in a vocabulary file beside it; there are no document ids, titles and unknown words.
+`sklearn.datasets.load_svmlight_file` is not used: its errors name no line, it takes the first
+number
+for a label, and it refuses words that are not in ascending order.
 """
 
 from __future__ import annotations
@@ -37,21 +38,11 @@ _PAIR = re.compile(rb"([^:]+):([^:]+)")
 def read_ldac(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> Corpus:
-    """Read an lda-c file, plain or compressed; documents are called "1", "2", ….
-
-    Memory: 16 bytes an entry while reading, 8 in the end.
-
-    Parameters
-    ----------
-    path
-        The counts.
-    vocabulary
-        The vocabulary file; by default that beside it; "numbers": words are called "0", "1", …,
-        up to the largest number that appears.
-
-    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a line is not what
-    the format says, holds a word twice, or a count is 0 or above 2³¹ − 1; the message names file
-    and line.
+    """Read an lda-c file, plain or compressed, in memory of 16 bytes an entry; documents are called
+    "1", "2", …. `vocabulary` is its file, by default that beside it; with "numbers" words are
+    called "0", "1", …, up to the largest number. Raises OSError if a file cannot be read;
+    CorpusFormatError, naming file and line, if a line has another form, holds a word twice, or a
+    count is 0 or above 2³¹ − 1.
     """
     words = words_of(path, vocabulary)
     reader = LineReader(path)
@@ -79,9 +70,8 @@ def read_ldac(
 
 
 def write_ldac(corpus: Corpus, path: str | os.PathLike[str]) -> None:
-    """Write the counts to `path`, compressed as it ends, and the vocabulary beside it.
-    Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
-    written; nothing is left then.
+    """Write the counts to `path`, compressed as it ends, and the vocabulary beside it. Raises what
+    `beside_vocabulary` does.
     """
     counts = corpus.counts
     with beside_vocabulary(corpus, path) as stream:

@@ -36,9 +36,8 @@ class LdacModel:
 
 def read_ldac_model(path: str | os.PathLike[str]) -> LdacModel:
     """Read NAME.beta and NAME.other, given the path of either, or of a directory with `final`.*.
-    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a line is not what
-    the format says, the two files disagree on the numbers of topics and words, or the probabilities
-    of a topic do not sum to 1; the message names file and line.
+    Raises OSError if a file cannot be read; CorpusFormatError, naming file and line, if a line has
+    another form, sizes disagree, or the probabilities of a topic do not sum to 1.
     """
     beta = Path(path) / "final.beta" if Path(path).is_dir() else Path(path)
     if beta.suffix == ".other":

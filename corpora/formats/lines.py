@@ -23,14 +23,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class LineReader:
     """The lines of one file, plain or compressed, read once, in order.
 
-    A line ends with a line feed, with or without a carriage return before it; the last line of the
-    file may have none. A byte order mark of UTF-8 is skipped.
-
-    Raises
-    ------
-    CorpusFormatError
-        While reading: if the compressed data are damaged, the file is UTF-16, or a line is longer
-        than 256 MiB.
+    A line ends with a line feed, with or without a carriage return before it; the last line may
+    have none. A byte order mark of UTF-8 is skipped. Reading raises CorpusFormatError if compressed
+    data are damaged, the file is UTF-16, or a line is longer than 256 MiB.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -57,8 +52,8 @@ class LineReader:
         return line.removesuffix(b"\r")
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the remaining lines in blocks: the number of the first line, and the lines.
-        Every line of a block ends with a line feed, the last line of the file too.
+        """Yield the remaining lines in blocks: the number of the first line, and the lines, each of
+        which ends with a line feed.
         """
         parts, size, self._rest = [self._rest], len(self._rest), b""
         for chunk in self._chunks:
@@ -86,9 +81,7 @@ class LineReader:
             yield number, self.decoded(line, number)
 
     def decoded(self, line: bytes, number: int | None = None) -> str:
-        """Decode a line.
-        Raises CorpusFormatError if the line is not UTF-8; the message names the line and the byte.
-        """
+        """Decode a line; CorpusFormatError names the line and the byte that is not UTF-8."""
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -101,9 +94,8 @@ class LineReader:
         )
 
     def check_plausible(self, what: str, promised: int, number: int) -> None:
-        """Refuse a number in line `number` that would take far more memory than the file.
-        Call it at the end of the file. The limit is a million, plus one for each byte.
-        Raises CorpusFormatError if more are promised.
+        """At the end of the file, raise CorpusFormatError if the number promised in line `number`
+        is above a million plus one for each byte: it would take far more memory than the file.
         """
         if promised > PLAUSIBLE + self.n_bytes:
             raise self.error(

@@ -38,7 +38,7 @@ class DocTopics:
     """
 
     sources: tuple[str, ...]
-    """(n_docs,) source of each document."""
+    """(n_docs,)"""
     doc_topic: NDArray[np.float64]
     """(n_docs, n_topics); rows sum to 1, or to less where small proportions were left out."""
 
@@ -54,12 +54,11 @@ class DocTopics:
 
 
 def read_doc_topics(path: str | os.PathLike[str]) -> DocTopics:
-    """Read the proportions in a file, plain or compressed, of either form.
-    The file has pairs if its header says so, or if the values of the first line alternate between
-    whole numbers and others. A topic without a pair has proportion 0.
-    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line has another
-    form, a topic is named twice, dense lines differ in length or do not sum to 1, or documents are
-    not numbered 0, 1, …; the message names file and line.
+    """Read the proportions in a file, plain or compressed, of either form: pairs if its header says
+    so, or if the first line alternates between whole numbers and others. A topic without a pair has
+    proportion 0. Raises OSError if the file cannot be read; CorpusFormatError, naming file and
+    line, if a line has another form, a topic is named twice, dense lines differ in length or do not
+    sum to 1, or documents are not numbered 0, 1, ….
     """
     reader = LineReader(path)
     sources: list[str] = []
@@ -92,10 +91,9 @@ def read_doc_topics(path: str | os.PathLike[str]) -> DocTopics:
 def write_doc_topics(
     doc_topics: DocTopics, path: str | os.PathLike[str], *, pairs: bool = False
 ) -> None:
-    """Write the file `path`, compressed as it ends; the proportions read back to the bit.
-    `pairs` selects the older form, with every topic of every document, the largest first.
-    Raises CorpusFormatError if a source contains a tab or a line break; OSError if the file cannot
-    be written; nothing is left then.
+    """Write the file `path`, compressed as it ends; the proportions read back to the bit. `pairs`
+    selects the older form, with every topic, the largest first. Raises CorpusFormatError if a
+    source contains a tab or a line break; OSError if the file cannot be written.
     """
     check_sources(doc_topics.sources, path, "\t\r\n")
     with write_bytes(path) as stream:

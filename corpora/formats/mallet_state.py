@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MalletState:
-    """Topic of every token of a corpus. Words are in the order of their type index.
-    Raises ValueError if shapes disagree, or an index is out of range.
+    """Topic of every token of a corpus. Words are in the order of their type index. Raises
+    ValueError if shapes disagree, or an index is out of range.
     """
 
     doc_of: NDArray[np.int32]
@@ -37,7 +37,7 @@ class MalletState:
     """(n_docs,) source of each document; "NA" for a document without tokens."""
     n_topics: int
     alpha: NDArray[np.float64] | None = None
-    """(n_topics,) Dirichlet parameters of topics in a document; None if not in the file."""
+    """(n_topics,) Dirichlet parameters; None if not in the file."""
     beta: float | None = None
     """Dirichlet parameter of words in a topic, elsewhere called eta; None if not in the file."""
 

@@ -36,9 +36,8 @@ TOKENS_AT_ONCE = 1 << 15
 def read_mallet_state(path: str | os.PathLike[str]) -> MalletState:
     """Read the state in a file, plain or compressed. The lines of alpha and beta may be missing;
     without alpha the number of topics is the largest topic plus 1. Blank lines are skipped. Raises
-    OSError if the file is missing or cannot be read; CorpusFormatError if a line has another form,
-    documents are out of order, a type index has two words or a word two type indices; the message
-    names file and line.
+    OSError if the file cannot be read; CorpusFormatError, naming file and line, if a line has
+    another form, documents are out of order, or type indices and words do not match one to one.
     """
     tokens = _Tokens(LineReader(path))
     for number, line in tokens.reader.lines():
@@ -50,10 +49,9 @@ def read_mallet_state(path: str | os.PathLike[str]) -> MalletState:
 
 
 def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None:
-    """Write the file `path`, compressed as it ends (.gz is MALLET's way).
-    The file has no sources of documents without tokens, and no such documents at the end.
-    Raises CorpusFormatError if a word is empty or contains white space, or a source contains a line
-    break; OSError if the file cannot be written; nothing is left then.
+    """Write the file `path`, compressed as it ends, .gz for MALLET, without sources of empty
+    documents and without such documents at the end. Raises CorpusFormatError if a word is empty or
+    contains white space, or a source contains a line break; OSError if the file cannot be written.
     """
     check_writable(state.vocabulary, path, fits_a_text)
     check_sources(state.sources, path, "\r\n")
@@ -68,8 +66,8 @@ def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None
 
 
 def check_sources(sources: tuple[str, ...], path: str | os.PathLike[str], separators: str) -> None:
-    """Refuse sources that contain a separator of fields or lines. Raises CorpusFormatError if a
-    source does, or contains half a surrogate pair; the message names it.
+    """Raise CorpusFormatError, naming it, if a source contains a separator of fields or lines, or
+    half a surrogate pair.
     """
     for source in sources:
         if any(separator in source for separator in separators) or not is_unicode(source):

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TopicKeys:
-    """Top words of topics.
-    Raises ValueError if shapes disagree or alpha is not positive and finite.
+    """Top words of topics. Raises ValueError if shapes disagree or alpha is not positive and
+    finite.
     """
 
     alpha: NDArray[np.float64]
-    """(n_topics,) Dirichlet parameters of topics in a document."""
+    """(n_topics,) Dirichlet parameters."""
     words: tuple[tuple[str, ...], ...]
     """(n_topics,) words of each topic, the most probable first; any number."""
 
@@ -42,9 +42,8 @@ class TopicKeys:
 
 
 def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
-    """Read the topic keys in a file, plain or compressed.
-    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line has another
-    form, or topics are not numbered 0, 1, …; the message names the line.
+    """Read the topic keys in a file, plain or compressed. Raises OSError if it cannot be read;
+    CorpusFormatError, naming the line, if one has another form, or topics are not numbered 0, 1, ….
     """
     reader = LineReader(path)
     alpha: list[float] = []
@@ -61,9 +60,9 @@ def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
 
 
 def write_topic_keys(keys: TopicKeys, path: str | os.PathLike[str]) -> None:
-    """Write the file `path`, compressed as it ends; alpha reads back to the bit.
-    Raises CorpusFormatError if a word is empty or contains white space; OSError if the file cannot
-    be written; nothing is left then.
+    """Write the file `path`, compressed as it ends; alpha reads back to the bit. Raises
+    CorpusFormatError if a word is empty or contains white space; OSError if the file cannot be
+    written.
     """
     for words in keys.words:
         check_writable(words, path, fits_a_text)

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TopicWordWeights:
-    """Weights of words in topics; a topic is a row divided by its sum.
-    Raises ValueError if shapes disagree.
-    """
+    """Weights (topics are rows, normalised) of words. Raises ValueError if shapes disagree."""
 
     weights: NDArray[np.float64]
     """(n_topics, n_words) not negative; every row has a positive weight."""
     vocabulary: tuple[str, ...]
-    """(n_words,) in the order of the file, which is the order of the type indices."""
+    """(n_words,) in the order of the file, that of the type indices."""
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 2 or self.weights.shape[1] != len(self.vocabulary):
@@ -41,10 +39,9 @@ class TopicWordWeights:
 
 
 def read_topic_word_weights(path: str | os.PathLike[str]) -> TopicWordWeights:
-    """Read the weights in a file, plain or compressed.
-    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line is not the
-    weight of a word in a topic, topics are not numbered 0, 1, …, or the words of a topic differ
-    from those of topic 0; the message names file and line.
+    """Read the weights in a file, plain or compressed. Raises OSError if it cannot be read;
+    CorpusFormatError, naming file and line, if a line has another form, topics are not numbered 0,
+    1, …, or the words of a topic differ from those of topic 0.
     """
     reader = LineReader(path)
     place_of: dict[str, int] = {}

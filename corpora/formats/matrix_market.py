@@ -5,8 +5,8 @@
     3430 6906 353160
     1 61 2            ROW COLUMN VALUE, both numbered from 1
 
-The words are in a vocabulary file beside it. The format has no document ids, titles and numbers of
-unknown words. Paper: Boisvert, Pozo & Remington, "The Matrix Market Exchange Formats" (1996).
+The words are in a vocabulary file beside it; there are no document ids, titles and unknown words.
+Paper: Boisvert, Pozo & Remington, "The Matrix Market Exchange Formats" (1996).
 """
 
 from __future__ import annotations
@@ -36,20 +36,11 @@ SIZES = (
 def read_matrix_market(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> Corpus:
-    """Read a Matrix Market file, plain or compressed; documents are called "1", "2", ….
-
-    Values may be written as integers or reals, but must be whole; zeros are left out.
-
-    Parameters
-    ----------
-    path
-        The matrix, documents in rows.
-    vocabulary
-        The vocabulary file; by default that beside it; "numbers": words are called "1", "2", ….
-
-    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a file is not what
-    its format says, row and column appear twice, or a value is no count from 0 to 2³¹ − 1; the
-    message names file and line.
+    """Read a Matrix Market file, plain or compressed, documents in rows, which are called "1", "2",
+    …. Values may be written as reals, but must be whole; zeros are left out. `vocabulary` is its
+    file, by default that beside it; with "numbers" words are called "1", "2", …. Raises OSError if
+    a file cannot be read; CorpusFormatError, naming file and line, if a file has another form, row
+    and column appear twice, or a value is no count from 0 to 2³¹ − 1.
     """
     words = words_of(path, vocabulary)
     reader = LineReader(path)
@@ -69,9 +60,8 @@ def read_matrix_market(
 
 
 def write_matrix_market(corpus: Corpus, path: str | os.PathLike[str]) -> None:
-    """Write the matrix to `path`, compressed as it ends, and the vocabulary beside it.
-    Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
-    written; nothing is left then.
+    """Write the matrix to `path`, compressed as it ends, and the vocabulary beside it. Raises what
+    `beside_vocabulary` does.
     """
     with beside_vocabulary(corpus, path) as stream:
         sizes = f"{corpus.n_docs} {corpus.n_words} {corpus.counts.nnz}"

@@ -42,9 +42,9 @@ class Column:
 def number_table(
     reader: LineReader, first: int, block: bytes, columns: Sequence[Column]
 ) -> NDArray[np.int64]:
-    """Return the numbers (n_lines, n_columns) of a block of lines, the first of them line `first`.
-    Spaces or tabs separate numbers; blank lines are skipped.
-    Raises CorpusFormatError if a line has another form, or a number is out of its column's range.
+    """Return the numbers (n_lines, n_columns) of a block of lines, the first of them line `first`,
+    separated by spaces or tabs; blank lines are skipped. Raises CorpusFormatError if a line has
+    another form, or a number is out of its column's range.
     """
     kinds = [(column.name, float if column.is_real else np.int64) for column in columns]
     try:
@@ -64,8 +64,8 @@ def number_table(
 
 
 def checked(field: bytes, column: Column, reader: LineReader, number: int) -> int:
-    """Return the whole number in `field` of line `number`.
-    Raises CorpusFormatError if it is not a whole number, or out of the range of `column`.
+    """Return the whole number in `field` of line `number`; CorpusFormatError if it is none or out
+    of the range of `column`.
     """
     value = -1
     if field.removeprefix(b"+").isdigit() and len(field) <= MAX_DIGITS:

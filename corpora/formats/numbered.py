@@ -40,8 +40,8 @@ def csr_of(
     counts: NDArray[np.int32],
     shape: tuple[int, int],
 ) -> Counts:
-    """Counts (n_docs, n_words) of entries in any order, indices from 0. Raises DuplicateEntryError
-    if a document and word appear twice: the first entry that repeats another.
+    """Counts (n_docs, n_words) of entries in any order, indices from 0. Raises DuplicateEntryError,
+    with the first entry that repeats another.
     """
     ascending = (docs[1:] > docs[:-1]) | ((docs[1:] == docs[:-1]) & (words[1:] > words[:-1]))
     if not ascending.all():
@@ -55,8 +55,8 @@ def csr_of(
 
 
 def numbered_corpus(counts: Counts, words: tuple[str, ...] | None, first_word: int) -> Corpus:
-    """A corpus whose documents are called "1", "2", …; its words too if `words` is None.
-    `first_word` is the number that the format gives the first word.
+    """A corpus with documents called "1", "2", …, and, if `words` is None, words called by their
+    numbers from `first_word` on.
     """
     n_docs, n_words = counts.shape
     if words is None:

@@ -50,14 +50,12 @@ class Format:
 
     name: str
     title: str
-    """Name in messages."""
     pattern: str
     """Regular expression of its file names in lower case; empty for a directory."""
     read: Callable[..., Corpus]
     """Takes the path and, if `vocabulary` is not empty, a vocabulary file or None."""
     write: Callable[..., None] | None
-    """Takes the corpus and the path, for a directory `replace` too; None if the format needs more
-    than a corpus."""
+    """Takes corpus and path, for a directory `replace` too; None if a corpus is not enough."""
     vocabulary: str
     """"needed" beside the counts, "possible", or "" where the format holds its own."""
     loses: tuple[str, ...]
@@ -161,9 +159,9 @@ FORMATS = {
 
 
 def format_of(path: PathLike, name: str = "") -> Format:
-    """Return the format called `name`; by default the format that the file name tells.
-    A directory with header.json is a corpus, any other existing directory a folder of texts.
-    Raises UnknownFormatError if there is no such format, or the file name tells none.
+    """Return the format called `name`; by default the format that the file name tells. A directory
+    with header.json is a corpus, any other a folder of texts. Raises UnknownFormatError if there is
+    none.
     """
     known = ", ".join(FORMATS)
     if name:
@@ -185,10 +183,9 @@ def losses(corpus: Corpus, into: Format) -> tuple[str, ...]:
 
 
 def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = None) -> Corpus:
-    """Read the corpus at `path`, in the format `name` or the format that its name tells.
-    Raises UnknownFormatError if the format is unknown, or takes no vocabulary and one is given;
-    OSError if a file is missing or cannot be read; CorpusFormatError if a file is not what its
-    format says; the message names file and line.
+    """Read the corpus at `path`, in the format `name` or the format that its name tells. Raises
+    UnknownFormatError if the format is unknown, or takes no vocabulary and one is given; OSError if
+    a file cannot be read; CorpusFormatError, naming file and line, if it has another form.
     """
     kind = format_of(path, name)
     if not kind.vocabulary:
@@ -199,12 +196,11 @@ def read_corpus(path: PathLike, name: str = "", vocabulary: PathLike | None = No
 
 
 def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: bool = False) -> None:
-    """Write `corpus` to `path`, in the format `name` or the format that its name tells.
-    Raises UnknownFormatError if the format is not known, or cannot be written from a corpus;
-    FileExistsError if `check_target` refuses `path`, or `vocabulary_clash` refuses the vocabulary
-    beside it. With `replace` such a vocabulary is written and a warning is logged;
-    CorpusFormatError if the format cannot store a word; the message names it; OSError if a file
-    cannot be written; nothing is left then.
+    """Write `corpus` to `path`, in the format `name` or the format that its name tells; on an error
+    nothing is left. Raises UnknownFormatError if the format is unknown, or cannot be written from a
+    corpus; FileExistsError if `check_target` refuses `path`, or `vocabulary_clash` refuses the
+    vocabulary beside it, which `replace` turns into a logged warning; CorpusFormatError, naming the
+    word, if the format cannot store one; OSError if a file cannot be written.
     """
     kind = format_of(path, name)
     check_target(path, kind, replace=replace)
@@ -223,11 +219,11 @@ def write_corpus(corpus: Corpus, path: PathLike, name: str = "", *, replace: boo
 
 
 def check_target(path: PathLike, kind: Format, *, replace: bool) -> None:
-    """Refuse a target that `write_corpus` would refuse, before the corpus is read.
-    Raises UnknownFormatError if the format cannot be written from a corpus; FileNotFoundError if
-    the parent directory is missing; FileExistsError if `path` exists; an empty directory is
-    accepted for a directory. With `replace` a regular file is accepted for a file, a corpus with an
-    intact header for a corpus, and a folder of texts that was written here for a folder of texts.
+    """Refuse a target that `write_corpus` would refuse, before the corpus is read. Raises
+    UnknownFormatError if the format cannot be written from a corpus; FileNotFoundError if the
+    parent directory is missing; FileExistsError if `path` exists and is not an empty directory for
+    a directory. `replace` accepts a regular file for a file, an intact corpus for a corpus, and a
+    folder of texts that was written here for a folder of texts.
     """
     if kind.write is None:
         raise UnknownFormatError(

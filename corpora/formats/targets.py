@@ -29,9 +29,9 @@ class NotReplaceableError(FileExistsError):
 
 
 def check_file_target(path: PathLike, name: str, *, replace: bool) -> None:
-    """Refuse a target that a file of the format called `name` cannot be written to.
-    Raises FileNotFoundError if the parent directory is missing; NotReplaceableError if `path`
-    exists and is not a regular file; FileExistsError if there is a file, unless `replace` is set.
+    """Refuse a target that a file of the format called `name` cannot be written to. Raises
+    FileNotFoundError if the parent directory is missing; NotReplaceableError if `path` is not a
+    regular file; FileExistsError if there is a file, unless `replace` is set.
     """
     target = Path(path)
     _check_parent(target)
@@ -43,10 +43,10 @@ def check_file_target(path: PathLike, name: str, *, replace: bool) -> None:
 
 
 def check_directory_target(path: PathLike, name: str, *, replace: bool) -> None:
-    """Refuse a target that a directory of the format called `name` cannot be written to.
-    Raises FileNotFoundError if the parent directory is missing; NotReplaceableError if `path`
-    exists and is neither an empty directory nor one written in this format; FileExistsError if
-    there is one written in this format, unless `replace` is set.
+    """Refuse a target that a directory of the format called `name` cannot be written to. Raises
+    FileNotFoundError if the parent directory is missing; NotReplaceableError if `path` is neither
+    an empty directory nor written in this format; FileExistsError if it is written in this format,
+    unless `replace` is set.
     """
     target = Path(path)
     _check_parent(target)
@@ -77,20 +77,11 @@ def why_kept(directory: Path, name: str) -> str:
 def vocabulary_clash(
     path: PathLike, words: tuple[str, ...], has_counts: Callable[[Path], bool]
 ) -> str:
-    """Reason why `words` should not be written as the vocabulary of the counts in `path`; or "".
-
-    Another vocabulary may exist already, or the new file may be found first for other counts of the
-    same NAME, in place of their own vocabulary.
-
-    Parameters
-    ----------
-    path
-        The counts, which need not exist.
-    has_counts
-        Whether a file, by its name, holds counts with a vocabulary beside it.
-
-    Raises NotReplaceableError if the path of the vocabulary exists and is not a regular file;
-    OSError if the directory cannot be read.
+    """Reason why `words` should not be written as the vocabulary of the counts in `path`, or "":
+    another vocabulary may exist, or the new file may be found first for other counts of the same
+    NAME. `has_counts` tells, from its name, whether a file holds counts with a vocabulary beside
+    it. Raises NotReplaceableError if the path of the vocabulary is not a regular file; OSError if
+    the directory cannot be read.
     """
     beside = vocabulary_beside(path)
     if beside.is_file():

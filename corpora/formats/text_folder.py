@@ -1,8 +1,8 @@
 """Folders of plain text: each file a document of words between white space, its path the id.
 
-Any Unicode white space separates words. Hidden files and folders are skipped, links to folders are
-not followed, pipes and devices are refused. The format has no titles, numbers of unknown words,
-order of the vocabulary, and words without a document.
+Hidden files and folders are skipped, links to folders are not followed, pipes and devices are
+refused. The format has no titles, unknown words, order of the vocabulary, and words without a
+document.
 """
 
 from __future__ import annotations
@@ -38,19 +38,11 @@ WORDS_AT_ONCE = 1 << 14
 def read_text_folder(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> Corpus:
-    """Read the files of a folder and its subfolders, in the order of their paths.
-
-    Parameters
-    ----------
-    path
-        The folder.
-    vocabulary
-        A vocabulary file: its words are the columns, all others count as unknown. By default the
-        columns are all words that appear, in alphabetical order.
-
-    Raises OSError if the folder or a file is missing or cannot be read; CorpusFormatError if a file
-    is not UTF-8 (the message names the byte), or not a regular file: reading a pipe or a device
-    might never end.
+    """Read the files of a folder and its subfolders, in the order of their paths. The columns are
+    the words of the file `vocabulary`, others count as unknown; by default all words that appear,
+    in alphabetical order. Raises OSError if the folder or a file cannot be read; CorpusFormatError
+    if a file is not UTF-8 (the message names the byte), or not a regular file, as reading might
+    never end.
     """
     bags = BagGatherer(None if vocabulary is None else read_vocabulary(vocabulary))
     folder = Path(path)
@@ -70,12 +62,12 @@ def read_text_folder(
 def write_text_folder(
     corpus: Corpus, path: str | os.PathLike[str], *, replace: bool = False
 ) -> None:
-    """Write a file for each document; the folder appears complete or not at all. The words stand in
-    the order of the vocabulary, each as often as it is counted. The id is the file's path in the
-    folder; characters that are unsafe in a file name are written as %XX, so that no file lies
-    outside of the folder. Raises CorpusFormatError if a word is empty or holds white space, or two
-    documents would be the same file; FileExistsError if `path` exists; with `replace`, if it is not
-    a folder written here; OSError if a file cannot be written.
+    """Write a file for each document; the folder appears complete or not at all. Words stand in the
+    order of the vocabulary, each as often as counted. The id is the file's path; characters that
+    are unsafe in a file name are written as %XX, so that no file lies outside of the folder. Raises
+    CorpusFormatError if a word is empty or holds white space, or two documents would be the same
+    file; FileExistsError if `path` exists; with `replace`, if it was not written here; OSError if a
+    file cannot be written.
     """
     check_writable(corpus.vocabulary, path, fits_a_text)
     counts = corpus.counts
@@ -98,8 +90,8 @@ def write_text_folder(
 
 
 def safe_path(doc_id: str) -> str:
-    """Relative path without hidden parts for a document; the id itself if that is such a path.
-    Different ids have different paths.
+    """Relative path without hidden parts for a document, different for each id; the id itself if it
+    is such a path.
     """
     return "/".join(_safe_name(part) for part in doc_id.split("/"))
 

@@ -24,18 +24,11 @@ def read_triplets(
     count: Column,
     words: tuple[str, ...] | None,
 ) -> Corpus:
-    """The corpus of the lines that are left of a file after its header.
-
-    Memory: 12 bytes an entry while reading, 8 in the end.
-
-    Parameters
-    ----------
-    sizes, lines
-        Documents, words and entries that the header promises, and the line of each number.
-
-    Raises CorpusFormatError if a line is not three numbers in their ranges, a document and word
-    appear twice, there are more or fewer lines than promised, another number of `words`, if given,
-    or sizes are promised that no file of this size has.
+    """The corpus of the lines that are left of a file after its header, in memory of 12 bytes an
+    entry. `sizes` are the documents, words and entries that the header promises, `lines` the lines
+    of these numbers. Raises CorpusFormatError if a line is not three numbers in their ranges, a
+    document and word appear twice, the numbers of lines or of `words` are not as promised, or sizes
+    are promised that no file of this size has.
     """
     n_docs, n_words, n_entries = sizes
     if words is not None and len(words) != n_words:

@@ -1,11 +1,10 @@
-"""UCI bag of words: docword.NAME.txt and vocab.NAME.txt.
+"""UCI bag of words: docword.NAME.txt and vocab.NAME.txt, without document ids, titles, unknown
+words.
 
     3430          documents
     6906          words
     353160        entries, the lines that follow
     1 61 2        DOCUMENT WORD COUNT, both numbered from 1
-
-The format has no document ids, titles and numbers of unknown words.
 """
 
 from __future__ import annotations
@@ -34,18 +33,10 @@ HEADER = (
 def read_uci(
     path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> Corpus:
-    """Read a docword file, plain or compressed; documents are called "1", "2", ….
-
-    Parameters
-    ----------
-    path
-        The docword file.
-    vocabulary
-        The vocabulary file; by default that beside it; "numbers": words are called "1", "2", ….
-
-    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a file is not what
-    its format says, word and document appear twice, or a count is 0 or above 2³¹ − 1; the message
-    names file and line.
+    """Read a docword file, plain or compressed; documents are called "1", "2", …. `vocabulary` is
+    its file, by default that beside it; with "numbers" words are called "1", "2", …. Raises OSError
+    if a file cannot be read; CorpusFormatError, naming file and line, if a file has another form,
+    word and document appear twice, or a count is 0 or above 2³¹ − 1.
     """
     words = words_of(path, vocabulary)
     reader = LineReader(path)
@@ -55,9 +46,8 @@ def read_uci(
 
 
 def write_uci(corpus: Corpus, path: str | os.PathLike[str]) -> None:
-    """Write the docword file `path`, compressed as it ends, and the vocabulary beside it.
-    Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
-    written; nothing is left then.
+    """Write the docword file `path`, compressed as it ends, and the vocabulary beside it. Raises
+    what `beside_vocabulary` does.
     """
     with beside_vocabulary(corpus, path) as stream:
         stream.write(f"{corpus.n_docs}\n{corpus.n_words}\n{corpus.counts.nnz}\n".encode())

@@ -33,8 +33,8 @@ def stem_of(path: PathLike) -> str:
 
 
 def find_vocabulary(path: PathLike) -> Path:
-    """Return the vocabulary file beside the counts in `path`.
-    Raises FileNotFoundError if none of the usual names exists; the message lists them.
+    """Return the vocabulary file beside the counts in `path`; FileNotFoundError lists the usual
+    names.
     """
     candidates = vocabulary_candidates(path)
     for beside in candidates:
@@ -48,8 +48,8 @@ def find_vocabulary(path: PathLike) -> Path:
 
 
 def vocabulary_candidates(path: PathLike) -> tuple[Path, ...]:
-    """Paths where the vocabulary of the counts in `path` may be, in the order of the search.
-    The first is the path that is written, so that a vocabulary written here is found again.
+    """Paths of the vocabulary of the counts in `path`, in the order of the search, first the one
+    that is written.
     """
     stem, written = stem_of(path), vocabulary_beside(path)
     usual = (
@@ -74,9 +74,9 @@ def words_of(path: PathLike, vocabulary: PathLike | None) -> tuple[str, ...] | N
 
 
 def read_vocabulary(path: PathLike) -> tuple[str, ...]:
-    """Read the words of a vocabulary file, plain or compressed, in UTF-8.
-    Raises OSError if the file is missing or cannot be read; CorpusFormatError if a line is empty,
-    repeats a word or is not UTF-8; the message names the line.
+    """Read the words of a vocabulary file, plain or compressed, in UTF-8. Raises OSError if it
+    cannot be read; CorpusFormatError, naming the line, if one is empty, repeats a word or is not
+    UTF-8.
     """
     reader = LineReader(path)
     line_of: dict[str, int] = {}
@@ -104,8 +104,8 @@ def fits_a_text(word: str) -> bool:
 
 
 def check_writable(words: Sequence[str], path: PathLike, fits: Callable[[str], bool]) -> None:
-    """Refuse words that a format cannot store, before anything is written. Raises CorpusFormatError
-    if a word does not fit, or contains half a surrogate pair; the message names the word.
+    """Raise CorpusFormatError, naming the word, if one does not fit the format or contains half a
+    surrogate pair.
     """
     for word in words:
         if not fits(word):

@@ -153,7 +153,7 @@ def token_spans(nlp: Language, texts: Sequence[str]) -> list[NDArray[np.int64]]:
 
 
 def stop_words_of(name: str) -> frozenset[str]:
-    """spaCy's stop words of the model's language. Raises MissingModelError as `find_model` does."""
+    """Stop words of the model's language, by spaCy; MissingModelError as in `find_model`."""
     from spacy.util import get_lang_class  # noqa: PLC0415 - as above
 
     name = find_model(name)
