@@ -55,11 +55,8 @@ class BadAnswer(Exception):  # noqa: N818  (no failure yet: the request is repea
 def json_object(answer: Answer) -> dict[str, Any]:
     """Return the JSON object that is the body of an answer.
 
-    Raises
-    ------
-    BadAnswer
-        If the body is no JSON object, nests too deep, has a number out of range, or more items than
-        any wiki's answer.
+    Raises BadAnswer if the body is no JSON object, nests too deep, has a number out of range, or
+    more items than any wiki's answer.
     """
     body = answer.body
     if not body.strip():

@@ -26,13 +26,8 @@ def unpacked(pieces: Iterator[bytes], headers: Mapping[str, str], max_bytes: int
     max_bytes
         Maximal number of the transferred and of the decompressed bytes.
 
-    Raises
-    ------
-    BadAnswer
-        If the encoding is another one, the length is no number, or the data is damaged or
-        incomplete.
-    UnusableAnswerError
-        If there are more bytes than `max_bytes`.
+    Raises BadAnswer if the encoding is another one, the length is no number, or the data is damaged
+    or incomplete; UnusableAnswerError if there are more bytes than `max_bytes`.
     """
     length = headers.get("Content-Length", "0").strip()
     if not re.fullmatch(r"[0-9]+(, *[0-9]+)*", length):

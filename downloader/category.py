@@ -57,10 +57,7 @@ class Category:
     batch_size : int
         Pages a request.
 
-    Raises
-    ------
-    SourceError
-        If no category can have that name.
+    Raises SourceError if no category can have that name.
     """
 
     def __init__(
@@ -106,12 +103,8 @@ class Category:
     ) -> Iterator[Batch]:
         """Yield batches of articles; see `LiveSource`.
 
-        Raises
-        ------
-        RefusedError
-            If the wiki has no such category.
-        UnusableAnswerError
-            If the categories, or the members of one, seem endless.
+        Raises RefusedError if the wiki has no such category; UnusableAnswerError if the categories,
+        or the members of one, seem endless.
         """
         cursor = self._valid(cursor) or {"queue": [[self._look_up()[0], 0]], "seen": []}
         queue = deque((title, depth) for title, depth in cursor["queue"])

@@ -122,12 +122,8 @@ def site_of_file(path: str | os.PathLike[str]) -> tuple[str, str]:
 
     They are `und` and empty if not known, as for a pipe, which can be read only once.
 
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If the first document is malformed.
+    Raises OSError if the file is missing or cannot be read; CorpusFormatError if the first document
+    is malformed.
     """
     file = local_shards(Path(path))[0]
     record = next(read_records(file), None) if file.is_file() or not file.exists() else None
@@ -234,14 +230,9 @@ class CirrusShards:
         An interrupted shard is read again from its start, but known articles are not parsed. The
         file of a shard is deleted after its last batch.
 
-        Raises
-        ------
-        DownloadError
-            If a shard cannot be downloaded.
-        CorpusFormatError
-            If a shard is damaged; its copy is deleted, so that the next start downloads it again.
-        OSError
-            If the disk has too little space for a shard.
+        Raises DownloadError if a shard cannot be downloaded; CorpusFormatError if a shard is
+        damaged; its copy is deleted, so that the next start downloads it again; OSError if the disk
+        has too little space for a shard.
         """
         saved = (cursor or {}).get("done")
         listed = saved if isinstance(saved, list) else []
@@ -339,10 +330,7 @@ class PendingBatch:
     def add(self, found: Article | Skipped | CorpusFormatError | None, url: str) -> None:
         """Add the result of a record.
 
-        Raises
-        ------
-        CorpusFormatError
-            If many documents are malformed and none is good.
+        Raises CorpusFormatError if many documents are malformed and none is good.
         """
         if isinstance(found, Article):
             self.articles.append(found)

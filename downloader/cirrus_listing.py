@@ -37,13 +37,8 @@ def remote_shards(client: PoliteClient, url: str) -> list[str]:
     Only files with plain names directly in that folder count; other links are skipped. The address
     of a shard gives a list of one.
 
-    Raises
-    ------
-    RefusedError
-        If the folder has no shards, or shards of several wikis; the message names the folders or
-        files to choose from.
-    DownloadError
-        If the server does not answer, or refuses.
+    Raises RefusedError if the folder has no shards, or shards of several wikis; the message names
+    the folders or files to choose from; DownloadError if the server does not answer, or refuses.
     """
     name = shard_name(url)
     if name:

@@ -37,10 +37,8 @@ def check_contact(contact: str, url: str) -> None:
 
     Hosts of the Wikimedia Foundation need a contact; for others it may be empty.
 
-    Raises
-    ------
-    ContactError
-        If it is missing where it is needed, malformed, or an address from the documentation.
+    Raises ContactError if it is missing where it is needed, malformed, or an address from the
+    documentation.
     """
     if not contact.strip():
         if is_wikimedia(url):
@@ -52,10 +50,7 @@ def check_contact(contact: str, url: str) -> None:
 def user_agent(contact: str) -> str:
     """Return the User-Agent header with `contact`, which may be empty.
 
-    Raises
-    ------
-    ContactError
-        If a header cannot hold it.
+    Raises ContactError if a header cannot hold it.
     """
     contact = contact.strip()
     _raise(contact, _header_fault(contact))

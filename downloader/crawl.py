@@ -103,14 +103,9 @@ def crawl(
     commit_seconds : float
         Seconds between commits, see above.
 
-    Raises
-    ------
-    DownloadError
-        If the wiki does not answer, or only with malformed answers.
-    StoreLockedError
-        If another process is writing to the store.
-    OSError
-        If the disk is almost full, for instance. The articles so far are stored.
+    Raises DownloadError if the wiki does not answer, or only with malformed answers;
+    StoreLockedError if another process is writing to the store; OSError if the disk is almost full,
+    for instance. The articles so far are stored.
     """
     with store.writer() as writer:
         directory.mkdir(parents=True, exist_ok=True)
@@ -295,10 +290,7 @@ def read_state(path: Path, identity: dict[str, str | int], n_stored: int) -> Cra
 
     A damaged state costs the requests so far but no articles: the store knows those.
 
-    Raises
-    ------
-    UnsupportedVersionError
-        If a newer version of this software wrote it.
+    Raises UnsupportedVersionError if a newer version of this software wrote it.
     """
     try:
         data = path.read_bytes()

@@ -124,14 +124,9 @@ class PoliteClient:
             `BadAnswer` to repeat the request. It delays the next request of all processes, so it
             should be quick, and it may not send a request itself.
 
-        Raises
-        ------
-        TryLaterError
-            If there is no success for longer than `patience`.
-        RefusedError
-            If the server refuses the request for good.
-        UnusableAnswerError
-            If the answer is too large, or all answers are malformed.
+        Raises TryLaterError if there is no success for longer than `patience`; RefusedError if the
+        server refuses the request for good; UnusableAnswerError if the answer is too large, or all
+        answers are malformed.
         """
 
         def receive(reply: Reply, began: float) -> T:

@@ -39,12 +39,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def redirect_target(reply: Reply) -> str | None:
     """Return where an answer redirects: on the same server, or from http to https of its host.
 
-    Raises
-    ------
-    RefusedError
-        If it redirects to another server; the message names the address.
-    BadAnswer
-        If it redirects to no valid address.
+    Raises RefusedError if it redirects to another server; the message names the address; BadAnswer
+    if it redirects to no valid address.
     """
     place = reply.headers.get("Location")
     if reply.status not in {301, 302, 303, 307, 308} or place is None:
@@ -68,12 +64,7 @@ def redirect_target(reply: Reply) -> str | None:
 def raise_for_status(reply: Reply, *, is_file: bool) -> None:
     """Raise an error unless the status of an answer is a success.
 
-    Raises
-    ------
-    BadAnswer
-        If the same request may succeed later.
-    RefusedError
-        If it will not.
+    Raises BadAnswer if the same request may succeed later; RefusedError if it will not.
     """
     status = reply.status
     if is_file and status in {206, 416}:

@@ -83,14 +83,9 @@ class HttpTransport:
     ) -> Iterator[Reply]:
         """Request `url`, and receive the answer while the block runs.
 
-        Raises
-        ------
-        BadAnswer
-            If the server cannot be reached or does not answer in time or in HTTP.
-        RefusedError
-            If it is no URL of an HTTP server.
-        UnusableAnswerError
-            If the answer has more than `max_bytes` and a margin for its framing.
+        Raises BadAnswer if the server cannot be reached or does not answer in time or in HTTP;
+        RefusedError if it is no URL of an HTTP server; UnusableAnswerError if the answer has more
+        than `max_bytes` and a margin for its framing.
         """
         check_url(url)
         self.limits.start(self.deadline, max_bytes + max_bytes // 8 + FRAMING_BYTES)

@@ -139,12 +139,8 @@ class MediaWikiApi:
         check
             Raises `BadAnswer` if a batch is not usable: its last answer is then requested again.
 
-        Raises
-        ------
-        ApiError
-            If the wiki refuses.
-        UnusableAnswerError
-            If the continuations form a loop, or seem endless without content.
+        Raises ApiError if the wiki refuses; UnusableAnswerError if the continuations form a loop,
+        or seem endless without content.
         """
         params = {"action": "query", **params}
         loop = LoopDetector()
@@ -164,10 +160,8 @@ class MediaWikiApi:
     def rendered(self, revision_id: int) -> str:
         """Return the HTML of a revision's text.
 
-        Raises
-        ------
-        ApiError
-            If the wiki refuses; the code is `nosuchrevid` if the page was deleted meanwhile.
+        Raises ApiError if the wiki refuses; the code is `nosuchrevid` if the page was deleted
+        meanwhile.
         """
         return self._get(
             {

@@ -66,10 +66,8 @@ class RandomPages:
     ) -> Iterator[Batch]:
         """Yield batches of articles; see `LiveSource`.
 
-        Raises
-        ------
-        UnusableAnswerError
-            If the wiki gives more than twice as many pages as it says it has.
+        Raises UnusableAnswerError if the wiki gives more than twice as many pages as it says it
+        has.
         """
         cursor = cursor or {}
         if cursor.get("finished"):

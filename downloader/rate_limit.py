@@ -82,10 +82,8 @@ class RateLimiter:
     def request(self, patience: float = math.inf) -> Iterator[None]:
         """Wait until a request may start; no other request starts while the block runs.
 
-        Raises
-        ------
-        TryLaterError
-            If a pause, or the request of another process, lasts for longer than `patience` seconds.
+        Raises TryLaterError if a pause, or the request of another process, lasts for longer than
+        `patience` seconds.
         """
         if self._current and self._current.thread == threading.get_ident():
             raise RuntimeError("a request is in flight already: end its block before the next one")

@@ -44,10 +44,7 @@ def is_wikimedia(url: str) -> bool:
 def service_of(url: str) -> str:
     """Return the name of the service at `url`, as part of a file name.
 
-    Raises
-    ------
-    SourceError
-        If `url` names no host, or an impossible port.
+    Raises SourceError if `url` names no host, or an impossible port.
     """
     if is_wikimedia(url):
         return "wikimedia"
@@ -70,10 +67,7 @@ def rate_limit_path(url: str, fallback: Path | None = None) -> Path:
 
     If the cache cannot be written, the file is in the directory `fallback`, if that is given.
 
-    Raises
-    ------
-    SourceError
-        If `url` names no host, or an impossible port.
+    Raises SourceError if `url` names no host, or an impossible port.
     """
     name = service_of(url)
     try:

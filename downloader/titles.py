@@ -81,10 +81,7 @@ class Titles:
     def total(self) -> int | None:
         """Return the number of titles in the file.
 
-        Raises
-        ------
-        CorpusFormatError
-            If a line is not UTF-8 or too long for a title.
+        Raises CorpusFormatError if a line is not UTF-8 or too long for a title.
         """
         return sum(1 for line in read_lines(self.path) if title_in(line))
 
@@ -93,12 +90,8 @@ class Titles:
     ) -> Iterator[Batch]:
         """Yield batches of articles; see `LiveSource`.
 
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        CorpusFormatError
-            If a line is not UTF-8 or too long for a title.
+        Raises OSError if the file cannot be read; CorpusFormatError if a line is not UTF-8 or too
+        long for a title.
         """
         n_done = self._lines_done(cursor or {})
         digest = hashlib.sha256()
