@@ -1,7 +1,5 @@
 """Growing .npy files, against `np.save`."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 
@@ -20,9 +18,7 @@ from corpora.files import remove_partial_files
     parts=st.lists(st.lists(st.integers(0, 200), max_size=9), max_size=4),
     dtypes=st.tuples(*2 * [st.sampled_from([np.uint8, np.int32, np.int64])]),
 )
-def test_the_file_is_what_numpy_saves(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[list[int]], dtypes: tuple[type, type]
-) -> None:
+def test_the_file_is_what_numpy_saves(tmp_path_factory, parts, dtypes):
     directory = tmp_path_factory.mktemp("arrays")
     file = ArrayFile(directory, "numbers", dtypes[0])
     for part in parts:
@@ -42,7 +38,7 @@ def test_the_file_is_what_numpy_saves(
     assert [path.name for path in directory.iterdir()] == ["done.npy"]
 
 
-def test_until_it_is_finished_it_is_a_partial_file(tmp_path: Path) -> None:
+def test_until_it_is_finished_it_is_a_partial_file(tmp_path):
     files = [ArrayFile(tmp_path, name, np.int32) for name in ("a", "a", "b")]
     assert len(list(tmp_path.iterdir())) == 3
     files[0].discard()
@@ -51,7 +47,7 @@ def test_until_it_is_finished_it_is_a_partial_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def resident(path: Path) -> int:
+def resident(path):
     """Bytes of the file that are in the memory of this process."""
     maps, of_file = Path("/proc/self/smaps").read_text().splitlines(), False
     total = 0
@@ -64,7 +60,7 @@ def resident(path: Path) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux's /proc")
-def test_pages_that_were_read_are_given_back(tmp_path: Path) -> None:
+def test_pages_that_were_read_are_given_back(tmp_path):
     path = tmp_path / "numbers.npy"
     numbers = np.arange(1 << 20)
     np.save(path, numbers)
@@ -77,7 +73,7 @@ def test_pages_that_were_read_are_given_back(tmp_path: Path) -> None:
     assert np.array_equal(mapped, numbers)
 
 
-def test_memory_that_may_have_been_written_to_is_left_alone(tmp_path: Path) -> None:
+def test_memory_that_may_have_been_written_to_is_left_alone(tmp_path):
     np.save(tmp_path / "numbers.npy", np.zeros(5000))
     for mode in ("c", "r+"):
         mapped = np.load(tmp_path / "numbers.npy", mmap_mode=mode)

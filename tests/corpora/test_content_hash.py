@@ -1,7 +1,5 @@
 """The hash of a corpus, against the same made of whole arrays and a whole JSON list."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 
@@ -15,7 +13,7 @@ from corpora.string_column import StringColumn
 strings = st.lists(st.text(st.characters(), max_size=4) | st.text("ab", max_size=3), max_size=6)
 
 
-def naive_hash(arrays: dict[str, np.ndarray[tuple[int], np.dtype[np.generic]]]) -> str:
+def naive_hash(arrays):
     said = b"".join(
         f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes()
         for name, array in arrays.items()
@@ -26,7 +24,7 @@ def naive_hash(arrays: dict[str, np.ndarray[tuple[int], np.dtype[np.generic]]]) 
 @given(chunks=st.lists(strings, max_size=4), numbers=st.lists(st.integers(0, 9)))
 @example(chunks=[["\x7f", '"', "\\", "\n", "é", "\ud800", ""]], numbers=[])
 @example(chunks=[[], ["a"], [], ["b"]], numbers=[1])
-def test_strings_are_hashed_as_a_json_list(chunks: list[list[str]], numbers: list[int]) -> None:
+def test_strings_are_hashed_as_a_json_list(chunks, numbers):
     together = [string for chunk in chunks for string in chunk]
     listed = np.frombuffer(json.dumps(together).encode(), dtype=np.uint8)
     array = np.array(numbers, dtype=np.int32)
@@ -40,6 +38,6 @@ def test_strings_are_hashed_as_a_json_list(chunks: list[list[str]], numbers: lis
     assert json_array(together).tolist() == listed.tolist()
 
 
-def test_a_strided_array_is_hashed_as_a_copy_of_it() -> None:
+def test_a_strided_array_is_hashed_as_a_copy_of_it():
     array = np.arange(10)[::2]
     assert content_hash([of_array("a", array)]) == naive_hash({"a": array})

@@ -1,11 +1,8 @@
 """Counting, against loops; saving, loading and every kind of damage."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,12 +18,6 @@ from corpora.string_column import StringColumn
 from corpora.vocabulary import Pruning
 from tests.corpora.tokens.blocks import block_of_runs
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from corpora.tokens.block import TokenBlock
-
 ALL = Pruning(no_below=1, no_above=1.0, keep_n=None)
 
 Documents = list[list[list[str]]]
@@ -35,7 +26,7 @@ tiny_documents = st.lists(
 )
 
 
-def blocks_of(documents: Documents, block_size: int = 2) -> list[TokenBlock]:
+def blocks_of(documents, block_size=2):
     ids = [f"en:{d}" for d in range(len(documents))]
     return [
         block_of_runs(
@@ -47,20 +38,20 @@ def blocks_of(documents: Documents, block_size: int = 2) -> list[TokenBlock]:
     ]
 
 
-def words_of(document: Sequence[Sequence[str]]) -> list[str]:
+def words_of(document):
     return [word for run in document for word in run]
 
 
-def counts_as_loops_say(documents: Documents, vocabulary: Sequence[str]) -> list[list[int]]:
+def counts_as_loops_say(documents, vocabulary):
     bags = [Counter(words_of(document)) for document in documents]
     return [[bag[word] for word in vocabulary] for bag in bags]
 
 
-def even(doc_id: str) -> bool:
+def even(doc_id):
     return int(doc_id.removeprefix("en:")) % 2 == 0
 
 
-def small_corpus() -> Corpus:
+def small_corpus():
     return Corpus(
         sparse.csr_array(np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]], dtype=np.int32)),
         ("apple", "café", "zebra"),
@@ -71,7 +62,7 @@ def small_corpus() -> Corpus:
 
 
 @st.composite
-def corpora(draw: st.DrawFn) -> Corpus:
+def corpora(draw):
     shape = draw(array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=6))
     dense = draw(arrays(np.int32, shape, elements=st.integers(0, 5)))
     n_docs, n_words = dense.shape
@@ -97,9 +88,7 @@ def corpora(draw: st.DrawFn) -> Corpus:
     no_above=st.sampled_from([0.5, 1.0]),
     block_size=st.integers(1, 5),
 )
-def test_build_corpus_is_what_loops_say(
-    documents: Documents, no_below: int, no_above: float, block_size: int
-) -> None:
+def test_build_corpus_is_what_loops_say(documents, no_below, no_above, block_size):
     training = documents[::2]
     frequency = Counter(word for document in training for word in set(words_of(document)))
     vocabulary = sorted(
@@ -122,7 +111,7 @@ def test_build_corpus_is_what_loops_say(
 
 @settings(deadline=None)
 @given(documents=tiny_documents, vocabulary=st.lists(st.sampled_from("bdfhxy"), unique=True))
-def test_counts_against_a_given_vocabulary(documents: Documents, vocabulary: list[str]) -> None:
+def test_counts_against_a_given_vocabulary(documents, vocabulary):
     corpus = Corpus.from_blocks(blocks_of(documents), vocabulary)
     assert corpus.vocabulary == tuple(vocabulary)
     assert corpus.counts.toarray().tolist() == counts_as_loops_say(documents, vocabulary)
@@ -130,7 +119,7 @@ def test_counts_against_a_given_vocabulary(documents: Documents, vocabulary: lis
     assert known_and_not.tolist() == [len(words_of(document)) for document in documents]
 
 
-def test_no_training_documents_leave_no_vocabulary() -> None:
+def test_no_training_documents_leave_no_vocabulary():
     with pytest.raises(EmptyVocabularyError, match="none of the 1 documents is one to train on"):
         build_corpus(blocks_of([[["a"]]]), lambda _: False, ALL)
 
@@ -155,13 +144,13 @@ def test_no_training_documents_leave_no_vocabulary() -> None:
         ({"vocabulary": ("a", "a")}, "twice"),
     ],
 )
-def test_contradictions_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_contradictions_are_refused(changes, message):
     fields = {"counts": np.array([[1, 2]]), "vocabulary": ("a", "b"), "doc_ids": ("en:1",)}
     with pytest.raises(ValueError, match=message):
         Corpus(**(fields | changes))
 
 
-def test_an_index_out_of_range_is_refused() -> None:
+def test_an_index_out_of_range_is_refused():
     counts = sparse.csr_array(np.array([[1, 2]]))
     counts.indices[1] = 7
     with pytest.raises(ValueError, match="indices must be"):
@@ -172,7 +161,7 @@ def test_an_index_out_of_range_is_refused() -> None:
 @pytest.mark.parametrize(
     "make", [np.asarray, sparse.csr_matrix, sparse.coo_array, sparse.csc_array]
 )
-def test_any_matrix_of_whole_numbers_becomes_int32_rows(kind: type, make: Any) -> None:
+def test_any_matrix_of_whole_numbers_becomes_int32_rows(kind, make):
     corpus = Corpus(make(np.array([[1, 0], [0, 1]], dtype=kind)), ("a", "b"), ("en:1", "en:2"))
     assert corpus.counts.format == "csr"
     assert corpus.counts.dtype == np.int32
@@ -181,7 +170,7 @@ def test_any_matrix_of_whole_numbers_becomes_int32_rows(kind: type, make: Any) -
     assert corpus.n_unknown.tolist() == [0, 0]
 
 
-def test_duplicates_and_zeros_are_put_in_order_without_touching_the_original() -> None:
+def test_duplicates_and_zeros_are_put_in_order_without_touching_the_original():
     untidy = sparse.csr_array(
         (np.array([1, 2, 0, 4]), np.array([1, 1, 0, 0]), np.array([0, 4])), shape=(1, 2)
     )
@@ -196,7 +185,7 @@ def test_duplicates_and_zeros_are_put_in_order_without_touching_the_original() -
 
 @settings(deadline=None)
 @given(corpus=corpora(), data=st.data(), batch_size=st.integers(1, 4))
-def test_rows_and_batches(corpus: Corpus, data: st.DataObject, batch_size: int) -> None:
+def test_rows_and_batches(corpus, data, batch_size):
     mask = data.draw(arrays(bool, corpus.n_docs))
     chosen = corpus.rows(mask)
     assert chosen.content_hash == corpus.rows(np.flatnonzero(mask)).content_hash
@@ -223,7 +212,7 @@ def test_rows_and_batches(corpus: Corpus, data: st.DataObject, batch_size: int) 
         {"counts": np.array([[1, 0, 0], [0, 0, 2], [0, 3, 0]])},
     ],
 )
-def test_the_content_hash_is_of_everything(changes: dict[str, Any]) -> None:
+def test_the_content_hash_is_of_everything(changes):
     corpus = small_corpus()
     fields = {name: getattr(corpus, name) for name in ("counts", "vocabulary", "doc_ids")}
     fields |= {"titles": corpus.titles, "n_unknown": corpus.n_unknown}
@@ -237,9 +226,7 @@ def test_the_content_hash_is_of_everything(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("mmap", [False, True])
 @settings(max_examples=30, deadline=None)
 @given(corpus=corpora())
-def test_saved_corpora_come_back(
-    mmap: bool, tmp_path_factory: pytest.TempPathFactory, corpus: Corpus
-) -> None:
+def test_saved_corpora_come_back(mmap, tmp_path_factory, corpus):
     path = tmp_path_factory.mktemp("corpus") / "corpus"
     corpus.save(path)
     loaded = Corpus.load(path, mmap=mmap)
@@ -248,7 +235,7 @@ def test_saved_corpora_come_back(
     assert (loaded.vocabulary, loaded.titles) == (corpus.vocabulary, corpus.titles)
 
 
-def test_a_mapped_corpus_stays_on_disk(tmp_path: Path) -> None:
+def test_a_mapped_corpus_stays_on_disk(tmp_path):
     small_corpus().save(tmp_path)
     mapped = Corpus.load(tmp_path, mmap=True)
     arrays = [mapped.counts.data, mapped.counts.indices, mapped.counts.indptr, mapped.n_unknown]
@@ -261,7 +248,7 @@ def test_a_mapped_corpus_stays_on_disk(tmp_path: Path) -> None:
     assert mapped.rows([2]).counts.toarray().tolist() == [[0, 3, 0]]
 
 
-def test_another_corpus_takes_the_place_of_the_former(tmp_path: Path) -> None:
+def test_another_corpus_takes_the_place_of_the_former(tmp_path):
     small_corpus().save(tmp_path)
     mapped = Corpus.load(tmp_path, mmap=True)
     (tmp_path / "notes.npy").touch()
@@ -273,12 +260,10 @@ def test_another_corpus_takes_the_place_of_the_former(tmp_path: Path) -> None:
     assert mapped.content_hash == small_corpus().content_hash  # who reads is not disturbed
 
 
-def test_a_save_that_fails_leaves_the_former_corpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_save_that_fails_leaves_the_former_corpus(tmp_path, monkeypatch):
     small_corpus().save(tmp_path)
 
-    def no_space(path: Path, text: str) -> None:
+    def no_space(path, text):
         raise OSError("no space left on device")
 
     with monkeypatch.context() as full:
@@ -288,7 +273,7 @@ def test_a_save_that_fails_leaves_the_former_corpus(
     assert Corpus.load(tmp_path).content_hash == small_corpus().content_hash
 
 
-def test_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
+def test_every_flipped_byte_is_noticed(tmp_path):
     small_corpus().save(tmp_path)
     for path in tmp_path.iterdir():
         stored = path.read_bytes()
@@ -309,7 +294,7 @@ def test_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mmap", [False, True])
-def test_missing_and_shortened_files_are_named(mmap: bool, tmp_path: Path) -> None:
+def test_missing_and_shortened_files_are_named(mmap, tmp_path):
     small_corpus().save(tmp_path)
     (path,) = tmp_path.glob("*-indices.npy")
     path.write_bytes(path.read_bytes()[:-1])
@@ -320,7 +305,7 @@ def test_missing_and_shortened_files_are_named(mmap: bool, tmp_path: Path) -> No
         Corpus.load(tmp_path, mmap=mmap)
 
 
-def rewrite(directory: Path, name: str, array: np.ndarray[Any, Any]) -> None:
+def rewrite(directory, name, array):
     """Put another array in its place, with a header that fits."""
     header = json.loads((directory / "header.json").read_text())
     path = directory / header["files"][name]["name"]
@@ -358,16 +343,14 @@ def rewrite(directory: Path, name: str, array: np.ndarray[Any, Any]) -> None:
     ],
 )
 @pytest.mark.parametrize("mmap", [False, True])
-def test_files_that_hold_no_corpus_are_refused(
-    mmap: bool, name: str, array: np.ndarray[Any, Any], tmp_path: Path
-) -> None:
+def test_files_that_hold_no_corpus_are_refused(mmap, name, array, tmp_path):
     small_corpus().save(tmp_path)
     rewrite(tmp_path, name, array)
     with pytest.raises(CorpusFormatError, match="does not hold a corpus"):
         Corpus.load(tmp_path, mmap=mmap, checked=mmap)
 
 
-def test_explicit_zeros_are_refused_where_they_cannot_be_left_out(tmp_path: Path) -> None:
+def test_explicit_zeros_are_refused_where_they_cannot_be_left_out(tmp_path):
     small_corpus().save(tmp_path)
     rewrite(tmp_path, "data", np.array([1, 0, 3], dtype=np.int32))
     assert Corpus.load(tmp_path).counts.nnz == 2
@@ -375,7 +358,7 @@ def test_explicit_zeros_are_refused_where_they_cannot_be_left_out(tmp_path: Path
         Corpus.load(tmp_path, mmap=True, checked=True)
 
 
-def test_a_mapped_corpus_is_checked_if_asked(tmp_path: Path) -> None:
+def test_a_mapped_corpus_is_checked_if_asked(tmp_path):
     small_corpus().save(tmp_path)
     checked = Corpus.load(tmp_path, mmap=True, checked=True)
     assert checked.mapped_from == (tmp_path, small_corpus().content_hash, True)
@@ -391,7 +374,7 @@ def test_a_mapped_corpus_is_checked_if_asked(tmp_path: Path) -> None:
         path.write_bytes(stored)
 
 
-def test_the_hash_of_a_mapped_corpus_is_of_what_it_holds(tmp_path: Path) -> None:
+def test_the_hash_of_a_mapped_corpus_is_of_what_it_holds(tmp_path):
     small_corpus().save(tmp_path)
     rewrite(tmp_path, "n_unknown", np.array([0, 1, 5]))
     found = Corpus.load(tmp_path, mmap=True).content_hash
@@ -399,7 +382,7 @@ def test_the_hash_of_a_mapped_corpus_is_of_what_it_holds(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("mmap", [False, True])
-def test_the_first_version_is_still_read(mmap: bool, tmp_path: Path) -> None:
+def test_the_first_version_is_still_read(mmap, tmp_path):
     # Written by the release before: counts as now, all strings as JSON lists.
     corpus = small_corpus()
     arrays = {
@@ -411,7 +394,7 @@ def test_the_first_version_is_still_read(mmap: bool, tmp_path: Path) -> None:
     for name in ("vocabulary", "doc_ids", "titles"):
         listed = json.dumps(list(getattr(corpus, name))).encode()
         arrays[name] = np.frombuffer(listed, dtype=np.uint8)
-    header: dict[str, Any] = {"format": "wikitopics corpus", "version": 1}
+    header = {"format": "wikitopics corpus", "version": 1}
     header |= {"n_docs": 3, "n_words": 3, "n_tokens": 6}
     header["content_hash"] = "a12f"
     header["files"] = {name: {"name": f"0123456789abcdef-{name}.npy"} for name in arrays}
@@ -426,14 +409,14 @@ def test_the_first_version_is_still_read(mmap: bool, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("0123456789abcdef-*"))
 
 
-def test_the_content_hash_is_that_of_former_releases() -> None:
+def test_the_content_hash_is_that_of_former_releases():
     # Checkpoints and provenance of runs hold it.
     assert small_corpus().content_hash == (
         "1bd3d6f65e2cdd4cb8ef1f57c41d3e0a2ad56b462d848c166dfdf795086f65da"
     )
 
 
-def test_a_newer_version_says_to_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_version_says_to_upgrade(tmp_path, monkeypatch):
     with monkeypatch.context() as newer:
         newer.setattr(corpus_files, "FORMAT_VERSION", 3)
         small_corpus().save(tmp_path)
@@ -442,7 +425,7 @@ def test_a_newer_version_says_to_upgrade(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("header", ["", "{", "[]", "{}", '{"format": "something else"}', "null"])
-def test_another_header_is_refused(header: str, tmp_path: Path) -> None:
+def test_another_header_is_refused(header, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"header\.json"):
         Corpus.load(tmp_path)
     (tmp_path / "header.json").write_text(header)

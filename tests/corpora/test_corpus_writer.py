@@ -1,11 +1,8 @@
 """Corpora that are written as they are counted: the same files, whole or not at all."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,17 +16,10 @@ from corpora.corpus import Corpus, build_corpus_on_disk
 from corpora.corpus_writer import Bags, CorpusWriter
 from tests.corpora.test_corpus import blocks_of, small_corpus, tiny_documents
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from corpora.tokens.block import TokenBlock
-    from tests.corpora.test_corpus import Documents
-
-DOCUMENTS: Documents = [[["a", "b"], ["c"]], [], [["c", "c"]], [["b"]], [["x"]]]
+DOCUMENTS = [[["a", "b"], ["c"]], [], [["c", "c"]], [["b"]], [["x"]]]
 
 
-def files_in(directory: Path) -> dict[str, bytes]:
+def files_in(directory):
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
@@ -40,11 +30,8 @@ def files_in(directory: Path) -> dict[str, bytes]:
     block_size=st.integers(1, 9),
 )
 def test_written_by_blocks_or_from_memory_it_is_the_same_to_the_bit(
-    tmp_path_factory: pytest.TempPathFactory,
-    documents: Documents,
-    vocabulary: list[str],
-    block_size: int,
-) -> None:
+    tmp_path_factory, documents, vocabulary, block_size
+):
     path = tmp_path_factory.mktemp("corpora")
     written = build_corpus_on_disk(path / "written", blocks_of(documents, block_size), vocabulary)
     counted = Corpus.from_blocks(blocks_of(documents), vocabulary)
@@ -56,9 +43,7 @@ def test_written_by_blocks_or_from_memory_it_is_the_same_to_the_bit(
 
 
 @pytest.mark.parametrize("most", [3, 4])
-def test_indices_get_as_wide_as_they_must(
-    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_indices_get_as_wide_as_they_must(most, tmp_path, monkeypatch):
     # Four counts, so that 3 stands for 2³¹ - 1 when they are more than that.
     monkeypatch.setattr(corpus_writer, "MAX_INT32", most)
     documents = [[["a", "b"]], [["a"]], [["b"]]]
@@ -72,12 +57,12 @@ def test_indices_get_as_wide_as_they_must(
     assert Corpus.load(tmp_path / "saved").content_hash == saved.content_hash
 
 
-def failing_after(blocks: list[TokenBlock]) -> Iterator[TokenBlock]:
+def failing_after(blocks):
     yield from blocks
     raise RuntimeError("no more tokens")
 
 
-def test_an_error_leaves_the_former_corpus_or_none(tmp_path: Path) -> None:
+def test_an_error_leaves_the_former_corpus_or_none(tmp_path):
     with pytest.raises(RuntimeError, match="no more"):
         build_corpus_on_disk(tmp_path, failing_after(blocks_of(DOCUMENTS)), "abc")
     assert list(tmp_path.iterdir()) == []
@@ -108,9 +93,7 @@ build_corpus_on_disk(sys.argv[1], blocks(sys.argv[2] == "counting"), "abc")
 
 
 @pytest.mark.parametrize("moment", [pytest.param("counting", marks=pytest.mark.slow), "header"])
-def test_a_kill_leaves_the_former_corpus_and_the_next_writer_cleans_up(
-    moment: str, tmp_path: Path
-) -> None:
+def test_a_kill_leaves_the_former_corpus_and_the_next_writer_cleans_up(moment, tmp_path):
     small_corpus().save(tmp_path)
     before = set(files_in(tmp_path))
     done = subprocess.run([sys.executable, "-c", KILLED, tmp_path, moment], check=False)
@@ -124,8 +107,8 @@ def test_a_kill_leaves_the_former_corpus_and_the_next_writer_cleans_up(
     assert written.n_docs == len(DOCUMENTS)
 
 
-def test_bags_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    def bags(counts: object, n_ids: int = 1) -> Bags:
+def test_bags_that_do_not_fit_are_refused(tmp_path):
+    def bags(counts, n_ids=1):
         rows = sparse.csr_array(counts)
         return Bags(rows, ["x"] * n_ids, ["x"] * n_ids, np.zeros(n_ids, dtype=np.int64))
 
@@ -144,15 +127,13 @@ def test_bags_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_counting_reads_one_block_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: list[int] = []
+def test_counting_reads_one_block_at_a_time(tmp_path, monkeypatch):
+    written = []
     monkeypatch.setattr(
         corpus_module.CorpusWriter, "append", lambda _, bags: written.append(len(bags.doc_ids))
     )
 
-    def blocks() -> Iterator[TokenBlock]:
+    def blocks():
         for i, block in enumerate(blocks_of(DOCUMENTS, 2)):
             assert len(written) == i  # what came before is on its way to the disk
             yield block

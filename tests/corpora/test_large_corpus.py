@@ -1,25 +1,19 @@
 """Memory does not grow with the number of documents: bigrams, vocabulary and counts stream."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from corpora import spilled_run
-from corpora.corpus import Corpus, build_corpus_on_disk
+from corpora.corpus import build_corpus_on_disk
 from corpora.tokens.bigrams import Bigrams
 from corpora.tokens.block import BREAK, TokenBlock
 from corpora.vocabulary import Pruning, learn_vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 REPOSITORY = Path(__file__).parents[2]
 BLOCK = 2500
@@ -27,7 +21,7 @@ MOST_WORDS, MOST_PAIRS = 5000, 20_000
 """So few that 25,000 documents are more than enough to fill them."""
 
 
-def short_documents(n_docs: int) -> Iterator[TokenBlock]:
+def short_documents(n_docs):
     """Eight words each, of Zipf's distribution, so that new ones keep coming; none is kept."""
     for start in range(0, n_docs, BLOCK):
         rng = np.random.default_rng(start)
@@ -44,7 +38,7 @@ def short_documents(n_docs: int) -> Iterator[TokenBlock]:
         )
 
 
-def growth_of_memory(directory: Path, step: Callable[[int], object]) -> float:
+def growth_of_memory(directory, step):
     """Bytes at the peak for 100,000 documents more than for 25,000."""
     peaks = []
     for n_docs in (25_000, 100_000):
@@ -55,12 +49,12 @@ def growth_of_memory(directory: Path, step: Callable[[int], object]) -> float:
     return float(peaks[1] - peaks[0])
 
 
-def is_even(doc_id: str) -> bool:
+def is_even(doc_id):
     return doc_id[-1] in "02468"
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_chunks(monkeypatch):
     """Of a run, as much smaller than what memory holds as they really are."""
     monkeypatch.setattr(spilled_run, "CHUNK", 64)
 
@@ -70,16 +64,16 @@ LITTLE = 2_000_000
 
 
 @pytest.mark.slow
-def test_counting_takes_the_same_memory_for_any_number_of_documents(tmp_path: Path) -> None:
-    def count(n_docs: int) -> Corpus:
+def test_counting_takes_the_same_memory_for_any_number_of_documents(tmp_path):
+    def count(n_docs):
         vocabulary = [f"w{rank:09d}" for rank in range(1, 1000)]
         return build_corpus_on_disk(tmp_path, short_documents(n_docs), vocabulary)
 
     assert growth_of_memory(tmp_path, count) < LITTLE
     # The measure would notice.
-    hoard: list[str] = []
+    hoard = []
 
-    def hoarding(n_docs: int) -> None:
+    def hoarding(n_docs):
         for block in short_documents(n_docs):
             hoard.extend(block.doc_ids)
 
@@ -87,10 +81,8 @@ def test_counting_takes_the_same_memory_for_any_number_of_documents(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(
-    tmp_path: Path,
-) -> None:
-    def learn(n_docs: int) -> None:
+def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(tmp_path):
+    def learn(n_docs):
         pruning = Pruning(keep_n=1000)
         blocks = short_documents(n_docs)
         vocabulary = learn_vocabulary(
@@ -102,8 +94,8 @@ def test_a_vocabulary_is_learned_in_the_same_memory_for_any_number_of_documents(
 
 
 @pytest.mark.slow
-def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(tmp_path: Path) -> None:
-    def learn(n_docs: int) -> None:
+def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(tmp_path):
+    def learn(n_docs):
         rule = Bigrams({})
         bigrams = rule.from_counts(
             (rule.count_pairs(block, is_even) for block in short_documents(n_docs)),
@@ -118,7 +110,7 @@ def test_bigrams_are_learned_in_the_same_memory_for_any_number_of_documents(tmp_
 
 
 @pytest.mark.slow
-def test_millions_of_documents(tmp_path: Path) -> None:
+def test_millions_of_documents(tmp_path):
     # By then all that is to fill is full: half a million words, four million pairs.
     grown = {}
     for n_docs in (2_000_000, 6_000_000):

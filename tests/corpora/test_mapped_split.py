@@ -1,13 +1,10 @@
 """Parts of a large corpus on disk: the same as in memory, whole or not there."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading
 import tracemalloc
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,21 +14,17 @@ from corpora import array_file, corpus_writer, mapped_split, row_blocks, string_
 from corpora.corpus import Corpus
 from corpora.corpus_writer import CorpusWriter
 from corpora.errors import CorpusFormatError, StoreLockedError
-from corpora.split import Split, article_keys, split
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from corpora.split import article_keys, split
 
 
 @pytest.fixture(autouse=True)
-def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _everything_is_large(monkeypatch):
     monkeypatch.setattr(mapped_split, "LARGE_BYTES", 0)
     monkeypatch.setattr(mapped_split, "WAIT_SECONDS", 0.01)
     monkeypatch.setattr(row_blocks, "ENTRIES", 25)
 
 
-def saved(path: Path, seed: int = 0, n_docs: int = 60) -> Corpus:
+def saved(path, seed=0, n_docs=60):
     rng = np.random.default_rng(seed)
     corpus = Corpus(
         rng.poisson(0.7, (n_docs, 5)),
@@ -44,19 +37,17 @@ def saved(path: Path, seed: int = 0, n_docs: int = 60) -> Corpus:
     return corpus
 
 
-def hashes(parts: Split) -> list[str]:
+def hashes(parts):
     return [part.content_hash for part in parts]
 
 
-def mapped(path: Path, *, checked: bool = False) -> Corpus:
+def mapped(path, *, checked=False):
     return Corpus.load(path, mmap=True, checked=checked)
 
 
 @pytest.mark.parametrize(("validation", "test"), [(0.1, 0.1), (0, 0.4), (0.25, 0.0), (0.0, 0.0)])
 @pytest.mark.parametrize("checked", [False, True])
-def test_the_parts_are_those_in_memory(
-    tmp_path: Path, validation: float, test: float, checked: bool
-) -> None:
+def test_the_parts_are_those_in_memory(tmp_path, validation, test, checked):
     expected = split(saved(tmp_path), validation, test)
     for _ in range(2):  # written, and then found
         parts = split(mapped(tmp_path, checked=checked), validation, test)
@@ -69,9 +60,7 @@ def test_the_parts_are_those_in_memory(
             assert (part.vocabulary, part.titles) == (other.vocabulary, other.titles)
 
 
-def test_parts_are_written_once_and_by_their_shares(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_are_written_once_and_by_their_shares(tmp_path, monkeypatch):
     corpus = saved(tmp_path)
     split(mapped(tmp_path), 0.1, 0.1)
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.npy")}
@@ -84,7 +73,7 @@ def test_parts_are_written_once_and_by_their_shares(
     assert len(list(tmp_path.glob("parts-*"))) == 2  # a small corpus is not written
 
 
-def test_another_corpus_does_not_meet_the_parts_of_the_former(tmp_path: Path) -> None:
+def test_another_corpus_does_not_meet_the_parts_of_the_former(tmp_path):
     saved(tmp_path)
     former = mapped(tmp_path)
     parts = split(former, 0.1, 0.1)
@@ -97,13 +86,11 @@ def test_another_corpus_does_not_meet_the_parts_of_the_former(tmp_path: Path) ->
     assert len(list(tmp_path.glob("parts-*"))) == 1  # of the same corpus written again
 
 
-def test_an_interruption_leaves_nothing_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_leaves_nothing_wrong(tmp_path, monkeypatch):
     expected = hashes(split(saved(tmp_path), 0.3, 0.3))
     finish, n_finished = CorpusWriter._finish, 0
 
-    def interrupted(writer: CorpusWriter) -> None:
+    def interrupted(writer):
         nonlocal n_finished
         n_finished += 1
         if n_finished == stop_at:
@@ -123,8 +110,8 @@ def test_an_interruption_leaves_nothing_wrong(
         shutil.rmtree(directory)
 
 
-def test_damage_is_found_before_it_is_copied_and_in_parts(tmp_path: Path) -> None:
-    def flip(pattern: str) -> None:
+def test_damage_is_found_before_it_is_copied_and_in_parts(tmp_path):
+    def flip(pattern):
         (file,) = tmp_path.glob(pattern)
         content = bytearray(file.read_bytes())
         content[-4] ^= 1
@@ -142,13 +129,13 @@ def test_damage_is_found_before_it_is_copied_and_in_parts(tmp_path: Path) -> Non
         split(mapped(tmp_path, checked=True), 0.1, 0.1)
 
 
-def test_whoever_comes_second_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_comes_second_waits(tmp_path, monkeypatch):
     expected = hashes(split(saved(tmp_path), 0.1, 0.1))
-    found: list[list[str]] = []
+    found = []
     lock, tried = mapped_split.writer_lock, 0
 
     @contextmanager
-    def held(directory: Path) -> Iterator[None]:
+    def held(directory):
         nonlocal tried
         tried += 1
         if tried < 3:
@@ -169,12 +156,10 @@ def test_whoever_comes_second_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert tried >= 3
 
 
-def test_where_nobody_may_write_parts_are_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_nobody_may_write_parts_are_in_memory(tmp_path, monkeypatch):
     expected = hashes(split(saved(tmp_path), 0.1, 0.1))
 
-    def refused(*_: object, **__: object) -> None:
+    def refused(*_, **__):
         raise PermissionError(13, os.strerror(13))
 
     with monkeypatch.context() as patch:
@@ -183,7 +168,7 @@ def test_where_nobody_may_write_parts_are_in_memory(
     assert hashes(parts) == expected
     assert parts.train.mapped_from is None
 
-    def full(*_: object, **__: object) -> None:
+    def full(*_, **__):
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr("pathlib.Path.mkdir", full)
@@ -191,7 +176,7 @@ def test_where_nobody_may_write_parts_are_in_memory(
         split(mapped(tmp_path), 0.1, 0.1)
 
 
-def test_article_keys_tell_articles_apart() -> None:
+def test_article_keys_tell_articles_apart():
     ids = ["en:1", "en:1#1", "en:1#2", "en:2", "", "ä"]
     keys = article_keys(ids)
     assert keys.shape == (6,)
@@ -202,9 +187,7 @@ def test_article_keys_tell_articles_apart() -> None:
 
 
 @pytest.mark.slow
-def test_parts_are_written_in_little_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_are_written_in_little_memory(tmp_path, monkeypatch):
     """A few bytes a document: of 50 different words, which are 400 bytes, and two names."""
     monkeypatch.setattr(row_blocks, "ENTRIES", 5_000)
     for module in (string_column, corpus_writer):  # as much smaller as the corpus is

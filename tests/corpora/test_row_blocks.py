@@ -1,9 +1,5 @@
 """Counts in blocks of rows, against SciPy on all of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,20 +7,15 @@ from scipy import sparse
 from corpora import row_blocks as module
 from corpora.row_blocks import is_canonical, row_blocks, smallest, taken_rows, tokens_of_documents
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def some_counts(seed: int, n_docs: int = 40) -> sparse.csr_array[np.int32]:
+def some_counts(seed, n_docs=40):
     rng = np.random.default_rng(seed)
     counts = rng.poisson(0.3, (n_docs, 7)) * (rng.random((n_docs, 1)) < 0.7)
     return sparse.csr_array(counts.astype(np.int32))
 
 
 @pytest.mark.parametrize(("entries", "most_rows"), [(1, 9), (5, 3), (1000, 1), (1000, 1000)])
-def test_blocks_are_all_rows_in_order(
-    entries: int, most_rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_are_all_rows_in_order(entries, most_rows, monkeypatch):
     monkeypatch.setattr(module, "ENTRIES", entries)
     monkeypatch.setattr(module, "MAX_ROWS", most_rows)
     counts = some_counts(0)
@@ -41,7 +32,7 @@ def test_blocks_are_all_rows_in_order(
     assert is_canonical(counts)
 
 
-def test_no_rows() -> None:
+def test_no_rows():
     counts = sparse.csr_array((0, 3), dtype=np.int32)
     assert list(row_blocks(counts)) == []
     assert tokens_of_documents(counts).shape == (0,)
@@ -49,7 +40,7 @@ def test_no_rows() -> None:
     assert is_canonical(counts)
 
 
-def test_one_row_out_of_order_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_row_out_of_order_is_found(monkeypatch):
     monkeypatch.setattr(module, "ENTRIES", 4)
     counts = some_counts(1)
     counts.data[-1] = -3
@@ -62,7 +53,7 @@ def test_one_row_out_of_order_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100])
-def test_taken_rows_are_a_copy(n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taken_rows_are_a_copy(n, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
     counts = some_counts(2)
     arrays = []

@@ -1,9 +1,6 @@
 """Sorted runs and their merge, against dictionaries."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,16 +10,13 @@ from hypothesis import strategies as st
 from corpora import spilled_run
 from corpora.spilled_run import Chunk, SpilledRun, SpillFile, merge, objects, ranks
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 words = st.text(st.sampled_from("aé\0\ud800\U0001f600"), max_size=4)
 numbers = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 9)
 runs_of_words = st.lists(st.dictionaries(words, st.integers(1, 9), max_size=12), max_size=5)
 runs_of_numbers = st.lists(st.dictionaries(numbers, st.integers(1, 9), max_size=12), max_size=5)
 
 
-def run_of(spill: SpillFile, counts: dict[Any, int], *, of_strings: bool) -> SpilledRun:
+def run_of(spill, counts, *, of_strings):
     keys = sorted(counts)
     run = SpilledRun(spill, of_strings=of_strings)
     run.append(
@@ -37,7 +31,7 @@ def run_of(spill: SpillFile, counts: dict[Any, int], *, of_strings: bool) -> Spi
 @pytest.mark.parametrize("of_strings", [True, False])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_merging_adds_up(of_strings: bool, chunk: int, data: st.DataObject) -> None:
+def test_merging_adds_up(of_strings, chunk, data):
     runs = data.draw(runs_of_words if of_strings else runs_of_numbers)
     with pytest.MonkeyPatch.context() as patch, SpillFile() as spill:
         patch.setattr(spilled_run, "CHUNK", chunk)
@@ -45,7 +39,7 @@ def test_merging_adds_up(of_strings: bool, chunk: int, data: st.DataObject) -> N
         assert [len(run) for run in stored] == [len(run) for run in runs]
         merged = list(merge(stored))
         again = list(merge(stored))
-    expected: Counter[Any] = Counter()
+    expected = Counter()
     for run in runs:
         expected.update(run)
     keys = [key for part in merged for key in part.keys.tolist()]
@@ -58,7 +52,7 @@ def test_merging_adds_up(of_strings: bool, chunk: int, data: st.DataObject) -> N
     assert [part.keys.tolist() for part in again] == [part.keys.tolist() for part in merged]
 
 
-def test_nothing_is_merged_from_nothing() -> None:
+def test_nothing_is_merged_from_nothing():
     assert list(merge([])) == []
     assert list(merge([[], []])) == []
     (only,) = merge([[], [Chunk(np.array([4]), np.array([7]))]])
@@ -67,7 +61,7 @@ def test_nothing_is_merged_from_nothing() -> None:
 
 @settings(deadline=None)
 @given(counts=st.dictionaries(words, st.integers(1, 9), max_size=30), data=st.data())
-def test_keys_are_found_by_their_places(counts: dict[str, int], data: st.DataObject) -> None:
+def test_keys_are_found_by_their_places(counts, data):
     keys = sorted(counts)
     places = sorted(data.draw(st.sets(st.integers(0, len(keys) - 1)))) if keys else []
     with pytest.MonkeyPatch.context() as patch, SpillFile() as spill:
@@ -77,13 +71,13 @@ def test_keys_are_found_by_their_places(counts: dict[str, int], data: st.DataObj
 
 
 @given(st.lists(words, unique=True))
-def test_ranks_sort(strings: list[str]) -> None:
+def test_ranks_sort(strings):
     order, rank = ranks(strings)
     assert [strings[i] for i in order] == sorted(strings)
     assert [sorted(strings)[i] for i in rank] == strings
 
 
-def test_a_spill_file_has_no_name_and_numbers_lie_where_they_may(tmp_path: Path) -> None:
+def test_a_spill_file_has_no_name_and_numbers_lie_where_they_may(tmp_path):
     with SpillFile(tmp_path) as spill:
         assert spill.append(b"abc") == 0
         assert spill.append(np.arange(3), b"x") == 8

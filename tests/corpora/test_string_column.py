@@ -1,7 +1,5 @@
 """A column of strings, against the tuple of the same strings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,13 +14,13 @@ tuples = st.lists(anything | st.text("abc", max_size=3), max_size=12).map(tuple)
 
 
 @pytest.fixture
-def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def tiny_chunks(monkeypatch):
     monkeypatch.setattr(string_column, "CHUNK", 3)
 
 
 @settings(deadline=None)
 @given(strings=tuples, data=st.data())
-def test_it_is_what_a_tuple_is(strings: tuple[str, ...], data: st.DataObject) -> None:
+def test_it_is_what_a_tuple_is(strings, data):
     column = StringColumn.of(iter(strings)).check()
     assert len(column) == len(strings)
     assert tuple(column) == strings
@@ -39,7 +37,7 @@ def test_it_is_what_a_tuple_is(strings: tuple[str, ...], data: st.DataObject) ->
 
 
 @given(a=tuples, b=tuples)
-def test_equality_is_that_of_tuples(a: tuple[str, ...], b: tuple[str, ...]) -> None:
+def test_equality_is_that_of_tuples(a, b):
     column = StringColumn.of(a)
     assert column == a
     assert a == column
@@ -53,7 +51,7 @@ def test_equality_is_that_of_tuples(a: tuple[str, ...], b: tuple[str, ...]) -> N
 
 
 @pytest.mark.usefixtures("tiny_chunks")
-def test_more_strings_than_a_chunk() -> None:
+def test_more_strings_than_a_chunk():
     strings = tuple("" if i % 4 == 0 else "é" * i for i in range(11))
     column = StringColumn.of(strings)
     assert tuple(column) == strings
@@ -65,7 +63,7 @@ def test_more_strings_than_a_chunk() -> None:
 
 @settings(deadline=None)
 @given(strings=tuples.filter(len), data=st.data())
-def test_taking_is_indexing(strings: tuple[str, ...], data: st.DataObject) -> None:
+def test_taking_is_indexing(strings, data):
     which = data.draw(
         arrays(np.int64, st.integers(0, 20), elements=st.integers(-len(strings), len(strings) - 1))
     )
@@ -75,7 +73,7 @@ def test_taking_is_indexing(strings: tuple[str, ...], data: st.DataObject) -> No
     assert narrow == taken
 
 
-def test_out_of_range_is_an_index_error() -> None:
+def test_out_of_range_is_an_index_error():
     column = StringColumn.of("ab")
     for index in (2, -3):
         with pytest.raises(IndexError):
@@ -98,7 +96,7 @@ def test_out_of_range_is_an_index_error() -> None:
         ([0, 1], b"\xff"),
     ],
 )
-def test_what_is_no_column_is_refused(start: list[int], data: bytes) -> None:
+def test_what_is_no_column_is_refused(start, data):
     column = StringColumn(np.array(start, dtype=np.int64), np.frombuffer(data, dtype=np.uint8))
     with pytest.raises(ValueError, match=r"offsets|decode"):
         column.check()

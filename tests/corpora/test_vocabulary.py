@@ -1,7 +1,5 @@
 """Pruning, against a loop over the words, and the message when nothing is left."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -16,13 +14,13 @@ from tests.corpora.tokens.blocks import block_of_runs
 Chunks = list[tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]]
 
 
-def chunks_of(frequency: dict[str, int], size: int = 1000) -> Chunks:
+def chunks_of(frequency, size=1000):
     words = sorted(frequency)
     parts = [words[i : i + size] for i in range(0, len(words), size)]
     return [(part, np.array([frequency[w] for w in part], dtype=np.int64)) for part in parts]
 
 
-def as_loops_say(frequency: dict[str, int], n_docs: int, pruning: Pruning) -> tuple[str, ...]:
+def as_loops_say(frequency, n_docs, pruning):
     kept = [
         w
         for w, n in frequency.items()
@@ -46,9 +44,7 @@ prunings = st.builds(
     pruning=prunings,
     size=st.integers(1, 31),
 )
-def test_pruning_is_what_a_loop_says(
-    frequency: dict[str, int], pruning: Pruning, size: int
-) -> None:
+def test_pruning_is_what_a_loop_says(frequency, pruning, size):
     expected = as_loops_say(frequency, 20, pruning)
     if expected:
         words, removed = prune(chunks_of(frequency, size), 20, pruning)
@@ -76,8 +72,8 @@ def test_pruning_is_what_a_loop_says(
     most_words=st.integers(0, 9),
 )
 def test_learning_counts_training_documents_whatever_fits_in_memory(
-    documents: list[list[list[str]]], pruning: Pruning, block_size: int, most_words: int
-) -> None:
+    documents, pruning, block_size, most_words
+):
     ids = [str(d) for d in range(len(documents))]
     training = {doc_id for doc_id in ids if int(doc_id) % 3}
     bags = [{w for run in documents[int(d)] for w in run} for d in sorted(training)]
@@ -97,7 +93,7 @@ def test_learning_counts_training_documents_whatever_fits_in_memory(
             learn_vocabulary(blocks, training.__contains__, pruning, most_words=most_words)
 
 
-def test_a_share_is_not_lost_to_rounding() -> None:
+def test_a_share_is_not_lost_to_rounding():
     assert 0.29 * 100 < 29
     assert prune(chunks_of({"a": 29}), 100, Pruning(no_above=0.29))[0] == ("a",)
 
@@ -117,9 +113,7 @@ def test_a_share_is_not_lost_to_rounding() -> None:
         ([], "training documents have no words"),
     ],
 )
-def test_an_empty_vocabulary_says_which_threshold_to_change(
-    frequency: list[int], message: str
-) -> None:
+def test_an_empty_vocabulary_says_which_threshold_to_change(frequency, message):
     words = {f"word{w}": n for w, n in enumerate(frequency)}
     with pytest.raises(EmptyVocabularyError, match=message):
         prune(chunks_of(words, 1), 20, Pruning())
@@ -135,6 +129,6 @@ def test_an_empty_vocabulary_says_which_threshold_to_change(
         ({"keep_n": 0}, "keep_n"),
     ],
 )
-def test_thresholds_out_of_range_are_refused(setting: dict[str, Any], message: str) -> None:
+def test_thresholds_out_of_range_are_refused(setting, message):
     with pytest.raises(ValueError, match=message):
         Pruning(**setting)

@@ -1,18 +1,12 @@
 """Counts of words that do not fit in memory, against those that do."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.word_counts import WordCounts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 batches = st.lists(
     st.dictionaries(st.text(st.sampled_from("ab\0é\ud800"), max_size=3), st.integers(0, 3)),
@@ -22,9 +16,9 @@ batches = st.lists(
 
 @settings(deadline=None)
 @given(batches=batches, max_words=st.integers(0, 12))
-def test_spilling_changes_nothing(batches: list[dict[str, int]], max_words: int) -> None:
+def test_spilling_changes_nothing(batches, max_words):
     counts = WordCounts(max_words)
-    expected: Counter[str] = Counter()
+    expected = Counter()
     for batch in batches:
         counts.add(tuple(batch), np.array(list(batch.values()), dtype=np.int64))
         expected.update(batch)
@@ -37,10 +31,10 @@ def test_spilling_changes_nothing(batches: list[dict[str, int]], max_words: int)
     assert found == sorted((+expected).items())
 
 
-def test_more_words_than_a_chunk_in_several_runs(tmp_path: Path) -> None:
+def test_more_words_than_a_chunk_in_several_runs(tmp_path):
     rng = np.random.default_rng(0)
     counts = WordCounts(20_000, tmp_path)
-    expected: Counter[str] = Counter()
+    expected = Counter()
     for _ in range(12):
         words = [f"w{w}" for w in np.unique(rng.integers(0, 60_000, 8000))]
         counts.add(words, np.ones(len(words), dtype=np.int64))

@@ -1,7 +1,5 @@
 """Deaths of workers, by real kills: nothing is lost, comes twice or waits for ever."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -9,7 +7,6 @@ import time
 from dataclasses import replace
 from multiprocessing import active_children, resource_tracker
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -32,14 +29,11 @@ from tests.corpora.worker_tasks import (
     write_notes_until_killed,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
-
-def recorded(deaths: list[tuple[int, str, int]]) -> Callable[[Task, str, int], Task]:
+def recorded(deaths):
     """An `on_death` that has the item tried again, and keeps what it was told."""
 
-    def on_death(task: Task, note: str, n_deaths: int) -> Task:
+    def on_death(task, note, n_deaths):
         deaths.append((task.number, note, n_deaths))
         return one_death_fewer(task, note, n_deaths)
 
@@ -52,19 +46,17 @@ def recorded(deaths: list[tuple[int, str, int]]) -> Callable[[Task, str, int], T
     n_processes=st.integers(2, 4),
 )
 @settings(max_examples=15, phases=[Phase.generate])
-def test_all_results_come_once_and_in_order(
-    deadly: dict[int, int], n_processes: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_all_results_come_once_and_in_order(deadly, n_processes, tmp_path_factory):
     """Twelve items of which some have several workers die: all run as often as they have to."""
     log = tmp_path_factory.mktemp("deaths") / "log"
-    taken: list[int] = []
+    taken = []
 
-    def tasks() -> Iterator[Task]:
+    def tasks():
         for number in range(12):
             taken.append(number)
             yield Task(number, deadly.get(number, 0), f"number {number}", log)
 
-    deaths: list[tuple[int, str, int]] = []
+    deaths = []
     results = ordered_map(survive, tasks(), n_processes, on_death=recorded(deaths))
     for number, result in enumerate(results):
         assert result == number
@@ -80,7 +72,7 @@ def test_all_results_come_once_and_in_order(
 
 
 @pytest.mark.slow
-def test_all_workers_may_die_at_once_and_their_successors_are_initialized() -> None:
+def test_all_workers_may_die_at_once_and_their_successors_are_initialized():
     tasks = [Task(0, 1), Task(1, 1), Task(2)]
     results = ordered_map(
         greet_and_survive, tasks, 2, set_greeting, ("hello",), on_death=one_death_fewer
@@ -88,16 +80,16 @@ def test_all_workers_may_die_at_once_and_their_successors_are_initialized() -> N
     assert list(results) == ["hello 0", "hello 1", "hello 2"]
 
 
-def test_the_note_is_of_the_item_at_which_the_worker_died() -> None:
+def test_the_note_is_of_the_item_at_which_the_worker_died():
     tasks = [*(Task(number, note="another article") for number in range(8)), Task(8, 1)]
-    deaths: list[tuple[int, str, int]] = []
+    deaths = []
     assert list(ordered_map(survive, tasks, 2, on_death=recorded(deaths))) == list(range(9))
     assert deaths == [(8, "", 1)]
 
 
 @pytest.mark.slow
-def test_what_on_death_raises_comes_in_place_of_the_result() -> None:
-    def give_up(task: Task, note: str, n_deaths: int) -> Task:
+def test_what_on_death_raises_comes_in_place_of_the_result():
+    def give_up(task, note, n_deaths):
         if note:
             raise LookupError(f"{note} was death number {n_deaths}")
         return replace(task, note="the second try")
@@ -107,7 +99,7 @@ def test_what_on_death_raises_comes_in_place_of_the_result() -> None:
         next(results)
 
 
-def test_without_on_death_it_is_a_named_error_after_the_results_before_it() -> None:
+def test_without_on_death_it_is_a_named_error_after_the_results_before_it():
     results = ordered_map(survive, [Task(0), Task(1), Task(2, 1, "Zürich")], 2)
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(
@@ -117,11 +109,11 @@ def test_without_on_death_it_is_a_named_error_after_the_results_before_it() -> N
         next(results)
 
 
-def never(item: int, note: str, n_deaths: int) -> int:
+def never(item, note, n_deaths):
     raise AssertionError("no item was taken")
 
 
-def test_death_before_the_first_item_ends_all() -> None:
+def test_death_before_the_first_item_ends_all():
     with pytest.raises(WorkerDiedError, match=r"first item \(exit code 3\) while .* at the model"):
         list(ordered_map(slow_square, [1], 2, fatal_initializer, on_death=never))
     with pytest.raises(WorkerDiedError, match=r"first item \(exit code 4\); if the system ran"):
@@ -129,9 +121,9 @@ def test_death_before_the_first_item_ends_all() -> None:
 
 
 @pytest.mark.slow
-def test_death_while_a_large_result_is_sent(tmp_path: Path) -> None:
+def test_death_while_a_large_result_is_sent(tmp_path):
     log = tmp_path / "pid"
-    deaths: list[tuple[int, str, int]] = []
+    deaths = []
     tasks = [Task(0, log=log), Task(1, 1, log=log)]
     results = ordered_map(die_while_sending, tasks, 2, on_death=recorded(deaths))
     assert next(results) == b""
@@ -141,7 +133,7 @@ def test_death_while_a_large_result_is_sent(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_death_of_an_idle_worker_costs_nothing(tmp_path: Path) -> None:
+def test_the_death_of_an_idle_worker_costs_nothing(tmp_path):
     log = tmp_path / "log"
     tasks = [Task(0, log=log), Task(1, log=log)]
     results = ordered_map(process_id_while_another_waits, tasks, 2)
@@ -154,10 +146,10 @@ def test_the_death_of_an_idle_worker_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_killed_while_nobody_listens() -> None:
-    deaths: list[int] = []
+def test_a_worker_killed_while_nobody_listens():
+    deaths = []
 
-    def on_death(x: int, note: str, n_deaths: int) -> int:
+    def on_death(x, note, n_deaths):
         deaths.append(n_deaths)
         return x
 
@@ -173,11 +165,11 @@ def test_a_worker_killed_while_nobody_listens() -> None:
 
 
 @pytest.mark.slow
-def test_a_note_outlives_a_kill_at_any_moment() -> None:
+def test_a_note_outlives_a_kill_at_any_moment():
     wanted = ["a" * 900, "ü" * 300]
-    found: list[str] = []
+    found = []
 
-    def on_death(notes: list[str], note: str, n_deaths: int) -> list[str]:
+    def on_death(notes, note, n_deaths):
         found.append(note)
         return notes if len(found) < 2 else []
 
@@ -188,8 +180,8 @@ def test_a_note_outlives_a_kill_at_any_moment() -> None:
 
 
 @pytest.mark.slow
-def test_deaths_leave_nothing_open() -> None:
-    def open_streams() -> int:
+def test_deaths_leave_nothing_open():
+    def open_streams():
         return sum(file.is_fifo() or file.is_socket() for file in Path("/proc/self/fd").iterdir())
 
     resource_tracker.ensure_running()  # which has a pipe for good

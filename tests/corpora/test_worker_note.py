@@ -1,7 +1,5 @@
 """Notes of workers: what is written is read, cut where it must be, and never a mixture."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,12 +8,12 @@ from corpora.worker_note import CAPACITY, WorkerNote, working_on
 
 
 @pytest.fixture(scope="module")
-def note() -> WorkerNote:
+def note():
     return WorkerNote()
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=99))
-def test_a_short_text_is_read_as_it_was_written(note: WorkerNote, text: str) -> None:
+def test_a_short_text_is_read_as_it_was_written(note, text):
     note.write("what was there before, which was longer")
     note.write(text)
     assert note.read() == text
@@ -23,9 +21,7 @@ def test_a_short_text_is_read_as_it_was_written(note: WorkerNote, text: str) -> 
 
 @given(text=st.text(max_size=9), unit=st.sampled_from(["a", "ü", "漢", "🜨"]))
 @example(text="", unit="a")
-def test_a_long_text_loses_its_end_between_characters(
-    note: WorkerNote, text: str, unit: str
-) -> None:
+def test_a_long_text_loses_its_end_between_characters(note, text, unit):
     long = text.replace("\0", "").encode(errors="replace").decode() + unit * CAPACITY
     note.write(long + "end")
     read = note.read()
@@ -37,9 +33,7 @@ def test_a_long_text_loses_its_end_between_characters(
 @pytest.mark.parametrize(
     ("text", "read"), [("a" * CAPACITY, "a" * CAPACITY), ("one \ud800 half", "one ? half")]
 )
-def test_a_text_that_just_fits_and_half_a_surrogate_pair(
-    note: WorkerNote, text: str, read: str
-) -> None:
+def test_a_text_that_just_fits_and_half_a_surrogate_pair(note, text, read):
     note.write(text)
     assert note.read() == read
     note._memory.text = "Zürich".encode()
@@ -47,15 +41,13 @@ def test_a_text_that_just_fits_and_half_a_surrogate_pair(
     assert note.read() == "Z"
 
 
-def test_a_text_that_was_not_written_to_its_end_is_not_read(
-    note: WorkerNote, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_was_not_written_to_its_end_is_not_read(note, monkeypatch):
     class Torn:
         """Memory whose writer is stopped when it has written three bytes of the text."""
 
         length, text = 6, b"Geneva"
 
-        def __setattr__(self, name: str, value: int | bytes) -> None:
+        def __setattr__(self, name, value):
             super().__setattr__(name, value[:3] if isinstance(value, bytes) else value)
             if name == "text":
                 raise InterruptedError
@@ -67,5 +59,5 @@ def test_a_text_that_was_not_written_to_its_end_is_not_read(
     assert note.read() == ""
 
 
-def test_outside_a_worker_nothing_happens() -> None:
+def test_outside_a_worker_nothing_happens():
     working_on("nobody reads this")

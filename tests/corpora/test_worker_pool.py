@@ -1,7 +1,5 @@
 """Order, laziness, errors and prompt ends of the worker pool, with real processes and signals."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -10,7 +8,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -28,13 +25,10 @@ from tests.corpora.worker_tasks import (
     slow_square,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 ROOT = Path(__file__).parents[2]
 
 
-def alive(pid: int) -> bool:
+def alive(pid):
     """Whether the process runs; one that has ended and waits to be reaped does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -42,7 +36,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def wait_until_dead(pids: list[int], seconds: float = 20) -> None:
+def wait_until_dead(pids, seconds=20):
     deadline = time.monotonic() + seconds
     while any(alive(pid) for pid in pids):
         assert time.monotonic() < deadline, "a worker is still alive"
@@ -50,10 +44,10 @@ def wait_until_dead(pids: list[int], seconds: float = 20) -> None:
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
-def test_results_come_in_order_and_items_are_taken_as_they_are_needed(n_processes: int) -> None:
+def test_results_come_in_order_and_items_are_taken_as_they_are_needed(n_processes):
     n_taken = 0
 
-    def items() -> Iterator[int]:
+    def items():
         nonlocal n_taken
         for x in range(20):
             n_taken += 1
@@ -66,15 +60,13 @@ def test_results_come_in_order_and_items_are_taken_as_they_are_needed(n_processe
     assert multiprocessing.active_children() == []
 
 
-def test_one_process_is_this_process() -> None:
+def test_one_process_is_this_process():
     assert list(ordered_map(slow_square, [], 1)) == list(ordered_map(slow_square, [], 2)) == []
     assert set(ordered_map(process_id, range(3), 1)) == {os.getpid()}
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
-def test_initializer_runs_before_the_first_item(
-    n_processes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_initializer_runs_before_the_first_item(n_processes, monkeypatch):
     monkeypatch.setenv("GREETING", "unset")
     results = ordered_map(greeting, [1], n_processes, set_greeting, ("hello",))
     assert list(results) == ["hello 1"]
@@ -83,7 +75,7 @@ def test_initializer_runs_before_the_first_item(
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
-def test_what_the_function_raises_reaches_the_caller_in_its_place(n_processes: int) -> None:
+def test_what_the_function_raises_reaches_the_caller_in_its_place(n_processes):
     results = ordered_map(fail_at_three, range(10), n_processes)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(KeyError, match="three") as caught:
@@ -101,30 +93,30 @@ def test_what_the_function_raises_reaches_the_caller_in_its_place(n_processes: i
         (2, RuntimeError, "ValueError: .*'locked'.*cannot be pickled"),
     ],
 )
-def test_what_cannot_be_pickled_is_said(x: int, kind: type[Exception], message: str) -> None:
+def test_what_cannot_be_pickled_is_said(x, kind, message):
     with pytest.raises(kind, match=message) as caught:
         list(ordered_map(fail_to_pickle, [x], 2))
     assert "In a worker process" in caught.value.__notes__[0]
 
 
 @pytest.mark.slow
-def test_an_item_that_cannot_be_pickled_fails_in_its_place() -> None:
-    items: list[Any] = [1, threading.Lock()]
+def test_an_item_that_cannot_be_pickled_fails_in_its_place():
+    items = [1, threading.Lock()]
     results = ordered_map(slow_square, items, 2)
     assert next(results) == 1
     with pytest.raises(TypeError, match="lock"):
         next(results)
 
 
-def test_arguments_that_cannot_work_are_refused() -> None:
+def test_arguments_that_cannot_work_are_refused():
     with pytest.raises(Exception, match="lambda"):
         list(ordered_map(lambda x: x, [1], 2))
     with pytest.raises(ValueError, match="at least 1"):
         ordered_map(slow_square, [], 0)
 
 
-def test_an_error_of_the_items_leaves_at_once() -> None:
-    def items() -> Iterator[int]:
+def test_an_error_of_the_items_leaves_at_once():
+    def items():
         yield 0
         raise OSError("the file has gone")
 
@@ -133,7 +125,7 @@ def test_an_error_of_the_items_leaves_at_once() -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_libraries_use_one_thread_in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_use_one_thread_in_a_worker(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     environment = dict(os.environ)
@@ -144,7 +136,7 @@ def test_libraries_use_one_thread_in_a_worker(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_closing_ends_the_workers_in_the_middle_of_an_item() -> None:
+def test_closing_ends_the_workers_in_the_middle_of_an_item():
     results = ordered_map(sleep_long, [0, 1, 1, 1, 1], 2)
     worker = next(results)
     assert alive(worker)
@@ -154,7 +146,7 @@ def test_closing_ends_the_workers_in_the_middle_of_an_item() -> None:
     wait_until_dead([worker])
 
 
-def test_workers_take_no_notice_of_ctrl_c() -> None:
+def test_workers_take_no_notice_of_ctrl_c():
     assert list(ordered_map(interrupt_itself, [1], 2)) == ["went on"]
 
 
@@ -177,7 +169,7 @@ if __name__ == "__main__":
 """
 
 
-def start(program: str, tmp_path: Path) -> subprocess.Popen[str]:
+def start(program, tmp_path):
     script = tmp_path / "parent.py"
     script.write_text(program)
     return subprocess.Popen(
@@ -191,12 +183,12 @@ def start(program: str, tmp_path: Path) -> subprocess.Popen[str]:
     )
 
 
-def _heed_interrupts() -> None:
+def _heed_interrupts():
     """Undo what a shell does to processes that it starts in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def start_parent(tmp_path: Path) -> tuple[subprocess.Popen[str], list[int]]:
+def start_parent(tmp_path):
     """A process that maps with two workers, both busy for long, and the workers' ids."""
     parent = start(PARENT, tmp_path)
     assert parent.stdout is not None
@@ -204,7 +196,7 @@ def start_parent(tmp_path: Path) -> tuple[subprocess.Popen[str], list[int]]:
     return parent, sorted(workers)
 
 
-def test_no_worker_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
+def test_no_worker_outlives_a_parent_that_is_killed(tmp_path):
     parent, workers = start_parent(tmp_path)
     assert all(alive(pid) for pid in workers)
     parent.kill()
@@ -214,7 +206,7 @@ def test_no_worker_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_parent_ends_although_it_has_not_closed_the_generator(tmp_path: Path) -> None:
+def test_a_parent_ends_although_it_has_not_closed_the_generator(tmp_path):
     parent = start(SUSPENDED, tmp_path)
     try:
         output, errors = parent.communicate(timeout=30)
@@ -225,7 +217,7 @@ def test_a_parent_ends_although_it_has_not_closed_the_generator(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_ctrl_c_is_answered_by_the_parent_alone(tmp_path: Path) -> None:
+def test_ctrl_c_is_answered_by_the_parent_alone(tmp_path):
     parent, workers = start_parent(tmp_path)
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does: to every process of the group
     output, errors = parent.communicate(timeout=30)

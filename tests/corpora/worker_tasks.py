@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from corpora.worker_pool import working_on
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def slow_square(x: int) -> int:
+def slow_square(x):
     time.sleep(0.02 * (x % 3 == 0))
     return x * x
 
 
-def process_id(x: int) -> int:
+def process_id(x):
     return os.getpid()
 
 
-def interrupt_itself(x: int) -> str:
+def interrupt_itself(x):
     try:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.05)
@@ -34,51 +34,51 @@ def interrupt_itself(x: int) -> str:
     return "went on"
 
 
-def sleep_long(x: int) -> int:
+def sleep_long(x):
     if x:
         time.sleep(60)
     return os.getpid()
 
 
-def set_greeting(greeting: str) -> None:
+def set_greeting(greeting):
     os.environ["GREETING"] = greeting
 
 
-def greeting(x: int) -> str:
+def greeting(x):
     return f"{os.environ['GREETING']} {x}"
 
 
-def broken_initializer() -> None:
+def broken_initializer():
     raise LookupError("no such model")
 
 
-def fatal_initializer() -> None:
+def fatal_initializer():
     working_on("the model")
     os._exit(3)
 
 
 class FatalToUnpickle:
-    def __call__(self, x: int) -> int:
+    def __call__(self, x):
         return x
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self):
         return os._exit, (4,)
 
 
 class TwoArgumentsError(Exception):
     """Pickles, but cannot be brought back: its one argument is not what it is made from."""
 
-    def __init__(self, what: str, where: str) -> None:
+    def __init__(self, what, where):
         super().__init__(f"{what} in {where}")
 
 
-def fail_at_three(x: int) -> int:
+def fail_at_three(x):
     if x == 3:
         raise KeyError("three")
     return x
 
 
-def fail_to_pickle(x: int) -> object:
+def fail_to_pickle(x):
     if x == 0:
         return threading.Lock()
     if x == 1:
@@ -96,7 +96,7 @@ class Task:
     log: Path | None = None
 
 
-def survive(task: Task) -> int:
+def survive(task):
     if task.log:
         with task.log.open("a") as log:
             log.write(f"{task.number}\n")
@@ -107,15 +107,15 @@ def survive(task: Task) -> int:
     return task.number
 
 
-def one_death_fewer(task: Task, note: str, n_deaths: int) -> Task:
+def one_death_fewer(task, note, n_deaths):
     return replace(task, deaths=task.deaths - 1)
 
 
-def greet_and_survive(task: Task) -> str:
+def greet_and_survive(task):
     return greeting(survive(task))
 
 
-def die_while_sending(task: Task) -> bytes:
+def die_while_sending(task):
     """The first task waits for the second, which dies while it sends 50 MB that nobody reads."""
     assert task.log
     if task.number == 0:
@@ -127,7 +127,7 @@ def die_while_sending(task: Task) -> bytes:
     return bytes(50_000_000 * task.number)
 
 
-def process_id_while_another_waits(task: Task) -> int:
+def process_id_while_another_waits(task):
     """The first task waits for the second to begin, the second for somebody to delete its log."""
     assert task.log
     if task.number == 1:
@@ -137,7 +137,7 @@ def process_id_while_another_waits(task: Task) -> int:
     return os.getpid()
 
 
-def write_notes_until_killed(notes: list[str]) -> str:
+def write_notes_until_killed(notes):
     if not notes:
         return "alive"
     subprocess.Popen(["sh", "-c", f"sleep 0.1; kill -9 {os.getpid()}"])
@@ -146,7 +146,7 @@ def write_notes_until_killed(notes: list[str]) -> str:
             working_on(note)
 
 
-def library_threads(x: int) -> tuple[list[int], str]:
+def library_threads(x):
     """Threads of each BLAS that is loaded, and what an OpenMP to be loaded would read."""
     import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which comes after the worker's start
     from threadpoolctl import threadpool_info

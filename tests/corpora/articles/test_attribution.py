@@ -1,9 +1,6 @@
 """ATTRIBUTION names every source of the store's articles, and can be read back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -23,31 +20,28 @@ from corpora.articles.attribution import (
 )
 from corpora.articles.store import ArticleStore
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 EN, DE = "https://en.wikipedia.org", "https://de.wikipedia.org"
 CC = "CC BY-SA 4.0"
 
 
-def article(page_id: int, site: str = EN, language: str = "en", license_name: str = CC) -> Article:
+def article(page_id, site=EN, language="en", license_name=CC):
     url = f"{site}/wiki/{page_id}" if site else ""
     return Article(page_id, 1, f"T {page_id}", url, "", language, license_name, f"Text {page_id}.")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ArticleStore:
+def store(tmp_path):
     return ArticleStore(tmp_path / "store", 3)
 
 
-def text_of(store: ArticleStore) -> str:
+def text_of(store):
     return (store.path / "ATTRIBUTION").read_text()
 
 
 # What it says
 
 
-def test_it_says_whose_text_it_is_and_how_to_name_them(store: ArticleStore) -> None:
+def test_it_says_whose_text_it_is_and_how_to_name_them(store):
     store.append([article(1), article(2, DE, "de"), article(3, "", "fr", "")])
     text = text_of(store)
     assert f"\n    en        {EN}  {CC}\n" in text
@@ -67,7 +61,7 @@ def test_it_says_whose_text_it_is_and_how_to_name_them(store: ArticleStore) -> N
     assert store.sites() == {("en", EN), ("de", DE)}
 
 
-def test_it_grows_with_the_sources_and_is_left_alone_otherwise(store: ArticleStore) -> None:
+def test_it_grows_with_the_sources_and_is_left_alone_otherwise(store):
     store.append([article(1)])
     file = store.path / "ATTRIBUTION"
     inode = file.stat().st_ino
@@ -79,10 +73,8 @@ def test_it_grows_with_the_sources_and_is_left_alone_otherwise(store: ArticleSto
     assert store.sites() == {("en", EN), ("de", DE)}
 
 
-def test_it_is_there_before_the_first_article_is(
-    store: ArticleStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
+def test_it_is_there_before_the_first_article_is(store, monkeypatch):
+    def fail(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Attribution, "write", fail)
@@ -95,9 +87,7 @@ def test_it_is_there_before_the_first_article_is(
 
 
 @pytest.mark.parametrize("left", [None, b"", b"\xff\x00 junk", b"    en  x", b"all lines gone\n"])
-def test_what_the_articles_say_counts_where_it_is_gone(
-    store: ArticleStore, left: bytes | None
-) -> None:
+def test_what_the_articles_say_counts_where_it_is_gone(store, left):
     store.append([article(1), article(2, DE, "de"), article(3, "", "fr", "")])
     whole = text_of(store)
     file = store.path / "ATTRIBUTION"
@@ -109,7 +99,7 @@ def test_what_the_articles_say_counts_where_it_is_gone(
     assert text_of(store) == whole
 
 
-def test_deleted_meanwhile_it_comes_back_with_the_next_commit(store: ArticleStore) -> None:
+def test_deleted_meanwhile_it_comes_back_with_the_next_commit(store):
     with store.writer() as writer:
         writer.add(article(1, DE, "de"))
         writer.commit()
@@ -118,9 +108,7 @@ def test_deleted_meanwhile_it_comes_back_with_the_next_commit(store: ArticleStor
     assert store.sites() == {("en", EN), ("de", DE)}
 
 
-def test_a_large_store_without_it_is_asked_in_part_and_says_so(
-    store: ArticleStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_store_without_it_is_asked_in_part_and_says_so(store, monkeypatch):
     monkeypatch.setattr(writer_module, "ARTICLES_ASKED", 10)
     store.append(article(number, DE if number in (4, 7) else EN) for number in range(30))
     (store.path / "ATTRIBUTION").unlink()
@@ -132,7 +120,7 @@ def test_a_large_store_without_it_is_asked_in_part_and_says_so(
     assert ("en", "https://y.org") in store.sites()
 
 
-def test_a_site_for_each_article_does_not_make_it_grow_for_ever(store: ArticleStore) -> None:
+def test_a_site_for_each_article_does_not_make_it_grow_for_ever(store):
     store.shard_size = 500
     store.append(article(number, f"https://{number}.example.net") for number in range(5000))
     assert len(store.sites()) == MAX_SOURCES
@@ -142,7 +130,7 @@ def test_a_site_for_each_article_does_not_make_it_grow_for_ever(store: ArticleSt
     assert (store.path / "ATTRIBUTION").stat().st_ino == inode
 
 
-def test_a_directory_in_its_place_is_an_error_that_names_it(store: ArticleStore) -> None:
+def test_a_directory_in_its_place_is_an_error_that_names_it(store):
     (store.path / "ATTRIBUTION").mkdir(parents=True)
     with pytest.raises(OSError, match="ATTRIBUTION"):
         store.append([article(1)])
@@ -176,7 +164,7 @@ def test_a_directory_in_its_place_is_an_error_that_names_it(store: ArticleStore)
         ("", ""),
     ],
 )
-def test_sites(url: str, site: str) -> None:
+def test_sites(url, site):
     assert source_of(replace(article(1), url=url)) == Source("en", site, CC)
 
 
@@ -187,9 +175,7 @@ fields = anything | st.sampled_from(
 
 
 @given(st.lists(st.tuples(fields, fields | fields.map("https://".__add__), fields), min_size=1))
-def test_whatever_articles_say_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
-) -> None:
+def test_whatever_articles_say_is_read_back(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "ATTRIBUTION"
     articles = [Article(1, 1, "T", url, "", language, name, "x") for language, url, name in rows]
     made = Attribution().including(articles)
@@ -198,6 +184,6 @@ def test_whatever_articles_say_is_read_back(
     assert made.including(articles) == made
 
 
-def test_a_huge_licence_is_cut() -> None:
+def test_a_huge_licence_is_cut():
     source = source_of(replace(article(1), license="x" * 10**6, language="y " * 10**6))
     assert max(map(len, (source.license, source.language))) <= attribution_module.MAX_FIELD

@@ -1,7 +1,5 @@
 """What is read from search-index dumps, and what is refused."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -232,7 +230,7 @@ def test_extracted_text_loses_formulas_and_marks():
 
 @pytest.mark.parametrize("compress", [bytes, bz2.compress, gzip.compress, lzma.compress])
 def test_content_tells_the_compression(write, compress):
-    seen: list[int] = []
+    seen = []
     path = write(compress((pair(1) + "\n" + pair(2)).encode()), "dump.anything")
     found = [record.page_id for record in read_records(path, seen.append)]
     assert found == [1, 2]
@@ -255,7 +253,7 @@ def test_truncated_compression_loses_nothing(write, compress):
     noise = [random.Random(n).randbytes(150).hex() for n in range(2500)]
     data = compress("".join(pair(n + 1, text=noise[n]) for n in range(2500)).encode())
     path = write(data[: len(data) * 4 // 5])
-    found: list[int] = []
+    found = []
     with pytest.raises(CorpusFormatError, match=r"end too early.*\(after line \d+\)"):
         found.extend(record.page_id for record in read_records(path))
     assert found == list(range(1, len(found) + 1))

@@ -1,7 +1,5 @@
 """Exports hold every article once, in the formats that their names say, or do not appear at all."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -12,7 +10,6 @@ import subprocess
 import sys
 import unicodedata
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,20 +22,17 @@ from corpora.articles import export as export_module
 from corpora.articles.json_lines import read_json_lines
 from tests.corpora.articles.test_store import PROJECT, some, stored
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 ENDINGS = [".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".JSONL.GZ", ".parquet"]
 
 
-def read(path: Path) -> list[Article]:
+def read(path):
     if path.name.endswith(".parquet"):
         return [Article(**row) for row in pq.read_table(path).to_pylist()]
     return list(read_json_lines(path, language="none"))
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_all_articles_in_order(tmp_path: Path, ending: str) -> None:
+def test_all_articles_in_order(tmp_path, ending):
     store = stored(tmp_path)
     path = tmp_path / f"out{ending}"
     assert export_articles(store, path) == 7
@@ -57,7 +51,7 @@ def test_all_articles_in_order(tmp_path: Path, ending: str) -> None:
         (".jsonl.xz", lzma.decompress),
     ],
 )
-def test_lines_of_json(tmp_path: Path, ending: str, unpacked: Any) -> None:
+def test_lines_of_json(tmp_path, ending, unpacked):
     path = tmp_path / f"out{ending}"
     export_articles(stored(tmp_path), path)
     content = unpacked(path.read_bytes())
@@ -87,9 +81,7 @@ articles = st.builds(
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".parquet"])
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some=st.lists(articles, max_size=4, unique_by=lambda a: (a.language, a.page_id)))
-def test_any_articles_read_back_equal(
-    tmp_path_factory: pytest.TempPathFactory, ending: str, some: list[Article]
-) -> None:
+def test_any_articles_read_back_equal(tmp_path_factory, ending, some):
     folder = tmp_path_factory.mktemp("any")
     store = ArticleStore(folder / "store", 3)
     store.append(some)
@@ -98,7 +90,7 @@ def test_any_articles_read_back_equal(
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
-def test_half_a_surrogate_pair_becomes_a_question_mark(tmp_path: Path, ending: str) -> None:
+def test_half_a_surrogate_pair_becomes_a_question_mark(tmp_path, ending):
     store = ArticleStore(tmp_path / "store")
     store.append([replace(some(1, 2)[0], title="a\ud800b", text="\udfff"), *some(2, 3)])
     export_articles(store, tmp_path / f"x{ending}")
@@ -110,7 +102,7 @@ def test_half_a_surrogate_pair_becomes_a_question_mark(tmp_path: Path, ending: s
 # Parquet
 
 
-def test_the_schema_is_the_same_for_any_store_and_names_the_licence(tmp_path: Path) -> None:
+def test_the_schema_is_the_same_for_any_store_and_names_the_licence(tmp_path):
     empty = ArticleStore(tmp_path / "empty")
     empty.append([])
     assert export_articles(empty, tmp_path / "empty.parquet") == 0
@@ -129,7 +121,7 @@ def test_the_schema_is_the_same_for_any_store_and_names_the_licence(tmp_path: Pa
     assert pq.read_table(tmp_path / "empty.parquet").num_rows == 0
 
 
-def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(export_module, "ROWS", 4)
     monkeypatch.setattr(export_module, "CHARACTERS", 1000)
     store = ArticleStore(tmp_path / "store", 5)
@@ -142,9 +134,7 @@ def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert read(tmp_path / "x.parquet") == [*some(0, 10), *long]
 
 
-def test_without_pyarrow_it_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):
     store = stored(tmp_path)
     for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
         monkeypatch.delitem(sys.modules, name)
@@ -158,7 +148,7 @@ def test_without_pyarrow_it_says_what_to_install(
 class _NoPyarrow:
     """Finds no pyarrow, as where it is not installed."""
 
-    def find_spec(self, name: str, *_: object) -> None:
+    def find_spec(self, name, *_):
         if name.split(".", maxsplit=1)[0] == "pyarrow":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
@@ -167,14 +157,14 @@ class _NoPyarrow:
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x", "x.json", "x.jsonl.zst", "jsonl", "x.parquet.gz"])
-def test_other_endings_are_refused(tmp_path: Path, name: str) -> None:
+def test_other_endings_are_refused(tmp_path, name):
     with pytest.raises(ValueError, match=r"must end in \.jsonl, .*\.jsonl\.xz or \.parquet"):
         export_articles(stored(tmp_path), tmp_path / name)
     assert [item.name for item in tmp_path.iterdir()] == ["store"]
 
 
 @pytest.mark.parametrize("place", ["manifest.jsonl", "shards/x.jsonl", "../link/manifest.jsonl"])
-def test_the_store_itself_is_never_written_over(tmp_path: Path, place: str) -> None:
+def test_the_store_itself_is_never_written_over(tmp_path, place):
     store = stored(tmp_path)
     (tmp_path / "link").symlink_to(store.path)
     with pytest.raises(ValueError, match="inside the article store"):
@@ -183,7 +173,7 @@ def test_the_store_itself_is_never_written_over(tmp_path: Path, place: str) -> N
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_of_a_damaged_store_nothing_appears(tmp_path: Path, ending: str) -> None:
+def test_of_a_damaged_store_nothing_appears(tmp_path, ending):
     store = stored(tmp_path)
     path = tmp_path / f"x{ending}"
     path.write_text("the former one")
@@ -195,7 +185,7 @@ def test_of_a_damaged_store_nothing_appears(tmp_path: Path, ending: str) -> None
     assert {item.name for item in tmp_path.iterdir()} == {path.name, "store"}
 
 
-def test_paths_that_cannot_be_written(tmp_path: Path) -> None:
+def test_paths_that_cannot_be_written(tmp_path):
     store = stored(tmp_path)
     (tmp_path / "x.jsonl").mkdir()
     with pytest.raises(IsADirectoryError, match=r"x\.jsonl"):
@@ -215,7 +205,7 @@ def test_paths_that_cannot_be_written(tmp_path: Path) -> None:
         pytest.param(".parquet", marks=pytest.mark.slow),
     ],
 )
-def test_a_write_that_the_system_refuses(tmp_path: Path, ending: str) -> None:
+def test_a_write_that_the_system_refuses(tmp_path, ending):
     code = """
 import resource, sys
 from corpora import ArticleStore, export_articles
@@ -239,7 +229,7 @@ except OSError as error:
     assert [item.name for item in tmp_path.iterdir()] == ["store"]
 
 
-def test_killed_in_the_midst_nothing_appears_and_the_next_one_clears_up(tmp_path: Path) -> None:
+def test_killed_in_the_midst_nothing_appears_and_the_next_one_clears_up(tmp_path):
     code = """
 import os, signal, sys
 from corpora import ArticleStore, export_articles
@@ -263,9 +253,9 @@ export_articles(Killed(sys.argv[1]), sys.argv[2])
     assert list(tmp_path.glob(".*.partial")) == [other]
 
 
-def test_two_exports_at_once_leave_each_other_alone(tmp_path: Path) -> None:
+def test_two_exports_at_once_leave_each_other_alone(tmp_path):
     class Meanwhile(ArticleStore):
-        def read_shard(self, entry: Any) -> Any:
+        def read_shard(self, entry):
             if entry.shard == "000002.pkl.gz":
                 assert export_articles(ArticleStore(self.path), path) == 7
             return super().read_shard(entry)

@@ -1,7 +1,5 @@
 """Both routes to the main text, on pages and wikitext as wikis served them."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -26,7 +24,7 @@ NO_ARTICLES = {"User_talk-Koavf.html", "expected.html", "anarchism.txt"}
 
 
 @cache
-def rendered_pages() -> dict[str, str]:
+def rendered_pages():
     """The HTML of pages by title."""
     answers = json.loads(shared_file(f"{FIXTURES}/{RENDERED}").read_text()).values()
     answers = [answer for answer in answers if isinstance(answer, dict)]
@@ -40,24 +38,24 @@ def rendered_pages() -> dict[str, str]:
 
 
 @cache
-def source(name: str) -> str:
+def source(name):
     if name.startswith(RENDERED):
         return rendered_pages()[name.partition("#")[2]]
     return shared_file(f"{FIXTURES}/{name}").read_text()
 
 
 @cache
-def extracted(name: str) -> str:
+def extracted(name):
     route = wikitext if name.startswith("wikitext/") else rendered_html
     return route.main_text(source(name))
 
 
-def letters(text: str) -> str:
+def letters(text):
     """Only what every writing of a sentence has: its letters and digits."""
     return re.sub(r"[\W_]+", "", html.unescape(text)).lower()
 
 
-def html_names() -> list[str]:
+def html_names():
     folder = SHARED / FIXTURES
     if not folder.exists():
         return []
@@ -66,7 +64,7 @@ def html_names() -> list[str]:
     return names + [f"{RENDERED}#{title}" for title in rendered_pages()]
 
 
-def wikitext_names() -> list[str]:
+def wikitext_names():
     folder = SHARED / FIXTURES
     files = sorted(folder.glob("wikitext/**/*.txt"))
     return [path.relative_to(folder).as_posix() for path in files if path.name not in NO_ARTICLES]
@@ -121,12 +119,12 @@ class Sentences(HTMLParser):
         |reference""".replace("\n        ", "").split("|")
     )
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.open: list[tuple[str, bool]] = []
+        self.open = []
         self.n_excluded = 0
-        self.chunks: list[str] = [""]
-        self.heading: str | None = None
+        self.chunks = [""]
+        self.heading = None
         self.in_apparatus = False
         self.feed(page)
         self.close()
@@ -174,7 +172,7 @@ class Sentences(HTMLParser):
         elif not self.in_apparatus and any(tag in {"p", "li", "dd"} for tag, _ in self.open):
             self.chunks[-1] += data
 
-    def sentences(self) -> list[str]:
+    def sentences(self):
         found = (part for chunk in self.chunks for part in re.split(r"(?<=[.!?。])\s+", chunk))
         return [" ".join(sentence.split()) for sentence in found if len(letters(sentence)) > 8]
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import bz2
 import contextlib
 import gzip
@@ -63,7 +61,7 @@ def test_text_passes_through_but_for_normalisation(write):
 def test_compression_and_long_lines(write, compress):
     lines = [json.dumps({"title": str(n), "text": "é" * n * 9}) for n in range(1, 400)]
     path = write(compress(b"\xef\xbb\xbf" + "\n".join(lines).encode()))
-    seen: list[int] = []
+    seen = []
     articles = list(read_json_lines(path, progress_bytes=seen.append))
     assert [len(article.text) for article in articles] == [n * 9 for n in range(1, 400)]
     assert seen[-1] == path.stat().st_size
@@ -108,7 +106,7 @@ def test_truncated_compression(write):
     lines = [json.dumps({"title": str(n), "text": noise(n)}) for n in range(3000)]
     data = gzip.compress("\n".join(lines).encode())
     articles = read_json_lines(write(data[: len(data) // 2]))
-    found: list[str] = []
+    found = []
     with pytest.raises(errors.CorpusFormatError, match=r"end too early.*after line \d+"):
         found.extend(article.title for article in articles)
     assert len(found) > 500

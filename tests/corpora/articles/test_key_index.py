@@ -1,12 +1,9 @@
 """The index may be anything, or nothing: the manifest and the shards decide what a store has."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,9 +15,6 @@ from corpora.articles.manifest import ShardEntry, Tail, read_manifest
 from corpora.articles.shard_file import stored_keys
 from corpora.articles.store import ArticleStore
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 KEYS = [("en", number) for number in (5, 1, 2**63 - 1, -(2**63), -7, 0)] + [
     ("de", 5),
     ("\ud800", 1),
@@ -29,33 +23,33 @@ KEYS = [("en", number) for number in (5, 1, 2**63 - 1, -(2**63), -7, 0)] + [
 UNKNOWN = [("en", 2), ("fr", 5), ("\ud801", 1), ("de", -5)]
 
 
-def article(language: str, page_id: int) -> Article:
+def article(language, page_id):
     return Article(page_id, 0, "T", "https://x.org/T", "", language, "CC0", "A text.")
 
 
-def some(start: int, stop: int) -> list[Article]:
+def some(start, stop):
     return [article("en", number) for number in range(start, stop)]
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(tmp_path_factory):
     path = tmp_path_factory.mktemp("template") / "store"
     ArticleStore(path, 2).append([article(*key) for key in KEYS])
     return path
 
 
 @pytest.fixture
-def store(template: Path, tmp_path: Path) -> ArticleStore:
+def store(template, tmp_path):
     """Five shards of two articles at most, and the index."""
     shutil.copytree(template, tmp_path / "store")
     return ArticleStore(tmp_path / "store", 2)
 
 
-def shards_read(store: ArticleStore) -> list[str]:
+def shards_read(store):
     """The shards that have to be read for their keys when the store is opened for writing."""
-    read: list[str] = []
+    read = []
 
-    def keys_of(entry: ShardEntry) -> list[tuple[str, int]]:
+    def keys_of(entry):
         read.append(entry.shard)
         return stored_keys(store.path, entry)
 
@@ -70,14 +64,14 @@ def shards_read(store: ArticleStore) -> list[str]:
 ALL = [f"00000{number}.pkl.gz" for number in range(1, 6)]
 
 
-def test_an_index_that_is_there_spares_reading_the_shards(store: ArticleStore) -> None:
+def test_an_index_that_is_there_spares_reading_the_shards(store):
     assert shards_read(store) == []
     assert {path.name for path in store.path.iterdir()} == {
         *("ATTRIBUTION", "keys.sqlite", "lock", "manifest.jsonl", "shards")
     }
 
 
-def test_one_that_lags_behind_catches_up(store: ArticleStore) -> None:
+def test_one_that_lags_behind_catches_up(store):
     former = store.path.parent / "former"
     shutil.copy(store.path / "keys.sqlite", former)
     store.append(some(10, 13))
@@ -87,7 +81,7 @@ def test_one_that_lags_behind_catches_up(store: ArticleStore) -> None:
     assert store.append(some(10, 13)) == 0
 
 
-def test_one_of_a_later_state_is_rebuilt(store: ArticleStore) -> None:
+def test_one_of_a_later_state_is_rebuilt(store):
     manifest = store.path / "manifest.jsonl"
     whole = manifest.read_bytes()
     store.append(some(10, 13))
@@ -97,16 +91,14 @@ def test_one_of_a_later_state_is_rebuilt(store: ArticleStore) -> None:
     store.verify()
 
 
-def other_database(path: Path) -> bytes:
+def other_database(path):
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE recipes (name)")
     return path.read_bytes()
 
 
 @pytest.mark.parametrize("instead", ["nothing", "another store's", "another database", "a link"])
-def test_another_file_in_its_place_is_rebuilt(
-    store: ArticleStore, tmp_path: Path, instead: str
-) -> None:
+def test_another_file_in_its_place_is_rebuilt(store, tmp_path, instead):
     path, other = store.path / "keys.sqlite", tmp_path / "other"
     path.unlink()
     precious = other_database(other) if instead in ("another database", "a link") else b""
@@ -128,7 +120,7 @@ def test_another_file_in_its_place_is_rebuilt(
     ("size", "suffix"),
     [(0, ""), (1, ""), (100, ""), (9999, ""), (0, "-wal"), (5000, "-wal"), (600, "-journal")],
 )
-def test_junk_in_place_of_it(store: ArticleStore, size: int, suffix: str) -> None:
+def test_junk_in_place_of_it(store, size, suffix):
     path = store.path / f"keys.sqlite{suffix}"
     path.write_bytes(os.urandom(size))
     assert shards_read(store) in ([], ALL)
@@ -163,14 +155,14 @@ def test_junk_in_place_of_it(store: ArticleStore, size: int, suffix: str) -> Non
         "INSERT INTO totals VALUES ('fr', 0, 0)",
     ],
 )
-def test_what_others_changed_in_it_is_noticed(store: ArticleStore, change: str) -> None:
+def test_what_others_changed_in_it_is_noticed(store, change):
     with closing(sqlite3.connect(store.path / "keys.sqlite")) as db, db:
         db.execute(change)
     assert shards_read(store) == ALL
     assert shards_read(store) == []
 
 
-def test_one_that_another_program_holds(store: ArticleStore) -> None:
+def test_one_that_another_program_holds(store):
     db = sqlite3.connect(store.path / "keys.sqlite", isolation_level=None)
     db.execute("BEGIN EXCLUSIVE")
     assert store.append([article(*KEYS[0]), *some(10, 13)]) == 3
@@ -179,7 +171,7 @@ def test_one_that_another_program_holds(store: ArticleStore) -> None:
     assert shards_read(store) == []
 
 
-def test_where_there_can_be_none_memory_serves(store: ArticleStore) -> None:
+def test_where_there_can_be_none_memory_serves(store):
     (store.path / "keys.sqlite").unlink()
     (store.path / "keys.sqlite").mkdir()
     assert store.append([article(*key) for key in KEYS] + some(10, 13)) == 3
@@ -190,7 +182,7 @@ def test_where_there_can_be_none_memory_serves(store: ArticleStore) -> None:
 @pytest.mark.parametrize(
     ("step", "at_least"), [(61, 1), pytest.param(1, 101, marks=pytest.mark.slow)]
 )
-def test_flipped_bytes(store: ArticleStore, step: int, at_least: int) -> None:
+def test_flipped_bytes(store, step, at_least):
     path = store.path / "keys.sqlite"
     whole = path.read_bytes()
     positions = [i for i, byte in enumerate(whole) if byte or i % 512 == 0]
@@ -205,9 +197,7 @@ def test_flipped_bytes(store: ArticleStore, step: int, at_least: int) -> None:
     assert n_rebuilt >= at_least
 
 
-def test_damage_that_shows_only_when_it_is_used(
-    store: ArticleStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damage_that_shows_only_when_it_is_used(store, caplog):
     with store.writer() as writer:
         for number, damage in enumerate(["DROP TABLE keys", "DROP TABLE position", "SELECT 1"]):
             writer.add(article("en", 100 + number))
@@ -222,7 +212,7 @@ def test_damage_that_shows_only_when_it_is_used(
     assert shards_read(store) == []
 
 
-def test_a_disk_without_room_for_it(store: ArticleStore) -> None:
+def test_a_disk_without_room_for_it(store):
     store.shard_size = 50
     with store.writer() as writer:
         writer._index._db.execute("PRAGMA max_page_count = 1")  # SQLite's own way of a full disk
@@ -235,10 +225,10 @@ def test_a_disk_without_room_for_it(store: ArticleStore) -> None:
     store.verify()
 
 
-def test_interrupted_while_it_is_rebuilt(store: ArticleStore) -> None:
+def test_interrupted_while_it_is_rebuilt(store):
     manifest, read = store.path / "manifest.jsonl", []
 
-    def keys_of(entry: ShardEntry) -> list[tuple[str, int]]:
+    def keys_of(entry):
         read.append(entry.shard)
         if len(read) == 3:
             raise KeyboardInterrupt
@@ -259,15 +249,13 @@ ids = st.integers(-(2**63), 2**63 - 1)
 @given(
     batches=st.lists(st.sets(st.tuples(st.sampled_from(["en", "de"]), ids), min_size=1), max_size=5)
 )
-def test_any_keys(
-    tmp_path_factory: pytest.TempPathFactory, batches: list[set[tuple[str, int]]]
-) -> None:
+def test_any_keys(tmp_path_factory, batches):
     path = tmp_path_factory.mktemp("any") / "keys.sqlite"
     tails = [Tail(n + 1, 0, f"{n}", 0) for n in range(len(batches))]
     lines = [(ShardEntry(str(n), 1, 1, ""), tail) for n, tail in enumerate(tails)]
-    known: set[tuple[str, int]] = set()
+    known = set()
 
-    def opened(n_lines: int) -> KeyIndex:
+    def opened(n_lines):
         return KeyIndex(path, lambda: lines[:n_lines], lambda entry: batches[int(entry.shard)])
 
     for n, batch in enumerate(batches):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from corpora.articles.main_sections import (

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
@@ -155,7 +153,7 @@ def test_multistream_bz2(write):
 
 def test_progress_reaches_the_size(write):
     path = write(gzip.compress(export(*[page(str(n)) for n in range(5000)]).encode()))
-    seen: list[int] = []
+    seen = []
     assert len(list(read_articles(path, seen.append))) == 5000
     assert seen == sorted(seen)
     assert seen[-1] == path.stat().st_size
@@ -174,7 +172,7 @@ def test_memory_is_bounded(write):
 
 def read_until_error(path):
     """Titles before the error, and the error."""
-    found: list[str] = []
+    found = []
     with pytest.raises(errors.CorpusFormatError) as caught:
         found.extend(article.title for article in read_articles(path))
     assert str(path) in str(caught.value)

@@ -9,7 +9,6 @@ import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,10 +16,6 @@ from corpora.articles import remote
 from corpora.articles.store import ArticleStore
 from corpora.errors import CorpusFormatError, MissingExtraError
 from tests.corpora.articles.test_store import files_of, some, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Server(ThreadingHTTPServer):
@@ -34,14 +29,14 @@ class Server(ThreadingHTTPServer):
     n_requests = 0
 
     @property
-    def url(self) -> str:
+    def url(self):
         return f"http://127.0.0.1:{self.server_port}"
 
 
 class Handler(SimpleHTTPRequestHandler):
     server: Server
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.server.n_requests += 1
         if self.server.n_failures:
             self.server.n_failures -= 1
@@ -49,23 +44,23 @@ class Handler(SimpleHTTPRequestHandler):
         else:
             super().do_GET()
 
-    def end_headers(self) -> None:
+    def end_headers(self):
         if self.server.says_compressed and self.path.endswith(".gz"):
             self.send_header("Content-Encoding", "gzip")
         super().end_headers()
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         pass
 
 
 @pytest.fixture
-def local(tmp_path: Path) -> ArticleStore:
+def local(tmp_path):
     """Seven articles in three shards."""
     return stored(tmp_path)
 
 
 @pytest.fixture
-def server(local: ArticleStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(local, monkeypatch):
     monkeypatch.setattr(remote, "PAUSES", (0.0, 0.0))
     with Server(("127.0.0.1", 0), partial(Handler, directory=str(local.path))) as served:
         thread = threading.Thread(target=served.serve_forever, args=(0.01,))
@@ -75,7 +70,7 @@ def server(local: ArticleStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ser
         thread.join()
 
 
-def same(store: ArticleStore, local: ArticleStore) -> bool:
+def same(store, local):
     store.verify()
     return (
         (list(store), store.entries, len(store), store.keys(), store.sites(), store.exists)
@@ -83,7 +78,7 @@ def same(store: ArticleStore, local: ArticleStore) -> bool:
     )  # fmt: skip
 
 
-def test_a_store_by_http_is_the_store(server: Server, local: ArticleStore) -> None:
+def test_a_store_by_http_is_the_store(server, local):
     store = ArticleStore(server.url)
     assert len(store.entries) == 3
     assert same(store, local)
@@ -91,7 +86,7 @@ def test_a_store_by_http_is_the_store(server: Server, local: ArticleStore) -> No
     assert same(pickle.loads(pickle.dumps(store)), local)
 
 
-def test_a_store_at_other_urls_is_the_store(local: ArticleStore) -> None:
+def test_a_store_at_other_urls_is_the_store(local):
     fsspec = pytest.importorskip("fsspec")
     assert same(ArticleStore(local.path.as_uri()), local)
     memory = fsspec.filesystem("memory")
@@ -100,19 +95,17 @@ def test_a_store_at_other_urls_is_the_store(local: ArticleStore) -> None:
     assert same(ArticleStore("memory://bucket/store"), local)
 
 
-def test_shards_arrive_as_they_are_whatever_the_server_calls_them(
-    server: Server, local: ArticleStore
-) -> None:
+def test_shards_arrive_as_they_are_whatever_the_server_calls_them(server, local):
     server.says_compressed = True
     assert same(ArticleStore(server.url), local)
 
 
-def test_a_store_without_attribution_is_read(server: Server, local: ArticleStore) -> None:
+def test_a_store_without_attribution_is_read(server, local):
     (local.path / "ATTRIBUTION").unlink()
     assert ArticleStore(server.url).sites() == set()
 
 
-def test_a_url_without_a_store(server: Server) -> None:
+def test_a_url_without_a_store(server):
     store = ArticleStore(f"{server.url}/elsewhere")
     assert not store.exists
     with pytest.raises(
@@ -121,26 +114,26 @@ def test_a_url_without_a_store(server: Server) -> None:
         len(store)
 
 
-def test_a_failure_that_passes_is_passed_over(server: Server, local: ArticleStore) -> None:
+def test_a_failure_that_passes_is_passed_over(server, local):
     server.n_failures = 2
     assert ArticleStore(server.url).entries == local.entries
     assert server.n_requests == 3
 
 
-def test_a_failure_that_stays_names_the_url(server: Server) -> None:
+def test_a_failure_that_stays_names_the_url(server):
     server.n_failures = 3
     with pytest.raises(OSError, match=r"http://.*/manifest\.jsonl cannot be read \(503.*network"):
         len(ArticleStore(server.url))
 
 
-def test_a_refusal_is_not_tried_again(server: Server) -> None:
+def test_a_refusal_is_not_tried_again(server):
     server.n_failures, server.status = 2, 403
     with pytest.raises(OSError, match=r"http://.*\(403.*check the credentials"):
         len(ArticleStore(server.url))
     assert server.n_requests == 1
 
 
-def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_does_not_answer(monkeypatch):
     monkeypatch.setattr(remote, "PAUSES", ())
     store = ArticleStore("http://127.0.0.1:9/store")
     with pytest.raises(OSError, match=r"Cannot connect.*check the address"):
@@ -150,7 +143,7 @@ def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("fault", ["missing", "changed", "short"])
-def test_a_damaged_shard_is_refused(fault: str, server: Server, local: ArticleStore) -> None:
+def test_a_damaged_shard_is_refused(fault, server, local):
     shard = local.path / "shards" / local.entries[1].shard
     data = shard.read_bytes()
     if fault == "missing":
@@ -162,7 +155,7 @@ def test_a_damaged_shard_is_refused(fault: str, server: Server, local: ArticleSt
         ArticleStore(server.url).verify()
 
 
-def test_a_damaged_manifest_is_refused(server: Server, local: ArticleStore) -> None:
+def test_a_damaged_manifest_is_refused(server, local):
     manifest = local.path / "manifest.jsonl"
     manifest.write_bytes(manifest.read_bytes().replace(b'"articles": 3', b'"articles": 4'))
     with pytest.raises(CorpusFormatError, match=r"http://.*/manifest\.jsonl, line 2"):
@@ -178,11 +171,11 @@ def test_a_damaged_manifest_is_refused(server: Server, local: ArticleStore) -> N
         ("/a/../b", "/b"),
     ],
 )
-def test_paths_are_compared_in_one_form(path: str, expected: str) -> None:
+def test_paths_are_compared_in_one_form(path, expected):
     assert remote.normalized(path) == expected
 
 
-def test_nothing_is_written_to_a_url(server: Server, local: ArticleStore) -> None:
+def test_nothing_is_written_to_a_url(server, local):
     before = files_of(local.path)
     for url in (server.url, local.path.as_uri(), "memory://nowhere/store"):
         with pytest.raises(io.UnsupportedOperation, match="read, never written"):
@@ -191,18 +184,14 @@ def test_nothing_is_written_to_a_url(server: Server, local: ArticleStore) -> Non
     assert not ArticleStore("memory://nowhere/store").exists
 
 
-def test_without_the_extra_the_command_is_named(
-    local: ArticleStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_the_command_is_named(local, monkeypatch):
     monkeypatch.setitem(sys.modules, "upath", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'wikitopics\[cluster\]'"):
         ArticleStore("https://host/store")
     assert len(ArticleStore(local.path)) == 7
 
 
-def test_without_the_package_of_the_scheme_its_command_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_package_of_the_scheme_its_command_is_named(monkeypatch):
     registry = pytest.importorskip("fsspec.registry")
     monkeypatch.delitem(registry._registry, "s3", raising=False)
     monkeypatch.setitem(sys.modules, "s3fs", None)
@@ -210,15 +199,13 @@ def test_without_the_package_of_the_scheme_its_command_is_named(
         ArticleStore("s3://bucket/dir")
 
 
-def test_a_scheme_that_nobody_knows() -> None:
+def test_a_scheme_that_nobody_knows():
     with pytest.raises(CorpusFormatError, match=r"zzz://host/dir: .*zzz"):
         ArticleStore("zzz://host/dir")
 
 
 @pytest.mark.slow
-def test_a_store_in_a_bucket_is_the_store(
-    local: ArticleStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_in_a_bucket_is_the_store(local, monkeypatch):
     pytest.importorskip("s3fs")
     moto = pytest.importorskip("moto.server")
     bucket = moto.ThreadedMotoServer("127.0.0.1", port=0, verbose=False)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
@@ -38,7 +36,7 @@ def test_repairs(html, shown):
     assert shallow(html) == shown
 
 
-def depth(html: str) -> int:
+def depth(html):
     node, deepest = LexborHTMLParser(html).body, 0
     while node is not None:
         node, deepest = node.first_child, deepest + 1

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copyreg
 import gzip
 import os
@@ -7,7 +5,6 @@ import pickle
 import struct
 import zlib
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -18,10 +15,6 @@ from corpora.articles.article import Article
 from corpora.articles.shard import check_article, pack_shard, read_articles, read_keys
 from corpora.errors import CorpusFormatError, UnsupportedVersionError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 ids = st.integers(-(2**63), 2**63 - 1)
 strings = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 articles = st.builds(Article, ids, ids, *[strings] * 6)
@@ -30,35 +23,35 @@ EXAMPLE = Article(12, 345, "Anarchism", "https://x/?oldid=345", "2020-01-01", "e
 HEADER = {"format": "wikitopics articles", "version": 1, "keys": [("en", 12)]}
 
 
-def shard_of(*values: Any) -> bytes:
+def shard_of(*values):
     """A shard as anyone could make it: bytes are taken as they are, other values pickled."""
     return gzip.compress(b"".join(v if isinstance(v, bytes) else pickle.dumps(v) for v in values))
 
 
-def read(data: bytes) -> list[Article]:
+def read(data):
     return list(read_articles(data, "000007.pkl.gz"))
 
 
 @given(st.lists(articles, max_size=5))
-def test_any_articles_come_back_as_they_were(some: list[Article]) -> None:
+def test_any_articles_come_back_as_they_were(some):
     data = pack_shard(some)
     assert read(data) == some
     assert read_keys(data) == [(article.language, article.page_id) for article in some]
 
 
-def test_text_over_the_size_of_a_pickle_frame() -> None:
+def test_text_over_the_size_of_a_pickle_frame():
     some = [replace(EXAMPLE, text="é" * 200_000), replace(EXAMPLE, page_id=13, text="x" * 65536)]
     assert read(pack_shard(some)) == some
 
 
 @given(st.lists(articles, max_size=3))
-def test_equal_articles_give_equal_bytes(some: list[Article]) -> None:
+def test_equal_articles_give_equal_bytes(some):
     """Also when equal strings are one object here and two objects there."""
     copies = [pickle.loads(pickle.dumps(article)) for article in some]
     assert pack_shard(copies) == pack_shard(some)
 
 
-def test_shared_and_separate_strings_give_equal_bytes() -> None:
+def test_shared_and_separate_strings_give_equal_bytes():
     long = "same words " * 3
     separate = "".join(list(long))
     assert separate is not long
@@ -67,7 +60,7 @@ def test_shared_and_separate_strings_give_equal_bytes() -> None:
     )
 
 
-def test_it_is_gzip_of_protocol_5_pickles_of_plain_values() -> None:
+def test_it_is_gzip_of_protocol_5_pickles_of_plain_values():
     data = pack_shard([EXAMPLE])
     assert data[4:8] == bytes(4), "no time of writing"
     content = gzip.decompress(data)
@@ -79,7 +72,7 @@ def test_it_is_gzip_of_protocol_5_pickles_of_plain_values() -> None:
     assert read(shard_of(HEADER, asdict(EXAMPLE))) == [EXAMPLE]
 
 
-def test_keys_need_the_beginning_only_and_articles_are_lazy() -> None:
+def test_keys_need_the_beginning_only_and_articles_are_lazy():
     noise = "".join(chr(0x4E00 + byte) for byte in os.urandom(300_000))
     some = [replace(EXAMPLE, page_id=i, text=noise) for i in range(3)]
     data = pack_shard(some)
@@ -90,14 +83,14 @@ def test_keys_need_the_beginning_only_and_articles_are_lazy() -> None:
         list(lazy)
 
 
-def test_every_truncation_is_reported() -> None:
+def test_every_truncation_is_reported():
     data = pack_shard([EXAMPLE, replace(EXAMPLE, page_id=13)])
     for size in range(len(data)):
         with pytest.raises(CorpusFormatError, match=r"000007\.pkl\.gz"):
             read(data[:size])
 
 
-def test_a_flipped_byte_never_yields_other_articles_nor_another_error() -> None:
+def test_a_flipped_byte_never_yields_other_articles_nor_another_error():
     """Some bits of gzip mean nothing (the time, for one); its CRC sees every change that does."""
     some = [EXAMPLE, replace(EXAMPLE, page_id=13)]
     data = pack_shard(some)
@@ -120,7 +113,7 @@ def test_a_flipped_byte_never_yields_other_articles_nor_another_error() -> None:
         *(gzip.compress(b"", mtime=0), gzip.compress(b"more", mtime=0)),
     ],
 )
-def test_something_behind_the_stream_is_reported(junk: bytes) -> None:
+def test_something_behind_the_stream_is_reported(junk):
     with pytest.raises(CorpusFormatError, match=r"000007\.pkl\.gz"):
         read(pack_shard([EXAMPLE]) + junk)
 
@@ -164,7 +157,7 @@ def test_something_behind_the_stream_is_reported(junk: bytes) -> None:
         pytest.param((b"\x80\x05\x95\x04\0\0\0\0\0\0\0N.",), id="frame cut short"),
     ],
 )
-def test_malformed_shards_are_reported(values: tuple[Any, ...]) -> None:
+def test_malformed_shards_are_reported(values):
     with pytest.raises(CorpusFormatError, match=r"000007\.pkl\.gz"):
         read(shard_of(*values))
 
@@ -172,12 +165,12 @@ def test_malformed_shards_are_reported(values: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize(
     "keys", ["en", ("en", 12), ["en"], [["en", 12]], [("en", "12")], [(12, "en")]]
 )
-def test_keys_that_are_no_keys_are_reported(keys: Any) -> None:
+def test_keys_that_are_no_keys_are_reported(keys):
     with pytest.raises(CorpusFormatError, match=r"000007\.pkl\.gz: the header's keys"):
         read_keys(shard_of(HEADER | {"keys": keys}), "000007.pkl.gz")
 
 
-def test_a_newer_version_asks_for_an_upgrade() -> None:
+def test_a_newer_version_asks_for_an_upgrade():
     data = shard_of(HEADER | {"version": 2, "new": "things"})
     for reading in (read, read_keys):
         with pytest.raises(UnsupportedVersionError, match="newer wikitopics; upgrade"):
@@ -187,14 +180,14 @@ def test_a_newer_version_asks_for_an_upgrade() -> None:
 class Command:
     """What a hostile pickle is made of: unpickled by `pickle.load`, it runs the command."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command):
         self.command = command
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self):
         return os.system, (self.command,)
 
 
-def hostile(command: str) -> Iterator[bytes]:
+def hostile(command):
     """Pickles that run the command, by every road to a global."""
     for protocol in range(6):
         yield pickle.dumps(Command(command), protocol=protocol)
@@ -206,7 +199,7 @@ def hostile(command: str) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("before", [(), (HEADER,)], ids=["as header", "as article"])
-def test_hostile_shards_are_refused_and_never_run(tmp_path: Path, before: tuple[Any, ...]) -> None:
+def test_hostile_shards_are_refused_and_never_run(tmp_path, before):
     ran = tmp_path / "ran"
     for attack in hostile(f"touch {ran}"):
         pickle.loads(attack)
@@ -217,7 +210,7 @@ def test_hostile_shards_are_refused_and_never_run(tmp_path: Path, before: tuple[
         assert not ran.exists()
 
 
-def test_an_attack_hidden_in_a_field_is_refused_and_never_run(tmp_path: Path) -> None:
+def test_an_attack_hidden_in_a_field_is_refused_and_never_run(tmp_path):
     ran = tmp_path / "ran"
     with pytest.raises(CorpusFormatError, match=r"refused, it asks for .*system"):
         read(shard_of(HEADER, asdict(EXAMPLE) | {"text": Command(f"touch {ran}")}))
@@ -235,12 +228,12 @@ def test_an_attack_hidden_in_a_field_is_refused_and_never_run(tmp_path: Path) ->
         (pickle.dumps(Command("true")), "system"),
     ],
 )
-def test_the_refused_global_is_named(attack: bytes, asked: str) -> None:
+def test_the_refused_global_is_named(attack, asked):
     with pytest.raises(CorpusFormatError, match=rf"000007\.pkl\.gz.*{asked}"):
         read(shard_of(HEADER, attack))
 
 
-def test_registered_extension_codes_are_refused_even_when_cached() -> None:
+def test_registered_extension_codes_are_refused_even_when_cached():
     copyreg.add_extension("posix", "system", 240)
     try:
         attack = pickle.dumps(os.system, protocol=5)
@@ -268,12 +261,12 @@ def test_registered_extension_codes_are_refused_even_when_cached() -> None:
         pytest.param(b"\x80\x05\x8b\xff\xff\xff\x7f.", id="integer of 2 GiB"),
     ],
 )
-def test_tricks_of_the_stack_language_are_refused(attack: bytes) -> None:
+def test_tricks_of_the_stack_language_are_refused(attack):
     with pytest.raises(CorpusFormatError, match=r"000007\.pkl\.gz"):
         read(shard_of(HEADER, attack))
 
 
-def test_a_few_bytes_that_unfold_into_gigabytes_are_refused() -> None:
+def test_a_few_bytes_that_unfold_into_gigabytes_are_refused():
     """Compressed twice over, so that making the bomb needs no memory either."""
     packer = zlib.compressobj(9, wbits=31)
     data = packer.compress(pickle.dumps(HEADER) + b"\x80\x05(")
@@ -288,14 +281,14 @@ def test_a_few_bytes_that_unfold_into_gigabytes_are_refused() -> None:
     ("field", "value"),
     [("title", None), ("page_id", "12"), ("page_id", True), ("revision_id", 2**63), ("text", b"x")],
 )
-def test_what_could_not_be_read_back_is_not_packed(field: str, value: Any) -> None:
+def test_what_could_not_be_read_back_is_not_packed(field, value):
     article = replace(EXAMPLE, **{field: value})
     for storing in (check_article, lambda one: pack_shard([one])):
         with pytest.raises(ValueError, match=rf"cannot be stored: its {field}"):
             storing(article)
 
 
-def test_a_string_of_another_class_is_not_packed() -> None:
+def test_a_string_of_another_class_is_not_packed():
     class Html(str):
         __slots__ = ()
 
@@ -303,7 +296,7 @@ def test_a_string_of_another_class_is_not_packed() -> None:
         check_article(replace(EXAMPLE, text=Html("x")))
 
 
-def test_the_longest_article_can_be_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_article_can_be_read_back(monkeypatch):
     assert 4 * shard.MAX_CHARACTERS < shard.MAX_PICKLE_BYTES
     monkeypatch.setattr(shard, "MAX_CHARACTERS", 2**12)
     monkeypatch.setattr(shard, "MAX_PICKLE_BYTES", 2**15)

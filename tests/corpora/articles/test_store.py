@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import gzip
 import hashlib
@@ -14,7 +12,6 @@ import time
 from dataclasses import FrozenInstanceError, asdict, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,13 +23,10 @@ from corpora.articles.store import ArticleStore
 from corpora.articles.writer import ArticleWriter
 from corpora.errors import CorpusFormatError, StoreLockedError, UnsupportedVersionError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 PROJECT = Path(__file__).parents[3]
 
 
-def article(number: int, text: str = "") -> Article:
+def article(number, text=""):
     return Article(
         page_id=number,
         revision_id=number * 10,
@@ -45,17 +39,17 @@ def article(number: int, text: str = "") -> Article:
     )
 
 
-def some(start: int, stop: int) -> list[Article]:
+def some(start, stop):
     return [article(number) for number in range(start, stop)]
 
 
-def stored(path: Path, n_articles: int = 7, shard_size: int = 3) -> ArticleStore:
+def stored(path, n_articles=7, shard_size=3):
     store = ArticleStore(path / "store", shard_size)
     assert store.append(some(0, n_articles)) == n_articles
     return store
 
 
-def files_of(path: Path) -> dict[str, bytes]:
+def files_of(path):
     """All files less the lock and the index, which is derived from the others."""
     return {
         str(file.relative_to(path)): file.read_bytes()
@@ -64,7 +58,7 @@ def files_of(path: Path) -> dict[str, bytes]:
     }
 
 
-def start(code: str, *arguments: object, **more: Any) -> subprocess.Popen[str]:
+def start(code, *arguments, **more):
     """Run `code` in a Python of its own that knows our packages."""
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
@@ -79,7 +73,7 @@ def start(code: str, *arguments: object, **more: Any) -> subprocess.Popen[str]:
 # What is stored comes back
 
 
-def test_articles_come_back_in_order_over_several_appends(tmp_path: Path) -> None:
+def test_articles_come_back_in_order_over_several_appends(tmp_path):
     store = stored(tmp_path, 7)
     assert store.append(some(7, 12)) == 5
     assert list(store) == list(ArticleStore(store.path)) == some(0, 12)
@@ -93,10 +87,10 @@ def test_articles_come_back_in_order_over_several_appends(tmp_path: Path) -> Non
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=st.lists(st.lists(st.integers(0, 20), max_size=9)), shard_size=st.integers(1, 5))
 def test_any_appends_store_each_key_once_in_order_of_appearance(
-    tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]], shard_size: int
-) -> None:
+    tmp_path_factory, batches, shard_size
+):
     store = ArticleStore(tmp_path_factory.mktemp("any") / "store", shard_size)
-    seen: dict[int, None] = {}
+    seen = {}
     for batch in batches:
         n_before = len(seen)
         seen.update(dict.fromkeys(batch))
@@ -107,18 +101,18 @@ def test_any_appends_store_each_key_once_in_order_of_appearance(
         store.verify()
 
 
-def test_the_same_page_id_of_two_wikis_is_two_articles(tmp_path: Path) -> None:
+def test_the_same_page_id_of_two_wikis_is_two_articles(tmp_path):
     store = ArticleStore(tmp_path / "store")
     assert store.append([article(1), replace(article(1), language="de"), article(1)]) == 2
     store.verify()
 
 
-def test_the_same_appends_give_the_same_files(tmp_path: Path) -> None:
+def test_the_same_appends_give_the_same_files(tmp_path):
     one, other = stored(tmp_path / "one"), stored(tmp_path / "other")
     assert files_of(one.path) == files_of(other.path)
 
 
-def test_what_is_on_disk(tmp_path: Path) -> None:
+def test_what_is_on_disk(tmp_path):
     store = stored(tmp_path, 4)
     assert set(files_of(store.path)) == {
         "ATTRIBUTION",
@@ -137,7 +131,7 @@ def test_what_is_on_disk(tmp_path: Path) -> None:
         store.entries[0].articles = 5  # type: ignore[misc]
 
 
-def test_an_append_of_nothing_makes_an_empty_store(tmp_path: Path) -> None:
+def test_an_append_of_nothing_makes_an_empty_store(tmp_path):
     store = ArticleStore(tmp_path / "deep" / "store")
     assert store.append([]) == 0
     assert store.exists
@@ -146,7 +140,7 @@ def test_an_append_of_nothing_makes_an_empty_store(tmp_path: Path) -> None:
     store.verify()
 
 
-def test_iteration_opens_one_shard_at_a_time(tmp_path: Path) -> None:
+def test_iteration_opens_one_shard_at_a_time(tmp_path):
     store = stored(tmp_path)
     (store.path / "shards" / "000002.pkl.gz").unlink()
     reading = iter(store)
@@ -155,13 +149,13 @@ def test_iteration_opens_one_shard_at_a_time(tmp_path: Path) -> None:
         next(reading)
 
 
-def test_a_reader_sees_what_was_stored_when_it_began(tmp_path: Path) -> None:
+def test_a_reader_sees_what_was_stored_when_it_began(tmp_path):
     store = stored(tmp_path)
     reading = iter(store)
     next(reading)
-    seen_while_writing: list[int] = []
+    seen_while_writing = []
 
-    def source() -> Iterator[Article]:
+    def source():
         for one in some(7, 14):
             seen_while_writing.append(len(list(ArticleStore(store.path))))
             yield one
@@ -171,10 +165,10 @@ def test_a_reader_sees_what_was_stored_when_it_began(tmp_path: Path) -> None:
     assert seen_while_writing == [7, 7, 7, 10, 10, 10, 13]
 
 
-def test_the_source_is_consumed_lazily(tmp_path: Path) -> None:
+def test_the_source_is_consumed_lazily(tmp_path):
     store = ArticleStore(tmp_path / "store", shard_size=2)
 
-    def source() -> Iterator[Article]:
+    def source():
         for number in range(6):
             assert not store.exists or len(store) == number // 2 * 2
             yield article(number)
@@ -185,7 +179,7 @@ def test_the_source_is_consumed_lazily(tmp_path: Path) -> None:
 # Paths that are no store
 
 
-def test_making_the_object_does_not_touch_the_disk(tmp_path: Path) -> None:
+def test_making_the_object_does_not_touch_the_disk(tmp_path):
     assert not ArticleStore(tmp_path / "store").exists
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="shard_size must be at least 1, not 0"):
@@ -195,9 +189,7 @@ def test_making_the_object_does_not_touch_the_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "reading", [list, len, ArticleStore.verify, ArticleStore.keys, lambda store: store.entries]
 )
-def test_reading_what_is_no_store_says_how_to_make_one(
-    tmp_path: Path, reading: Callable[[ArticleStore], object]
-) -> None:
+def test_reading_what_is_no_store_says_how_to_make_one(tmp_path, reading):
     (tmp_path / "file").touch()
     for path in (tmp_path / "absent", tmp_path, tmp_path / "file"):
         with pytest.raises(CorpusFormatError, match=rf"no article store at {path}: make one with"):
@@ -205,7 +197,7 @@ def test_reading_what_is_no_store_says_how_to_make_one(
     assert [item.name for item in tmp_path.iterdir()] == ["file"]
 
 
-def test_someone_elses_directory_is_left_alone(tmp_path: Path) -> None:
+def test_someone_elses_directory_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("dear")
     with pytest.raises(CorpusFormatError, match=r"holds thesis\.tex but no manifest\.jsonl"):
         ArticleStore(tmp_path).append(some(0, 3))
@@ -215,7 +207,7 @@ def test_someone_elses_directory_is_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "lock").exists()
 
 
-def test_a_store_that_lost_its_manifest_is_not_written_over(tmp_path: Path) -> None:
+def test_a_store_that_lost_its_manifest_is_not_written_over(tmp_path):
     store = stored(tmp_path)
     (store.path / "manifest.jsonl").unlink()
     before = files_of(store.path)
@@ -224,7 +216,7 @@ def test_a_store_that_lost_its_manifest_is_not_written_over(tmp_path: Path) -> N
     assert files_of(store.path) == before
 
 
-def test_an_empty_directory_and_one_of_a_writer_killed_at_once_are_taken(tmp_path: Path) -> None:
+def test_an_empty_directory_and_one_of_a_writer_killed_at_once_are_taken(tmp_path):
     store = ArticleStore(tmp_path)
     (tmp_path / "lock").write_text("123\n")
     (tmp_path / ".manifest.jsonl.0badcafe.partial").write_text('{"form')
@@ -235,7 +227,7 @@ def test_an_empty_directory_and_one_of_a_writer_killed_at_once_are_taken(tmp_pat
 # Damage is noticed
 
 
-def test_any_changed_byte_of_the_manifest_is_noticed(tmp_path: Path) -> None:
+def test_any_changed_byte_of_the_manifest_is_noticed(tmp_path):
     store = stored(tmp_path)
     manifest = store.path / "manifest.jsonl"
     whole = manifest.read_bytes()
@@ -252,9 +244,7 @@ def test_any_changed_byte_of_the_manifest_is_noticed(tmp_path: Path) -> None:
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_changed_byte_of_a_shard_is_noticed(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_any_changed_byte_of_a_shard_is_noticed(tmp_path_factory, data):
     store = ArticleStore(tmp_path_factory.getbasetemp() / "changed shard", shard_size=3)
     store.append(some(0, 5))
     shard = store.path / "shards" / data.draw(st.sampled_from(store.entries)).shard
@@ -271,7 +261,7 @@ def test_any_changed_byte_of_a_shard_is_noticed(
         shard.write_bytes(whole)
 
 
-def test_a_truncated_manifest_is_reported_or_loses_the_last_shards_only(tmp_path: Path) -> None:
+def test_a_truncated_manifest_is_reported_or_loses_the_last_shards_only(tmp_path):
     store = stored(tmp_path)
     manifest = store.path / "manifest.jsonl"
     whole = manifest.read_bytes()
@@ -286,7 +276,7 @@ def test_a_truncated_manifest_is_reported_or_loses_the_last_shards_only(tmp_path
             assert list(store) == some(0, 3 * (n_lines - 1))
 
 
-def test_a_torn_last_line_is_replaced_by_the_next_writer(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_replaced_by_the_next_writer(tmp_path):
     store = stored(tmp_path)
     manifest = store.path / "manifest.jsonl"
     before = files_of(store.path)
@@ -298,7 +288,7 @@ def test_a_torn_last_line_is_replaced_by_the_next_writer(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("change", ["drop", "swap", "repeat"])
-def test_dropped_and_reordered_lines_are_noticed(tmp_path: Path, change: str) -> None:
+def test_dropped_and_reordered_lines_are_noticed(tmp_path, change):
     store = stored(tmp_path)
     manifest = store.path / "manifest.jsonl"
     header, first, second, third = manifest.read_text().splitlines(keepends=True)
@@ -314,7 +304,7 @@ def test_dropped_and_reordered_lines_are_noticed(tmp_path: Path, change: str) ->
             reading(store)
 
 
-def test_a_line_and_shard_of_another_store_are_noticed(tmp_path: Path) -> None:
+def test_a_line_and_shard_of_another_store_are_noticed(tmp_path):
     store = stored(tmp_path / "one")
     other = ArticleStore(tmp_path / "other", 3)
     other.append(some(20, 27))
@@ -327,7 +317,7 @@ def test_a_line_and_shard_of_another_store_are_noticed(tmp_path: Path) -> None:
         store.verify()
 
 
-def rewrite_manifest(store: ArticleStore, *changes: dict[str, Any]) -> None:
+def rewrite_manifest(store, *changes):
     """A manifest whose checks are in order, as a hostile or a mistaken writer would make it."""
     lines, check = [HEADER], ""
     for entry, change in zip(store.entries, changes, strict=True):
@@ -350,7 +340,7 @@ def rewrite_manifest(store: ArticleStore, *changes: dict[str, Any]) -> None:
         {"sha256": [[]]},
     ],
 )
-def test_entries_that_make_no_sense_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_entries_that_make_no_sense_are_refused(tmp_path, change):
     store = stored(tmp_path)
     rewrite_manifest(store, change, {}, {})
     with pytest.raises(CorpusFormatError, match=r"manifest\.jsonl, line 2"):
@@ -360,7 +350,7 @@ def test_entries_that_make_no_sense_are_refused(tmp_path: Path, change: dict[str
 @pytest.mark.parametrize(
     "line", [b"", b"[]", b"{}", b"5", b"nonsense", b"\xff", b"\0" * 40, b"[" * 100_000]
 )
-def test_lines_that_are_no_entries_are_refused(tmp_path: Path, line: bytes) -> None:
+def test_lines_that_are_no_entries_are_refused(tmp_path, line):
     store = stored(tmp_path)
     with (store.path / "manifest.jsonl").open("ab") as stream:
         stream.write(line + b"\n")
@@ -368,14 +358,14 @@ def test_lines_that_are_no_entries_are_refused(tmp_path: Path, line: bytes) -> N
         len(store)
 
 
-def test_verify_counts_the_articles(tmp_path: Path) -> None:
+def test_verify_counts_the_articles(tmp_path):
     store = stored(tmp_path)
     rewrite_manifest(store, {}, {"articles": 2}, {})
     with pytest.raises(CorpusFormatError, match=r"000002\.pkl\.gz: expected 2 articles .* found 3"):
         store.verify()
 
 
-def test_verify_finds_articles_stored_twice(tmp_path: Path) -> None:
+def test_verify_finds_articles_stored_twice(tmp_path):
     store = stored(tmp_path)
     shards = store.path / "shards"
     (shards / "000003.pkl.gz").write_bytes((shards / "000001.pkl.gz").read_bytes())
@@ -388,7 +378,7 @@ def test_verify_finds_articles_stored_twice(tmp_path: Path) -> None:
         store.verify()
 
 
-def test_verify_reads_the_articles_and_never_runs_them(tmp_path: Path) -> None:
+def test_verify_reads_the_articles_and_never_runs_them(tmp_path):
     """A hostile shard whose hash and line are in order, because its maker wrote those too."""
     ran = tmp_path / "ran"
     store = stored(tmp_path)
@@ -409,7 +399,7 @@ def test_verify_reads_the_articles_and_never_runs_them(tmp_path: Path) -> None:
     assert not ran.exists()
 
 
-def test_a_newer_store_asks_for_an_upgrade(tmp_path: Path) -> None:
+def test_a_newer_store_asks_for_an_upgrade(tmp_path):
     store = stored(tmp_path)
     manifest = store.path / "manifest.jsonl"
     manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 2'))
@@ -423,11 +413,11 @@ def test_a_newer_store_asks_for_an_upgrade(tmp_path: Path) -> None:
 # Appends that end early
 
 
-def test_what_has_gathered_is_committed_when_the_source_raises(tmp_path: Path) -> None:
+def test_what_has_gathered_is_committed_when_the_source_raises(tmp_path):
     for error in (KeyboardInterrupt, RuntimeError, SystemExit):
         store = ArticleStore(tmp_path / error.__name__, shard_size=3)
 
-        def source(error: type[BaseException] = error) -> Iterator[Article]:
+        def source(error=error):
             yield from some(0, 5)
             raise error
 
@@ -438,7 +428,7 @@ def test_what_has_gathered_is_committed_when_the_source_raises(tmp_path: Path) -
         store.verify()
 
 
-def test_an_article_that_cannot_be_stored_leaves_the_others(tmp_path: Path) -> None:
+def test_an_article_that_cannot_be_stored_leaves_the_others(tmp_path):
     store = ArticleStore(tmp_path / "store")
     with pytest.raises(ValueError, match="cannot be stored: its title is of type NoneType"):
         store.append([*some(0, 5), replace(article(5), title=None)])  # type: ignore[arg-type]
@@ -446,18 +436,16 @@ def test_an_article_that_cannot_be_stored_leaves_the_others(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("step", ["before", "shard", "line", "after"])
-def test_an_interrupt_inside_a_commit_neither_loses_nor_doubles(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_an_interrupt_inside_a_commit_neither_loses_nor_doubles(tmp_path, monkeypatch, step):
     store = ArticleStore(tmp_path / "store", shard_size=3)
     store_shard, fsync = ArticleWriter._store, os.fsync
     interrupts = iter([False, True, False, False])
 
-    def interrupt_once() -> None:
+    def interrupt_once():
         if next(interrupts):
             raise KeyboardInterrupt
 
-    def interrupted_commit(*arguments: Any) -> Any:
+    def interrupted_commit(*arguments):
         if step == "before":
             interrupt_once()
         result = store_shard(*arguments)
@@ -465,7 +453,7 @@ def test_an_interrupt_inside_a_commit_neither_loses_nor_doubles(
             interrupt_once()
         return result
 
-    def interrupted_fsync(descriptor: int) -> None:
+    def interrupted_fsync(descriptor):
         fsync(descriptor)
         name = Path(f"/proc/self/fd/{descriptor}").readlink().name
         if (name.startswith(".0000") and step == "shard") or (
@@ -483,9 +471,7 @@ def test_an_interrupt_inside_a_commit_neither_loses_nor_doubles(
     assert store.append(some(0, 20)) == 14
 
 
-def test_a_shard_without_a_line_is_ignored_and_written_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shard_without_a_line_is_ignored_and_written_anew(tmp_path, monkeypatch):
     """As after a crash between the shard and its line, and in the midst of the next shard."""
     whole = stored(tmp_path / "whole")
     store = stored(tmp_path, 6)
@@ -499,14 +485,12 @@ def test_a_shard_without_a_line_is_ignored_and_written_anew(
 
 
 @pytest.mark.parametrize(("file", "n_stored"), [(".000003.pkl.gz", 6), ("manifest.jsonl", 9)])
-def test_a_full_disk_leaves_what_was_committed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, n_stored: int
-) -> None:
+def test_a_full_disk_leaves_what_was_committed(tmp_path, monkeypatch, file, n_stored):
     """As some file systems tell it: at the fsync only, which for the manifest is after its line."""
     store = stored(tmp_path, 6)
     fsync = os.fsync
 
-    def full(descriptor: int) -> None:
+    def full(descriptor):
         if Path(f"/proc/self/fd/{descriptor}").readlink().name.startswith(file):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fsync(descriptor)
@@ -521,7 +505,7 @@ def test_a_full_disk_leaves_what_was_committed(
     assert files_of(store.path) == files_of(stored(tmp_path / "whole", 12).path)
 
 
-def test_a_write_that_the_system_really_refuses(tmp_path: Path) -> None:
+def test_a_write_that_the_system_really_refuses(tmp_path):
     """Files are limited to a size that the long articles' shard is over, halfway through it."""
     code = """
 import random, resource, sys
@@ -544,7 +528,7 @@ except OSError as error:
     store.verify()
 
 
-def test_a_manifest_line_that_the_system_really_cuts_short(tmp_path: Path) -> None:
+def test_a_manifest_line_that_the_system_really_cuts_short(tmp_path):
     whole = stored(tmp_path / "whole", 60, shard_size=1)
     limit = len(files_of(whole.path)["manifest.jsonl"]) - 50
     code = """
@@ -579,7 +563,7 @@ ArticleStore(sys.argv[1]).append(source())
 """
 
 
-def test_a_second_writer_is_told_who_the_first_one_is(tmp_path: Path) -> None:
+def test_a_second_writer_is_told_who_the_first_one_is(tmp_path):
     store = stored(tmp_path)
     with start(HOLD, store.path) as holder:
         assert holder.stdout is not None
@@ -594,7 +578,7 @@ def test_a_second_writer_is_told_who_the_first_one_is(tmp_path: Path) -> None:
     assert list(store) == [*some(0, 7), article(100), *some(7, 9)]
 
 
-def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_no_lock(tmp_path):
     store = stored(tmp_path)
     with start(HOLD, store.path) as holder:
         assert holder.stdout is not None
@@ -603,10 +587,10 @@ def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
     assert store.append(some(7, 9)) == 2
 
 
-def test_an_append_inside_an_append_is_refused(tmp_path: Path) -> None:
+def test_an_append_inside_an_append_is_refused(tmp_path):
     store = ArticleStore(tmp_path / "store")
 
-    def source() -> Iterator[Article]:
+    def source():
         yield article(1)
         store.append([article(2)])
 
@@ -626,7 +610,7 @@ ArticleStore(sys.argv[1], 3).append(some(0, 1800))
 
 
 @pytest.mark.slow
-def test_a_writer_killed_again_and_again_ends_at_the_same_bytes(tmp_path: Path) -> None:
+def test_a_writer_killed_again_and_again_ends_at_the_same_bytes(tmp_path):
     store = ArticleStore(tmp_path / "store", 3)
     manifest = store.path / "manifest.jsonl"
     rng = random.Random(5)

@@ -1,7 +1,5 @@
 """The writer: when it commits, and that nothing is lost or doubled whenever it is stopped."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -9,24 +7,17 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from corpora import Article, ArticleStore, CorpusFormatError, StoreLockedError
+from corpora import ArticleStore, CorpusFormatError, StoreLockedError
 from corpora.articles import writer as writer_module
 from tests.corpora.articles.test_store import PROJECT, article, files_of, some, start, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import FrameType
-
 
 # When it commits
 
 
-def test_nothing_is_stored_before_the_commit(tmp_path: Path) -> None:
+def test_nothing_is_stored_before_the_commit(tmp_path):
     store = ArticleStore(tmp_path / "store", shard_size=3)
     with store.writer() as writer:
         assert (writer.n_pending, writer.pending_since, writer.n_added) == (0, None, 0)
@@ -50,7 +41,7 @@ def test_nothing_is_stored_before_the_commit(tmp_path: Path) -> None:
     store.verify()
 
 
-def test_what_it_has(tmp_path: Path) -> None:
+def test_what_it_has(tmp_path):
     store = stored(tmp_path)
     with store.writer() as writer:
         assert writer.has("en", 0)
@@ -62,7 +53,7 @@ def test_what_it_has(tmp_path: Path) -> None:
             assert not writer.has("en", no_id)
 
 
-def test_an_article_that_cannot_be_stored_ends_nothing(tmp_path: Path) -> None:
+def test_an_article_that_cannot_be_stored_ends_nothing(tmp_path):
     store = ArticleStore(tmp_path / "store")
     bad = (
         replace(article(1), title=None),  # type: ignore[arg-type]
@@ -80,7 +71,7 @@ def test_an_article_that_cannot_be_stored_ends_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
-def test_leaving_by_an_error_commits(tmp_path: Path, error: type[BaseException]) -> None:
+def test_leaving_by_an_error_commits(tmp_path, error):
     store = ArticleStore(tmp_path / "store", 3)
     with pytest.raises(error), store.writer() as writer:  # noqa: PT012
         for one in some(0, 5):
@@ -89,7 +80,7 @@ def test_leaving_by_an_error_commits(tmp_path: Path, error: type[BaseException])
     assert list(store) == some(0, 5)
 
 
-def test_it_is_the_only_one_and_ends_with_its_block(tmp_path: Path) -> None:
+def test_it_is_the_only_one_and_ends_with_its_block(tmp_path):
     store = ArticleStore(tmp_path / "store")
     with (
         store.writer() as writer,
@@ -104,7 +95,7 @@ def test_it_is_the_only_one_and_ends_with_its_block(tmp_path: Path) -> None:
     assert len(store) == 0
 
 
-def test_append_and_writer_make_the_same_files(tmp_path: Path) -> None:
+def test_append_and_writer_make_the_same_files(tmp_path):
     whole = stored(tmp_path / "whole")
     store = ArticleStore(tmp_path / "store", 3)
     with store.writer() as writer:
@@ -124,7 +115,7 @@ def test_append_and_writer_make_the_same_files(tmp_path: Path) -> None:
         ("ATTRIBUTION", ".ATTRIBUTION.0badcafe.partial"),
     ],
 )
-def test_what_a_killed_first_writer_leaves_is_taken(tmp_path: Path, left: tuple[str, ...]) -> None:
+def test_what_a_killed_first_writer_leaves_is_taken(tmp_path, left):
     for name in left:
         (tmp_path / name).write_text("half a th")
     (tmp_path / "download").mkdir()
@@ -138,16 +129,14 @@ def test_what_a_killed_first_writer_leaves_is_taken(tmp_path: Path, left: tuple[
 
 
 @pytest.mark.parametrize("name", ["download", "Download", "keys.sql", "ATTRIBUTION.txt"])
-def test_other_files_are_not(tmp_path: Path, name: str) -> None:
+def test_other_files_are_not(tmp_path, name):
     (tmp_path / name).write_text("mine")
     with pytest.raises(CorpusFormatError, match=rf"holds {name} but no manifest"):
         ArticleStore(tmp_path).append(some(0, 3))
     assert files_of(tmp_path) == {name: b"mine"}
 
 
-def test_a_missing_or_shortened_shard_is_noticed_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_or_shortened_shard_is_noticed_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(writer_module, "CHECKED_BYTES", 1)  # as of a large store, the newest alone
     store = stored(tmp_path)
     first = store.path / "shards" / "000001.pkl.gz"
@@ -168,7 +157,7 @@ def test_a_missing_or_shortened_shard_is_noticed_at_once(
     assert next(untouched) == article(7)
 
 
-def test_a_store_without_index_and_attribution_gets_them(tmp_path: Path) -> None:
+def test_a_store_without_index_and_attribution_gets_them(tmp_path):
     store = stored(tmp_path)
     whole = files_of(store.path)
     for name in ("keys.sqlite", "ATTRIBUTION"):
@@ -179,7 +168,7 @@ def test_a_store_without_index_and_attribution_gets_them(tmp_path: Path) -> None
     assert (store.path / "keys.sqlite").exists()
 
 
-def test_readers_of_a_copy_need_manifest_and_shards_only(tmp_path: Path) -> None:
+def test_readers_of_a_copy_need_manifest_and_shards_only(tmp_path):
     store = stored(tmp_path)
     for name in ("keys.sqlite", "ATTRIBUTION", "lock"):
         (store.path / name).unlink()
@@ -192,9 +181,7 @@ def test_readers_of_a_copy_need_manifest_and_shards_only(tmp_path: Path) -> None
     assert sorted(store.path.rglob("*")) == before
 
 
-def test_old_compression_is_read_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_compression_is_read_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr("corpora.articles.shard.LEVEL", 6)
     store = ArticleStore(tmp_path / "store", 3)
     long = [replace(one, text=" ".join(map(str, range(3000)))) for one in some(0, 3)]
@@ -220,10 +207,10 @@ class Interrupter:
         )
     )
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line):
         self.left = line
 
-    def trace(self, frame: FrameType, event: str, _: Any) -> Any:
+    def trace(self, frame, event, _):
         if frame.f_code.co_filename not in self.FILES:
             return None
         if event == "line":
@@ -233,7 +220,7 @@ class Interrupter:
         return self.trace
 
     @contextmanager
-    def at_work(self) -> Iterator[None]:
+    def at_work(self):
         former = sys.gettrace()  # coverage's
         sys.settrace(self.trace)
         try:
@@ -242,7 +229,7 @@ class Interrupter:
             sys.settrace(former)
 
 
-def append_stubbornly(store: ArticleStore, articles: list[Article], line: int) -> bool:
+def append_stubbornly(store, articles, line):
     """Add `articles`, taking no for an answer when interrupted; whether there was an interrupt."""
     interrupter = Interrupter(line)
     with interrupter.at_work(), store.writer() as writer:
@@ -258,7 +245,7 @@ def append_stubbornly(store: ArticleStore, articles: list[Article], line: int) -
     return interrupter.left <= 0
 
 
-def interrupted_at(lines: range, tmp_path: Path) -> int:
+def interrupted_at(lines, tmp_path):
     """Check a store after an interrupt at each of these lines; returns how many there were."""
     articles = [replace(article(n), language="de" if n % 3 else "en") for n in range(10)]
     for line in lines:
@@ -279,12 +266,12 @@ def interrupted_at(lines: range, tmp_path: Path) -> int:
     return lines.stop
 
 
-def test_interrupted_at_some_lines(tmp_path: Path) -> None:
+def test_interrupted_at_some_lines(tmp_path):
     interrupted_at(range(random.Random(3).randrange(1, 40), 900, 61), tmp_path)
 
 
 @pytest.mark.slow
-def test_interrupted_at_every_line(tmp_path: Path) -> None:
+def test_interrupted_at_every_line(tmp_path):
     assert 300 < interrupted_at(range(1, 10_000), tmp_path) < 10_000
 
 
@@ -325,7 +312,7 @@ ArticleStore(sys.argv[1], 3).append(some(0, 60))
 """
 
 
-def check_what_is_left(store: ArticleStore, at_least: int) -> int:
+def check_what_is_left(store, at_least):
     """The store holds the first articles, each once, and every part of it agrees."""
     store.verify()
     n_stored = len(store)
@@ -341,7 +328,7 @@ def check_what_is_left(store: ArticleStore, at_least: int) -> int:
     return n_stored
 
 
-def killed_again_and_again(path: Path, times: int, seed: int) -> None:
+def killed_again_and_again(path, times, seed):
     store = ArticleStore(path / "store", 3)
     rng = random.Random(seed)
     n_stored = 0
@@ -357,12 +344,12 @@ def killed_again_and_again(path: Path, times: int, seed: int) -> None:
         assert n_stored > n_before
 
 
-def test_killed_a_few_times(tmp_path: Path) -> None:
+def test_killed_a_few_times(tmp_path):
     killed_again_and_again(tmp_path, 3, seed=1)
 
 
 @pytest.mark.slow
-def test_killed_many_times(tmp_path: Path) -> None:
+def test_killed_many_times(tmp_path):
     killed_again_and_again(tmp_path, 60, seed=2)
 
 
@@ -381,7 +368,7 @@ def test_killed_many_times(tmp_path: Path) -> None:
         pytest.param("before the shard", 2, marks=pytest.mark.slow),
     ],
 )
-def test_killed_there(tmp_path: Path, where: str, number: int) -> None:
+def test_killed_there(tmp_path, where, number):
     with start(KILLED_THERE, tmp_path / "store", where, number) as process:
         process.communicate()
     assert process.returncode == -signal.SIGKILL

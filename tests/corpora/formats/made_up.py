@@ -1,9 +1,5 @@
 """Corpora that hypothesis makes up, and what two of them share."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -11,10 +7,6 @@ from scipy import sparse
 
 from corpora.corpus import Corpus
 from corpora.errors import CorpusFormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MOST = 2**31 - 1
 
@@ -30,12 +22,7 @@ text_words = any_text.filter(lambda word: word.split() == [word] and "\ufeff" no
 
 
 @st.composite
-def corpora(
-    draw: Any,
-    words: st.SearchStrategy[str] = line_words,
-    most: int = MOST,
-    ids: st.SearchStrategy[str] | None = None,
-) -> Corpus:
+def corpora(draw, words=line_words, most=MOST, ids=None):
     """Few documents, some of them empty; few words, some of them without a count."""
     vocabulary = draw(st.lists(words, max_size=6, unique=True))
     n_docs = draw(st.integers(0, 6))
@@ -55,7 +42,7 @@ def corpora(
     )
 
 
-def small_corpus() -> Corpus:
+def small_corpus():
     """Three documents, the second one empty, of four words."""
     return Corpus(
         sparse.csr_array(np.array([[2, 0, 1, 0], [0, 0, 0, 0], [0, 3, 0, 1]])),
@@ -64,7 +51,7 @@ def small_corpus() -> Corpus:
     )
 
 
-def same(found: Corpus, expected: Corpus) -> None:
+def same(found, expected):
     """All that a corpus holds is the same."""
     assert found.counts.shape == expected.counts.shape
     assert found.counts.toarray().tolist() == expected.counts.toarray().tolist()
@@ -74,30 +61,30 @@ def same(found: Corpus, expected: Corpus) -> None:
     assert list(found.n_unknown) == list(expected.n_unknown)
 
 
-def bags(corpus: Corpus) -> list[dict[str, int]]:
+def bags(corpus):
     """The counts of each document by word, whatever the order of the columns."""
     table = corpus.counts.toarray().tolist()
     return [{w: n for w, n in zip(corpus.vocabulary, row, strict=True) if n} for row in table]
 
 
-def only_file(directory: Path) -> str:
+def only_file(directory):
     """No half-written or hidden file is left: what is there, by name."""
     return " ".join(sorted(path.name for path in directory.iterdir()))
 
 
-def skip_without_zstd(suffix: str) -> None:
+def skip_without_zstd(suffix):
     if suffix == ".zst":
         pytest.importorskip("zstandard")
 
 
-def refused(call: Callable[[], object], *parts: str) -> None:
+def refused(call, *parts):
     """The call raises an error of the format, whose message holds each of the parts."""
     with pytest.raises(CorpusFormatError) as error:
         call()
     says(error, *parts)
 
 
-def says(error: pytest.ExceptionInfo[Exception], *parts: str) -> None:
+def says(error, *parts):
     """The message holds each of the parts."""
     message = str(error.value)
     assert all(part in message for part in parts), message

@@ -1,7 +1,5 @@
 """JSON lines: round trips, tokens, and what is refused with its line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys
@@ -35,7 +33,7 @@ from tests.corpora.formats.made_up import (
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @settings(max_examples=30)
 @given(corpus=corpora(any_text, ids=any_text))
-def test_what_is_written_is_read_again(suffix: str, corpus: Corpus) -> None:
+def test_what_is_written_is_read_again(suffix, corpus):
     skip_without_zstd(suffix)
     with TemporaryDirectory() as directory:
         path = Path(directory, f"x.jsonl{suffix}")
@@ -50,7 +48,7 @@ def test_what_is_written_is_read_again(suffix: str, corpus: Corpus) -> None:
 
 
 @given(corpus=corpora(line_words, most=1000, ids=any_text))
-def test_with_its_vocabulary_all_comes_back(corpus: Corpus) -> None:
+def test_with_its_vocabulary_all_comes_back(corpus):
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.jsonl")
         words = Path(directory, "words.txt")
@@ -63,7 +61,7 @@ def test_with_its_vocabulary_all_comes_back(corpus: Corpus) -> None:
     documents=st.lists(st.lists(st.sampled_from("abcd")), max_size=5),
     known=st.lists(st.sampled_from("abcde"), unique=True),
 )
-def test_tokens_are_counted(documents: list[list[str]], known: list[str]) -> None:
+def test_tokens_are_counted(documents, known):
     with TemporaryDirectory() as directory:
         path, words = Path(directory, "x.jsonl"), Path(directory, "words.txt")
         path.write_text("".join(json.dumps({"tokens": tokens}) + "\n" for tokens in documents))
@@ -79,7 +77,7 @@ def test_tokens_are_counted(documents: list[list[str]], known: list[str]) -> Non
     ]
 
 
-def test_what_may_be_missing(tmp_path: Path) -> None:
+def test_what_may_be_missing(tmp_path):
     text = '\ufeff{"tokens": ["b", "a", "b"], "more": [NaN]}\r\n\n'
     text += '{"id": 7, "counts": {}, "title": null}'
     (tmp_path / "x.jsonl").write_text(text, newline="")
@@ -121,14 +119,14 @@ def test_what_may_be_missing(tmp_path: Path) -> None:
         (b'{"counts": {"a": ' + b"9" * 5000 + b"}}", "line 3"),
     ],
 )
-def test_the_message_names_file_and_line(line: bytes, message: str, tmp_path: Path) -> None:
+def test_the_message_names_file_and_line(line, message, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"tokens": ["a"]}\n\n' + line + b'\n{"tokens": ["b"]}\n')
     refused(lambda: read_json_lines(path), f"{path}, line 3: ", message)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES[1:])
-def test_a_truncated_file(suffix: str, tmp_path: Path) -> None:
+def test_a_truncated_file(suffix, tmp_path):
     skip_without_zstd(suffix)
     path = tmp_path / f"x.jsonl{suffix}"
     write_json_lines(small_corpus(), path)
@@ -138,7 +136,7 @@ def test_a_truncated_file(suffix: str, tmp_path: Path) -> None:
         read_json_lines(path)
 
 
-def test_zstd_in_several_frames_and_damaged(tmp_path: Path) -> None:
+def test_zstd_in_several_frames_and_damaged(tmp_path):
     zstandard = pytest.importorskip("zstandard")
     lines = [json.dumps({"tokens": [letter]}).encode() + b"\n" for letter in "abc"]
     data = b"".join(zstandard.ZstdCompressor().compress(line) for line in lines)
@@ -150,7 +148,7 @@ def test_zstd_in_several_frames_and_damaged(tmp_path: Path) -> None:
         read_json_lines(path)
 
 
-def test_without_zstandard_the_install_command_is_the_error(tmp_path: Path) -> None:
+def test_without_zstandard_the_install_command_is_the_error(tmp_path):
     with mock.patch.dict(sys.modules, {"zstandard": None}):
         with pytest.raises(MissingExtraError, match=r"pip install 'wikitopics\[zst\]'"):
             write_json_lines(small_corpus(), tmp_path / "x.jsonl.zst")
@@ -161,7 +159,7 @@ def test_without_zstandard_the_install_command_is_the_error(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("place", ["word", "id", "title"])
-def test_half_a_surrogate_pair_is_not_written(place: str, tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_is_not_written(place, tmp_path):
     texts = {"word": "a", "id": "b", "title": "c"} | {place: "bad\ud800"}
     counts = sparse.csr_array([[1]])
     corpus = Corpus(counts, (texts["word"],), (texts["id"],), (texts["title"],))

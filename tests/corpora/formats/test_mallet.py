@@ -1,11 +1,8 @@
 """MALLET's files: round trips, what MALLET itself writes, and what is refused with its line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -27,9 +24,6 @@ from corpora.formats import (
 )
 from tests.corpora.formats.made_up import bags, only_file, refused, text_words
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 positive = st.floats(1e-300, 1e300)
 sources = st.text(
     st.characters(exclude_categories=("Cs",), exclude_characters="\t\r\n"), max_size=8
@@ -37,7 +31,7 @@ sources = st.text(
 
 
 @st.composite
-def states(draw: Any) -> MalletState:
+def states(draw):
     """Few tokens; every word and the last document have one."""
     vocabulary = draw(st.lists(text_words, max_size=5, unique=True))
     n_topics = draw(st.integers(1, 4))
@@ -69,7 +63,7 @@ def states(draw: Any) -> MalletState:
 
 @pytest.mark.parametrize("suffix", [".gz", ""])
 @given(state=states())
-def test_states(suffix: str, state: MalletState) -> None:
+def test_states(suffix, state):
     with TemporaryDirectory() as directory:
         path = Path(directory, f"state{suffix}")
         write_mallet_state(state, path)
@@ -86,7 +80,7 @@ def test_states(suffix: str, state: MalletState) -> None:
 
 
 @given(state=states())
-def test_counts_of_a_state_against_loops(state: MalletState) -> None:
+def test_counts_of_a_state_against_loops(state):
     tokens = list(zip(state.doc_of, state.word_of, state.topic_of, strict=True))
     n_dk = Counter((d, k) for d, _, k in tokens)
     n_kw = Counter((k, w) for _, w, k in tokens)
@@ -110,7 +104,7 @@ STATE = """#doc source pos typeindex type topic
 """
 
 
-def test_a_state_as_mallet_writes_it(tmp_path: Path) -> None:
+def test_a_state_as_mallet_writes_it(tmp_path):
     path = tmp_path / "state"
     path.write_text(STATE)
     state = read_mallet_state(path)
@@ -145,7 +139,7 @@ def test_a_state_as_mallet_writes_it(tmp_path: Path) -> None:
         ("1 N\udcff 0 3 cat 1", "not valid UTF-8"),
     ],
 )
-def test_a_bad_state_names_the_line(line: str, message: str, tmp_path: Path) -> None:
+def test_a_bad_state_names_the_line(line, message, tmp_path):
     path = tmp_path / "state"
     good = STATE.rsplit("\n", 2)[0]
     path.write_bytes(f"{good}\n{line}\n".encode("utf-8", "surrogateescape"))
@@ -163,7 +157,7 @@ keys = st.lists(st.tuples(positive, st.lists(text_words, max_size=4)), max_size=
 
 
 @given(keys=keys)
-def test_topic_keys(keys: TopicKeys) -> None:
+def test_topic_keys(keys):
     with TemporaryDirectory() as directory:
         path = Path(directory, "keys.txt")
         write_topic_keys(keys, path)
@@ -183,14 +177,14 @@ def test_topic_keys(keys: TopicKeys) -> None:
         ("", "expected TOPIC"),
     ],
 )
-def test_bad_topic_keys_name_the_line(line: str, message: str, tmp_path: Path) -> None:
+def test_bad_topic_keys_name_the_line(line, message, tmp_path):
     path = tmp_path / "keys.txt"
     path.write_text(f"0\t0.5\tcat dog \n{line}\n")
     refused(lambda: read_topic_keys(path), f"{path}, line 2: ", message)
 
 
 @st.composite
-def proportions(draw: Any) -> DocTopics:
+def proportions(draw):
     """Some documents, rows that sum to one."""
     shape = (draw(st.integers(1, 4)), draw(st.integers(1, 5)))
     weights = draw(hnp.arrays(np.float64, shape, elements=st.sampled_from([0.0, 1e-9, 1.0, 3.0])))
@@ -201,7 +195,7 @@ def proportions(draw: Any) -> DocTopics:
 
 @pytest.mark.parametrize("pairs", [False, True])
 @given(doc_topics=proportions())
-def test_doc_topics(pairs: bool, doc_topics: DocTopics) -> None:
+def test_doc_topics(pairs, doc_topics):
     with TemporaryDirectory() as directory:
         path = Path(directory, "doc-topics.txt")
         write_doc_topics(doc_topics, path, pairs=pairs)
@@ -218,7 +212,7 @@ def test_doc_topics(pairs: bool, doc_topics: DocTopics) -> None:
         "0 a 1 0.75 0 0.25\n1 b 0 0.9\n",
     ],
 )
-def test_pairs_as_mallet_writes_them(text: str, tmp_path: Path) -> None:
+def test_pairs_as_mallet_writes_them(text, tmp_path):
     (tmp_path / "x").write_text(text)
     found = read_doc_topics(tmp_path / "x")
     assert found.sources == ("a", "b")
@@ -245,15 +239,15 @@ DENSE, PAIRS = "0\ta\t0.25\t0.75", "#doc name topic proportion ..."
         (PAIRS, "0 a 1 1.75", "expected proportions from 0 to 1"),
     ],
 )
-def test_bad_proportions_name_the_line(first: str, line: str, message: str, tmp_path: Path) -> None:
+def test_bad_proportions_name_the_line(first, line, message, tmp_path):
     path = tmp_path / "x"
     path.write_text(f"{first}\n{line}\n")
     refused(lambda: read_doc_topics(path), f"{path}, line 2: ", message)
 
 
 @pytest.mark.parametrize("source", ["a\nb", "a\rb", "\ud800"])
-def test_a_source_that_cannot_be_written(source: str, tmp_path: Path) -> None:
-    writers: list[Callable[[], None]] = [
+def test_a_source_that_cannot_be_written(source, tmp_path):
+    writers = [
         lambda: write_doc_topics(DocTopics((source,), np.ones((1, 1))), tmp_path / "x"),
         lambda: write_mallet_state(one_token(source), tmp_path / "x"),
     ]
@@ -263,7 +257,7 @@ def test_a_source_that_cannot_be_written(source: str, tmp_path: Path) -> None:
     assert not only_file(tmp_path)
 
 
-def one_token(source: str, **others: Any) -> MalletState:
+def one_token(source, **others):
     zero = np.zeros(1, dtype=np.int32)
     arrays = dict.fromkeys(("doc_of", "position_of", "word_of", "topic_of", "type_indices"), zero)
     return MalletState(
@@ -282,7 +276,7 @@ def one_token(source: str, **others: Any) -> MalletState:
         {"alpha": np.ones(2)},
     ],
 )
-def test_a_state_that_does_not_fit_together(others: dict[str, Any]) -> None:
+def test_a_state_that_does_not_fit_together(others):
     assert one_token("x").n_kw.tolist() == [[1]]
     with pytest.raises(ValueError, match="must"):
         one_token("x", **others)

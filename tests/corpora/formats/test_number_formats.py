@@ -65,7 +65,7 @@ FORMS = {
 ALL = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 
-def put(directory: Path, name: str, content: str | bytes, words: tuple[str, ...] = WORDS) -> Path:
+def put(directory, name, content, words=WORDS):
     """A file of counts and the vocabulary beside it."""
     (directory / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
     path = directory / name
@@ -77,7 +77,7 @@ def put(directory: Path, name: str, content: str | bytes, words: tuple[str, ...]
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @settings(max_examples=30)
 @given(corpus=corpora())
-def test_what_is_written_is_read_again(form: Form, suffix: str, corpus: Corpus) -> None:
+def test_what_is_written_is_read_again(form, suffix, corpus):
     skip_without_zstd(suffix)
     with TemporaryDirectory() as directory:
         path = Path(directory, form.name + suffix)
@@ -91,7 +91,7 @@ def test_what_is_written_is_read_again(form: Form, suffix: str, corpus: Corpus) 
 
 
 @given(corpus=corpora())
-def test_scipy_reads_what_is_written(corpus: Corpus) -> None:
+def test_scipy_reads_what_is_written(corpus):
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.mtx")
         write_matrix_market(corpus, path)
@@ -101,7 +101,7 @@ def test_scipy_reads_what_is_written(corpus: Corpus) -> None:
 
 
 @given(corpus=corpora(), field=st.sampled_from(["integer", "real"]))
-def test_what_scipy_writes_is_read(corpus: Corpus, field: str) -> None:
+def test_what_scipy_writes_is_read(corpus, field):
     with TemporaryDirectory() as directory:
         path = put(Path(directory), "x.mtx", "", corpus.vocabulary)
         matrix = corpus.counts.astype(np.float64 if field == "real" else np.int64)
@@ -110,9 +110,7 @@ def test_what_scipy_writes_is_read(corpus: Corpus, field: str) -> None:
 
 
 @ALL
-def test_files_longer_than_a_block(
-    form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_longer_than_a_block(form, tmp_path, monkeypatch):
     counts = np.random.default_rng(0).poisson(0.3, size=(500, 40))
     ids = tuple(str(d + 1) for d in range(500))
     corpus = Corpus(counts, tuple(f"w{w}" for w in range(40)), ids)
@@ -121,7 +119,7 @@ def test_files_longer_than_a_block(
     same(form.read(tmp_path / form.name), corpus)
 
 
-CHANGES: list[Callable[[str], str]] = [
+CHANGES = [
     lambda text: text,
     lambda text: text.replace("\n", "\r\n"),
     lambda text: text.removesuffix("\n"),
@@ -134,14 +132,12 @@ CHANGES: list[Callable[[str], str]] = [
 
 @ALL
 @pytest.mark.parametrize("change", CHANGES)
-def test_line_ends_and_spaces_do_not_matter(
-    form: Form, change: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_line_ends_and_spaces_do_not_matter(form, change, tmp_path):
     same(form.read(put(tmp_path, form.name, change(form.text))), small_corpus())
 
 
 @pytest.mark.parametrize("form", ["uci", "mtx"])
-def test_order_and_blank_lines_do_not_matter(form: str, tmp_path: Path) -> None:
+def test_order_and_blank_lines_do_not_matter(form, tmp_path):
     name, read, _, text = FORMS[form]
     head, entries = text.split("1 1 2\n")
     lines = ["1 1 2", *entries.splitlines()]
@@ -149,7 +145,7 @@ def test_order_and_blank_lines_do_not_matter(form: str, tmp_path: Path) -> None:
     same(read(path), small_corpus())
 
 
-def test_words_may_be_their_numbers(tmp_path: Path) -> None:
+def test_words_may_be_their_numbers(tmp_path):
     for form, first in (("uci", 1), ("mtx", 1), ("ldac", 0)):
         name, read, _, text = FORMS[form]
         path = tmp_path / name
@@ -162,12 +158,12 @@ def test_words_may_be_their_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "text", "line"), [("uci", f"1\n{10**9}\n1\n1 1 1\n", 2), ("ldac", f"1 {10**9}:1\n", 1)]
 )
-def test_so_many_numbers_are_not_plausible(form: str, text: str, line: int, tmp_path: Path) -> None:
+def test_so_many_numbers_are_not_plausible(form, text, line, tmp_path):
     path = put(tmp_path, FORMS[form].name, text)
     refused(lambda: FORMS[form].read(path, "numbers"), f"line {line}: ", "words, which is not plau")
 
 
-def test_reals_that_are_whole(tmp_path: Path) -> None:
+def test_reals_that_are_whole(tmp_path):
     head = BANNER.replace("integer", "REAL") + "% a comment\n\n2 4 4\n"
     text = head + "1 1 2.0\n1 3 1e3\n2 2 +.3E1\n2 4 0.0\n"
     corpus = read_matrix_market(put(tmp_path, "x.mtx", text))
@@ -175,7 +171,7 @@ def test_reals_that_are_whole(tmp_path: Path) -> None:
     assert corpus.counts.nnz == 3
 
 
-BAD: list[tuple[str, str, int, str]] = [
+BAD = [
     ("uci", "3\n4\n1\n1 1 0\n", 4, "count must be a whole number from 1 to 2147483647, found '0'"),
     ("uci", "3\n4\n1\n1 1 -1\n", 4, "found '-1'"),
     ("uci", "3\n4\n1\n1 1 2.0\n", 4, "found '2.0'"),
@@ -240,9 +236,7 @@ BAD: list[tuple[str, str, int, str]] = [
 
 
 @pytest.mark.parametrize(("form", "text", "line", "message"), BAD)
-def test_the_message_names_file_and_line(
-    form: str, text: str, line: int, message: str, tmp_path: Path
-) -> None:
+def test_the_message_names_file_and_line(form, text, line, message, tmp_path):
     name, read, *_ = FORMS[form]
     path = put(tmp_path, name, text)
     refused(lambda: read(path), f"{path}, line {line}: ", message)
@@ -250,9 +244,7 @@ def test_the_message_names_file_and_line(
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("block", [20, 1 << 18])
-def test_an_error_deep_in_the_file(
-    form: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_deep_in_the_file(form, block, tmp_path, monkeypatch):
     monkeypatch.setattr(lines_module, "BLOCK", block)
     name, read, *_ = FORMS[form]
     if form == "ldac":
@@ -269,7 +261,7 @@ def test_an_error_deep_in_the_file(
 
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.binary(max_size=40))
-def test_any_bytes_give_a_corpus_or_an_error_of_ours(form: str, data: bytes) -> None:
+def test_any_bytes_give_a_corpus_or_an_error_of_ours(form, data):
     name, read, _, text = FORMS[form]
     with TemporaryDirectory() as directory:
         for content in (data, text.encode() + data, data + text.encode()):
@@ -281,7 +273,7 @@ def test_any_bytes_give_a_corpus_or_an_error_of_ours(form: str, data: bytes) -> 
 
 
 @ALL
-def test_truncated_gzip_and_utf_16_are_named(form: Form, tmp_path: Path) -> None:
+def test_truncated_gzip_and_utf_16_are_named(form, tmp_path):
     data = gzip.compress(form.text.encode())
     for keep in (0.3, 0.9):
         path = put(tmp_path, f"{form.name}.gz", data[: int(len(data) * keep)])
@@ -293,14 +285,14 @@ def test_truncated_gzip_and_utf_16_are_named(form: Form, tmp_path: Path) -> None
 
 @ALL
 @pytest.mark.parametrize("word", ["", " ", "a\nb", "a\rb", "\ufeffa", "\ud800"])
-def test_a_word_that_no_line_holds_is_named(form: Form, word: str, tmp_path: Path) -> None:
+def test_a_word_that_no_line_holds_is_named(form, word, tmp_path):
     corpus = Corpus(sparse.csr_array([[1, 2]]), ("fine", word), ("1",))
     refused(lambda: form.write(corpus, tmp_path / form.name), repr(word), form.name)
     assert not only_file(tmp_path)
 
 
 @ALL
-def test_a_failure_leaves_neither_file(form: Form, tmp_path: Path) -> None:
+def test_a_failure_leaves_neither_file(form, tmp_path):
     form.write(small_corpus(), tmp_path / form.name)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     # Without counts, which are missed once the vocabulary is written.
@@ -312,7 +304,7 @@ def test_a_failure_leaves_neither_file(form: Form, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_no_vocabulary_says_where_it_was_looked_for(tmp_path: Path) -> None:
+def test_no_vocabulary_says_where_it_was_looked_for(tmp_path):
     (tmp_path / "docword.x.txt").write_text(FORMS["uci"].text)
     with pytest.raises(FileNotFoundError) as error:
         read_uci(tmp_path / "docword.x.txt")
@@ -320,16 +312,14 @@ def test_no_vocabulary_says_where_it_was_looked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["vocab.x.txt", "x.vocab", "x.vocab.txt", "x_vocabulary.txt"])
-def test_where_a_vocabulary_is_found(name: str, tmp_path: Path) -> None:
+def test_where_a_vocabulary_is_found(name, tmp_path):
     put(tmp_path, "x.ldac", FORMS["ldac"].text, ("wrong",))
     (tmp_path / name).write_text("\n".join(WORDS))
     assert read_ldac(tmp_path / "x.ldac").vocabulary == WORDS
 
 
 @pytest.mark.parametrize("name", ["docword.x.txt.gz", "x.mtx", "x.mtx.xz", "x.ldac", "docword.mtx"])
-def test_the_vocabulary_that_was_written_is_read_whatever_else_is_there(
-    name: str, tmp_path: Path
-) -> None:
+def test_the_vocabulary_that_was_written_is_read_whatever_else_is_there(name, tmp_path):
     others = [f"vocab.{stem}.txt" for stem in ("x", "docword")]
     others += [f"{stem}{end}" for stem in ("x", "docword") for end in (".vocab", ".vocab.txt")]
     for other in (*others, "x_vocabulary.txt", "vocab.txt", "vocabulary.txt"):
@@ -347,15 +337,13 @@ def test_the_vocabulary_that_was_written_is_read_whatever_else_is_there(
         (b"ant\nbee\ncat\ndoe\n\n", "line 5: expected a word"),
     ],
 )
-def test_a_bad_vocabulary(content: bytes, message: str, tmp_path: Path) -> None:
+def test_a_bad_vocabulary(content, message, tmp_path):
     path = put(tmp_path, "x.ldac", FORMS["ldac"].text)
     (tmp_path / "vocab.txt").write_bytes(content)
     refused(lambda: read_ldac(path), str(tmp_path / "vocab.txt"), message)
 
 
-def test_a_line_without_an_end_is_not_read_into_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_without_an_end_is_not_read_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(lines_module, "MAX_LINE_BYTES", 1 << 20)
     for form in FORMS.values():
         path = put(tmp_path, f"{form.name}.gz", gzip.compress(b"0" * (1 << 24)))
@@ -364,7 +352,7 @@ def test_a_line_without_an_end_is_not_read_into_memory(
 
 
 @pytest.mark.shared
-def test_a_real_file() -> None:
+def test_a_real_file():
     path = shared_file("kos/docword.kos.txt.gz")
     corpus = read_uci(path, "numbers")
     assert (corpus.n_docs, corpus.n_words, corpus.counts.nnz) == (3430, 6906, 353160)

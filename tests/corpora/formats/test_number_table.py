@@ -1,7 +1,5 @@
 """Lines of numbers: the fast way gives what the slow way gives, errors too."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -32,7 +30,7 @@ block = st.builds(
 
 
 @given(block=block | st.text("0123 .e\n", max_size=20).map(lambda text: text.encode() + b"\n"))
-def test_the_fast_way_gives_what_the_slow_way_gives(block: bytes) -> None:
+def test_the_fast_way_gives_what_the_slow_way_gives(block):
     for columns in (COLUMNS, REALS):
         found = []
         for read in (number_table, _line_by_line):
@@ -46,7 +44,7 @@ def test_the_fast_way_gives_what_the_slow_way_gives(block: bytes) -> None:
 @pytest.mark.parametrize(
     "form", ["{} {} {}\n", "{}\t{}\t{}\r\n", " {}  {} {} \n", "{} {} {}.0e0\n"]
 )
-def test_what_is_usual_is_read_fast(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_usual_is_read_fast(form, monkeypatch):
     monkeypatch.delattr(number_table_module, "_line_by_line")
     rng = random.Random(0)
     rows = [[rng.randint(1, 999), rng.randint(1, 99), rng.randint(1, 2**31 - 1)] for _ in range(99)]

@@ -1,7 +1,5 @@
 """Formats told by name, what they cannot hold, and what is not replaced."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,19 +49,19 @@ NAMES |= {"text": "texts", "corpus": "corpus"}
         ("topic-state.gz", "mallet-state"),
     ],
 )
-def test_the_name_tells(name: str, expected: str) -> None:
+def test_the_name_tells(name, expected):
     assert format_of(Path("somewhere", name)).name == expected
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "docword.txt", ".mtx", "a.gz", "state"])
-def test_a_name_that_does_not_tell(name: str) -> None:
+def test_a_name_that_does_not_tell(name):
     with pytest.raises(UnknownFormatError) as error:
         format_of(name)
     says(error, name, *FORMATS)
     assert format_of(name, "mtx").name == "mtx"
 
 
-def test_directories(tmp_path: Path) -> None:
+def test_directories(tmp_path):
     assert format_of(tmp_path).name == "text"
     (tmp_path / "header.json").touch()
     assert format_of(tmp_path).name == "corpus"
@@ -72,7 +70,7 @@ def test_directories(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=40)
 @given(corpus=corpora(text_words, most=30, ids=st.text("ab/.%:", max_size=4) | any_text))
-def test_what_is_not_named_as_lost_comes_back(name: str, corpus: Corpus) -> None:
+def test_what_is_not_named_as_lost_comes_back(name, corpus):
     """The law behind the warning: no loss, no difference; and the other way round."""
     with TemporaryDirectory() as directory:
         path = Path(directory, NAMES[name])
@@ -93,7 +91,7 @@ def test_what_is_not_named_as_lost_comes_back(name: str, corpus: Corpus) -> None
         same(found, corpus)
 
 
-def test_losses_by_format() -> None:
+def test_losses_by_format():
     corpus = Corpus(
         sparse.csr_array(np.array([[1, 0, 2]])), ("c", "b", "a"), ("x y%",), ("t",), np.array([3])
     )
@@ -111,7 +109,7 @@ def test_losses_by_format() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_there_is_replaced_only_if_asked(name: str, tmp_path: Path) -> None:
+def test_what_is_there_is_replaced_only_if_asked(name, tmp_path):
     path = tmp_path / NAMES[name]
     write_corpus(small_corpus(), path, name)
     other = small_corpus().rows([0, 1])
@@ -124,7 +122,7 @@ def test_what_is_there_is_replaced_only_if_asked(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["uci", "mtx", "ldac"])
-def test_another_vocabulary_beside_is_not_replaced(name: str, tmp_path: Path) -> None:
+def test_another_vocabulary_beside_is_not_replaced(name, tmp_path):
     path = tmp_path / NAMES[name]
     beside = tmp_path / ("vocab.x.txt" if name == "uci" else "x.vocab")
     beside.write_text("precious\n")
@@ -136,9 +134,7 @@ def test_another_vocabulary_beside_is_not_replaced(name: str, tmp_path: Path) ->
     same(read_corpus(path), small_corpus())
 
 
-def test_what_gets_another_vocabulary_by_force_is_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_gets_another_vocabulary_by_force_is_said(tmp_path, caplog):
     write_corpus(small_corpus(), tmp_path / "x.mtx")
     write_corpus(small_corpus(), tmp_path / "x.ldac", replace=True)
     assert not caplog.messages  # the same vocabulary serves both
@@ -152,9 +148,7 @@ def test_what_gets_another_vocabulary_by_force_is_said(
     same(read_corpus(tmp_path / "x.ldac"), other)
 
 
-def test_other_counts_do_not_silently_get_the_vocabulary(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_other_counts_do_not_silently_get_the_vocabulary(tmp_path, caplog):
     """vocab.txt is looked for last: a file for the same NAME would come before it."""
     write_corpus(small_corpus(), tmp_path / "docword.x.txt")
     (tmp_path / "vocab.x.txt").rename(tmp_path / "vocab.txt")
@@ -174,7 +168,7 @@ def test_other_counts_do_not_silently_get_the_vocabulary(
     assert "in place of vocab.txt" in caplog.messages[0]
 
 
-def test_counts_without_a_vocabulary_are_no_hindrance(tmp_path: Path) -> None:
+def test_counts_without_a_vocabulary_are_no_hindrance(tmp_path):
     (tmp_path / "docword.x.txt").write_text("0\n4\n0\n")
     (tmp_path / "x.txt").touch()
     write_corpus(small_corpus(), tmp_path / "x.mtx")
@@ -182,7 +176,7 @@ def test_counts_without_a_vocabulary_are_no_hindrance(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ['{"hello": 1}', "[]", "", "changed"])
-def test_only_a_real_corpus_is_replaced(content: str, tmp_path: Path) -> None:
+def test_only_a_real_corpus_is_replaced(content, tmp_path):
     path = tmp_path / "there"
     write_corpus(small_corpus(), path, "corpus")
     header = path / "header.json"
@@ -198,7 +192,7 @@ def test_only_a_real_corpus_is_replaced(content: str, tmp_path: Path) -> None:
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
-def test_pipes_and_directories_stay(tmp_path: Path) -> None:
+def test_pipes_and_directories_stay(tmp_path):
     os.mkfifo(tmp_path / "x.jsonl")
     with pytest.raises(FileExistsError, match="a pipe or a device"):
         write_corpus(small_corpus(), tmp_path / "x.jsonl", replace=True)
@@ -210,7 +204,7 @@ def test_pipes_and_directories_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_foreign_things_are_never_replaced(name: str, tmp_path: Path) -> None:
+def test_foreign_things_are_never_replaced(name, tmp_path):
     path = tmp_path / "there"
     if FORMATS[name].is_directory:
         path.write_text("precious")
@@ -232,7 +226,7 @@ def test_foreign_things_are_never_replaced(name: str, tmp_path: Path) -> None:
         assert not only_file(path)
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_refusals(tmp_path):
     with pytest.raises(FileNotFoundError, match="none"):
         write_corpus(small_corpus(), tmp_path / "none" / "x.jsonl")
     with pytest.raises(UnknownFormatError, match="read only"):

@@ -1,7 +1,5 @@
 """Folders of texts: round trips, safe names, what is refused and what is left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path
@@ -32,7 +30,7 @@ hostile_ids = st.text("./%\\a\n\0~\ud800", max_size=8) | st.text(max_size=400)
 
 
 @given(corpus=corpora(text_words, most=50, ids=safe_names))
-def test_what_is_written_is_read_again(corpus: Corpus) -> None:
+def test_what_is_written_is_read_again(corpus):
     with TemporaryDirectory() as directory:
         path = Path(directory, "texts")
         write_text_folder(corpus, path)
@@ -43,7 +41,7 @@ def test_what_is_written_is_read_again(corpus: Corpus) -> None:
     assert list(found.doc_ids) == sorted(corpus.doc_ids)
 
 
-def test_ids_that_are_paths_become_folders(tmp_path: Path) -> None:
+def test_ids_that_are_paths_become_folders(tmp_path):
     counts = sparse.csr_array(np.eye(2, dtype=int))
     corpus = Corpus(counts, ("a", "b"), ("animals/cat", "plants/tree"))
     write_text_folder(corpus, tmp_path / "texts")
@@ -52,7 +50,7 @@ def test_ids_that_are_paths_become_folders(tmp_path: Path) -> None:
 
 
 @given(first=hostile_ids, second=hostile_ids)
-def test_no_id_leads_outside_and_different_ids_differ(first: str, second: str) -> None:
+def test_no_id_leads_outside_and_different_ids_differ(first, second):
     for doc_id in (first, second):
         path = safe_path(doc_id)
         parts = path.split("/")
@@ -63,7 +61,7 @@ def test_no_id_leads_outside_and_different_ids_differ(first: str, second: str) -
 
 
 @pytest.mark.parametrize("doc_id", ["../../evil", "/etc/evil", "a/../../evil", "..", ".hidden", ""])
-def test_nothing_is_written_outside(doc_id: str, tmp_path: Path) -> None:
+def test_nothing_is_written_outside(doc_id, tmp_path):
     (tmp_path / "in").mkdir()
     corpus = Corpus(sparse.csr_array([[1]]), ("a",), (doc_id,))
     write_text_folder(corpus, tmp_path / "in" / "texts")
@@ -73,7 +71,7 @@ def test_nothing_is_written_outside(doc_id: str, tmp_path: Path) -> None:
     assert bags(read_text_folder(tmp_path / "in" / "texts")) == [{"a": 1}]
 
 
-def test_any_white_space_separates_and_hidden_files_do_not_count(tmp_path: Path) -> None:
+def test_any_white_space_separates_and_hidden_files_do_not_count(tmp_path):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "config").write_text("no")
     (tmp_path / ".DS_Store").write_bytes(b"\xff")
@@ -90,7 +88,7 @@ def test_any_white_space_separates_and_hidden_files_do_not_count(tmp_path: Path)
     assert known.n_unknown.tolist() == [1, 0, 1]
 
 
-def test_a_bad_byte_and_a_bad_name_are_named(tmp_path: Path) -> None:
+def test_a_bad_byte_and_a_bad_name_are_named(tmp_path):
     (tmp_path / "bad.txt").write_bytes(b"good \xff")
     refused(lambda: read_text_folder(tmp_path), str(tmp_path / "bad.txt"), "byte 5")
     (tmp_path / os.fsdecode(b"bad\xff")).touch()
@@ -98,7 +96,7 @@ def test_a_bad_byte_and_a_bad_name_are_named(tmp_path: Path) -> None:
     refused(lambda: read_text_folder(tmp_path), "name of the file")
 
 
-def test_a_word_that_is_counted_often(tmp_path: Path) -> None:
+def test_a_word_that_is_counted_often(tmp_path):
     corpus = Corpus(sparse.csr_array([[40_001]]), ("x",), ("1",))
     write_text_folder(corpus, tmp_path / "texts")
     assert bags(read_text_folder(tmp_path / "texts")) == [{"x": 40_001}]
@@ -107,7 +105,7 @@ def test_a_word_that_is_counted_often(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "link to a device"])
-def test_what_is_no_regular_file_is_refused_by_name(kind: str, tmp_path: Path) -> None:
+def test_what_is_no_regular_file_is_refused_by_name(kind, tmp_path):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text("a")
     odd = tmp_path / "texts" / "odd"
@@ -116,7 +114,7 @@ def test_what_is_no_regular_file_is_refused_by_name(kind: str, tmp_path: Path) -
     if kind != "pipe":
         odd.symlink_to(pipe if kind == "link to a pipe" else "/dev/null")
 
-    def give_up(signum: int, frame: object) -> None:
+    def give_up(signum, frame):
         del signum, frame
         raise AssertionError("it waits for the pipe")
 
@@ -132,14 +130,14 @@ def test_what_is_no_regular_file_is_refused_by_name(kind: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("word", ["", " ", "two words", "a\nb", "a\u00a0b", "\ufeffa", "\ud800"])
-def test_a_word_that_no_text_holds_is_named(word: str, tmp_path: Path) -> None:
+def test_a_word_that_no_text_holds_is_named(word, tmp_path):
     corpus = Corpus(sparse.csr_array([[1]]), (word,), ("1",))
     refused(lambda: write_text_folder(corpus, tmp_path / "texts"), repr(word))
     assert not only_file(tmp_path)
 
 
 @pytest.mark.parametrize("ids", [("a", "a"), ("a", "a/b"), ("a/b", "a")])
-def test_two_documents_in_one_place(ids: tuple[str, str], tmp_path: Path) -> None:
+def test_two_documents_in_one_place(ids, tmp_path):
     corpus = Corpus(sparse.csr_array([[1], [1]]), ("x",), ids)
     path = tmp_path / "texts"
     refused(lambda: write_text_folder(corpus, path), "same file")
@@ -150,7 +148,7 @@ def test_two_documents_in_one_place(ids: tuple[str, str], tmp_path: Path) -> Non
     assert only_file(tmp_path) == "texts"
 
 
-def test_only_a_folder_written_here_is_replaced(tmp_path: Path) -> None:
+def test_only_a_folder_written_here_is_replaced(tmp_path):
     path = tmp_path / "texts"
     path.mkdir()
     (path / "mine.txt").write_text("precious")

@@ -1,21 +1,12 @@
 """Token blocks from plain lists, and bigrams learned from them in one call."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from corpora.tokens.bigrams import Bigrams
 from corpora.tokens.block import BREAK, TokenBlock
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
-
-def block_of_runs(
-    documents: Iterable[Iterable[Sequence[str]]], doc_ids: Iterable[str], titles: Iterable[str] = ()
-) -> TokenBlock:
+def block_of_runs(documents, doc_ids, titles=()):
     """The block of `documents`, each a sequence of runs, each a sequence of words."""
     runs = [[list(run) for run in document if run] for document in documents]
     words = sorted({word for document in runs for run in document for word in run})
@@ -31,13 +22,7 @@ def block_of_runs(
     )
 
 
-def learn_bigrams(
-    blocks: Iterable[TokenBlock],
-    keep: Callable[[str], bool] = lambda _: True,
-    *settings: Any,
-    rule: Bigrams | None = None,
-    **limits: Any,
-) -> Bigrams:
+def learn_bigrams(blocks, keep=lambda _: True, *settings, rule=None, **limits):
     """Bigrams of the documents that `keep` approves."""
     rule = rule or Bigrams({})
     counts = (rule.count_pairs(block, keep) for block in blocks)

@@ -1,19 +1,10 @@
 """A spaCy model that takes no time: every alphabetic token is a noun and its own lemma."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import spacy
 from spacy.lookups import Lookups
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from spacy.language import Language
-
-
-def all_nouns(language: str = "en") -> Language:
+def all_nouns(language="en"):
     nlp = spacy.blank(language)
     ruler = nlp.add_pipe("attribute_ruler")
     ruler.add([[{"LENGTH": {">=": 0}}]], {"POS": "NOUN"})  # type: ignore[attr-defined]
@@ -25,7 +16,7 @@ def all_nouns(language: str = "en") -> Language:
     return nlp
 
 
-def save_all_nouns(directory: Path) -> str:
+def save_all_nouns(directory):
     """The path of the saved model."""
     path = directory / "all_nouns"
     all_nouns().to_disk(path)

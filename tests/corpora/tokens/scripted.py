@@ -3,11 +3,8 @@
 Flags: `s` for a stop word, `c` for a token that continues a noun chunk.
 """
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,22 +12,17 @@ from corpora.articles.article import Article
 from corpora.tokens import annotate, filling
 from corpora.tokens.annotation import PARTS_OF_SPEECH, Annotation
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from corpora.articles.store import ArticleStore
-
 DEADLY = "deadly"
 
 
 class Scripted:
     """Counts what it is asked for; a text that holds the word `deadly` kills the process."""
 
-    def __init__(self, *, noun_chunks: bool = False) -> None:
+    def __init__(self, *, noun_chunks=False):
         self.noun_chunks = noun_chunks
-        self.calls: list[list[str]] = []
+        self.calls = []
 
-    def annotate(self, texts: Sequence[str]) -> Annotation:
+    def annotate(self, texts):
         self.calls.append(list(texts))
         for text in texts:
             _die_of(text)
@@ -52,34 +44,34 @@ class Scripted:
         )
 
 
-def nouns(text: str) -> str:
+def nouns(text):
     """A text of which each word is a noun."""
     return " ".join(f"{word}/NN/NOUN/-" for word in text.split())
 
 
-def prepare_scripted(articles: ArticleStore, model: str, noun_chunks: bool) -> None:
+def prepare_scripted(articles, model, noun_chunks):
     """In the place of `filling.prepare`, in a worker."""
     filling._prepared[:] = [(articles, Scripted(noun_chunks=noun_chunks), frozenset({"the"}), [])]
 
 
-def prepare_deadly_pieces(articles: ArticleStore, model: str, noun_chunks: bool) -> None:
+def prepare_deadly_pieces(articles, model, noun_chunks):
     """As `prepare_scripted`, but a deadly text kills as it is cut into pieces."""
     prepare_scripted(articles, model, noun_chunks)
     cut = annotate.pieces_of
 
-    def pieces_of(text: str) -> Iterator[str]:
+    def pieces_of(text):
         _die_of(text)
         return cut(text)
 
     annotate.pieces_of = pieces_of
 
 
-def prepare_deadly_sections(articles: ArticleStore, model: str, noun_chunks: bool) -> None:
+def prepare_deadly_sections(articles, model, noun_chunks):
     """As `prepare_scripted`, but a deadly article kills as its sections are looked for."""
     prepare_scripted(articles, model, noun_chunks)
     cut = Article.sections
 
-    def sections(article: Article) -> list[tuple[str, str]]:
+    def sections(article):
         _die_of(article.text)
         return cut(article)
 
@@ -90,12 +82,12 @@ PREPARE_CUTTING = {"pieces_of": prepare_deadly_pieces, "sections": prepare_deadl
 """By what it is that kills."""
 
 
-def _die_of(text: str) -> None:
+def _die_of(text):
     if DEADLY in text:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_outside_of_any_article(task: filling.ShardTask) -> filling.ShardDone:
+def die_outside_of_any_article(task):
     """In the place of `filling.annotate_shard`, in a worker."""
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError

@@ -1,14 +1,11 @@
 """Annotations on disk: the same come back, and no changed byte goes unnoticed."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import pickle
 import zipfile
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -23,16 +20,10 @@ from corpora.tokens.annotated import AnnotatedArticles
 from corpora.tokens.annotation_file import load_annotated, load_skipped, save_annotated
 from tests.corpora.tokens.scripted import Scripted
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 SHARD, OTHER_SHARD = "5a" * 32, "5b" * 32
 
 
-def annotated(
-    texts: list[str], *, noun_chunks: bool = False, title: str = "Drei § ü"
-) -> AnnotatedArticles:
+def annotated(texts, *, noun_chunks=False, title="Drei § ü"):
     articles = [
         Article(n, 0, title, "", "", "en", "", f"== {title.strip() or '-'} ==\n{text}")
         for n, text in enumerate(texts)
@@ -40,11 +31,11 @@ def annotated(
     return annotate_articles(articles, Scripted(noun_chunks=noun_chunks), ["the"], skipped={5})
 
 
-def small() -> AnnotatedArticles:
+def small():
     return annotated(["The/DT/DET/s ox/NN/NOUN/c", "", "Ox/NN/NOUN/- ran/VB/VERB/-"])
 
 
-def same(a: AnnotatedArticles, b: AnnotatedArticles) -> bool:
+def same(a, b):
     return all(
         np.array_equal(getattr(a, name), getattr(b, name))
         for name in AnnotatedArticles.__dataclass_fields__
@@ -60,29 +51,27 @@ tokens = st.builds("{}/{}/NOUN/{}".format, words, words, st.sampled_from(["-", "
     noun_chunks=st.booleans(),
     title=st.text(st.characters(exclude_characters="\n=")),
 )
-def test_saved_annotations_come_back(
-    texts: list[str], noun_chunks: bool, title: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_saved_annotations_come_back(texts, noun_chunks, title, tmp_path_factory):
     path = tmp_path_factory.mktemp("annotation") / "a.npz"
     articles = annotated(texts, noun_chunks=noun_chunks, title=title)
     save_annotated(articles, path, SHARD)
     assert same(load_annotated(path, SHARD), articles)
 
 
-def test_half_a_surrogate_pair_in_a_title_comes_back(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_in_a_title_comes_back(tmp_path):
     articles = replace(small(), titles=("\ud800", "", "x"))
     save_annotated(articles, tmp_path / "a.npz", SHARD)
     assert same(load_annotated(tmp_path / "a.npz", SHARD), articles)
 
 
-def test_many_entries_come_back(tmp_path: Path) -> None:
+def test_many_entries_come_back(tmp_path):
     articles = annotated([" ".join(f"w{n}/NN/NOUN/-" for n in range(70_000))])
     assert len(articles.entry_word) == 70_000
     save_annotated(articles, tmp_path / "a.npz", SHARD)
     assert same(load_annotated(tmp_path / "a.npz", SHARD), articles)
 
 
-def test_equal_annotations_make_equal_files_that_numpy_reads(tmp_path: Path) -> None:
+def test_equal_annotations_make_equal_files_that_numpy_reads(tmp_path):
     save_annotated(small(), tmp_path / "a.npz", SHARD)
     save_annotated(small(), tmp_path / "b.npz", SHARD)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
@@ -93,7 +82,7 @@ def test_equal_annotations_make_equal_files_that_numpy_reads(tmp_path: Path) -> 
         assert len(archive.comment) == 32
 
 
-def test_a_flipped_byte_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+def test_a_flipped_byte_is_noticed_wherever_it_is(tmp_path):
     path = tmp_path / "a.npz"
     save_annotated(small(), path, SHARD)
     stored = path.read_bytes()
@@ -106,7 +95,7 @@ def test_a_flipped_byte_is_noticed_wherever_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 10, 100, -1])
-def test_a_shortened_file_is_noticed(length: int, tmp_path: Path) -> None:
+def test_a_shortened_file_is_noticed(length, tmp_path):
     path = tmp_path / "a.npz"
     save_annotated(small(), path, SHARD)
     path.write_bytes(path.read_bytes()[:length])
@@ -114,7 +103,7 @@ def test_a_shortened_file_is_noticed(length: int, tmp_path: Path) -> None:
         load_annotated(path, SHARD)
 
 
-def test_a_file_of_a_newer_version_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_a_newer_version_says_so(tmp_path, monkeypatch):
     with monkeypatch.context() as newer:
         newer.setattr(annotation_file, "FORMAT_VERSION", annotation_file.FORMAT_VERSION + 1)
         save_annotated(small(), tmp_path / "a.npz", SHARD)
@@ -124,14 +113,14 @@ def test_a_file_of_a_newer_version_says_so(tmp_path: Path, monkeypatch: pytest.M
         load_skipped(tmp_path / "a.npz")
 
 
-def test_the_annotation_of_another_shard_is_refused(tmp_path: Path) -> None:
+def test_the_annotation_of_another_shard_is_refused(tmp_path):
     path = tmp_path / "a.npz"
     save_annotated(small(), path, OTHER_SHARD)
     with pytest.raises(CorpusFormatError, match=rf"a\.npz .* {OTHER_SHARD}; delete the file"):
         load_annotated(path, SHARD)
 
 
-def test_articles_that_were_passed_over_are_read_alone(tmp_path: Path) -> None:
+def test_articles_that_were_passed_over_are_read_alone(tmp_path):
     articles = annotated(["x/NN/NOUN/-"] * 7)
     save_annotated(articles, tmp_path / "a.npz", SHARD)
     assert articles.skipped == ("en:5",)
@@ -140,14 +129,14 @@ def test_articles_that_were_passed_over_are_read_alone(tmp_path: Path) -> None:
     assert load_skipped(tmp_path / "b.npz") == {}
 
 
-def with_digest(content: bytes) -> bytes:
+def with_digest(content):
     """As if `save_annotated` had written it."""
     if content.startswith(b"PK"):
         content = content[:-2] + (32).to_bytes(2, "little")
     return content + hashlib.sha256(content).digest()
 
 
-def archive(**changes: Any) -> bytes:
+def archive(**changes):
     """The arrays of an annotation, some of them others."""
     arrays = {
         "version": np.array(annotation_file.FORMAT_VERSION),
@@ -163,11 +152,11 @@ def archive(**changes: Any) -> bytes:
     return file.getvalue()
 
 
-def packed(strings: object) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def packed(strings):
     return np.frombuffer(json.dumps(strings).encode(), dtype=np.uint8)
 
 
-def test_an_unchanged_archive_is_sound(tmp_path: Path) -> None:
+def test_an_unchanged_archive_is_sound(tmp_path):
     (tmp_path / "a.npz").write_bytes(with_digest(archive()))
     assert load_annotated(tmp_path / "a.npz", SHARD).n_articles == 0
     assert load_skipped(tmp_path / "a.npz") == {}
@@ -198,22 +187,20 @@ def test_an_unchanged_archive_is_sound(tmp_path: Path) -> None:
         archive(passed_over=packed(["en:1"])),
     ],
 )
-def test_foreign_content_with_a_sound_digest_is_no_annotation(
-    content: bytes, tmp_path: Path
-) -> None:
+def test_foreign_content_with_a_sound_digest_is_no_annotation(content, tmp_path):
     (tmp_path / "x.npz").write_bytes(with_digest(content))
     with pytest.raises(CorpusFormatError, match=r"x\.npz .*; delete the file to redo it"):
         load_annotated(tmp_path / "x.npz", SHARD)
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", archive(passed_over=packed(["en:1"]))])
-def test_articles_passed_over_of_a_foreign_file_are_refused(content: bytes, tmp_path: Path) -> None:
+def test_articles_passed_over_of_a_foreign_file_are_refused(content, tmp_path):
     (tmp_path / "x.npz").write_bytes(with_digest(content))
     with pytest.raises(CorpusFormatError, match=r"x\.npz .*; delete the file to redo it"):
         load_skipped(tmp_path / "x.npz")
 
 
-def test_another_archive_is_no_annotation(tmp_path: Path) -> None:
+def test_another_archive_is_no_annotation(tmp_path):
     packed = io.BytesIO()
     np.savez(packed, x=np.zeros(3))
     (tmp_path / "x.npz").write_bytes(packed.getvalue())

@@ -1,9 +1,5 @@
 """The fast annotator where it can be, spaCy itself elsewhere, and a word about why."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from corpora.tokens import annotators
@@ -11,12 +7,9 @@ from corpora.tokens.annotators import load_annotator
 from corpora.tokens.plain_annotator import PlainAnnotator
 from tests.corpora.tokens.models import save_all_nouns
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def test_a_pipeline_that_is_not_known_is_left_to_spacy_with_the_reason(tmp_path: Path) -> None:
-    said: list[str] = []
+def test_a_pipeline_that_is_not_known_is_left_to_spacy_with_the_reason(tmp_path):
+    said = []
     annotator = load_annotator(save_all_nouns(tmp_path), warn=said.append)
     assert isinstance(annotator, PlainAnnotator)
     (reason,) = said
@@ -25,10 +18,8 @@ def test_a_pipeline_that_is_not_known_is_left_to_spacy_with_the_reason(tmp_path:
 
 
 @pytest.mark.parametrize(("model", "noun_chunks"), [("blank:de", False), ("", True)])
-def test_blank_models_and_noun_chunks_are_spacys_without_a_word(
-    model: str, noun_chunks: bool
-) -> None:
-    said: list[str] = []
+def test_blank_models_and_noun_chunks_are_spacys_without_a_word(model, noun_chunks):
+    said = []
     annotator = load_annotator(model, noun_chunks=noun_chunks, warn=said.append)
     assert isinstance(annotator, PlainAnnotator)
     assert said == []
@@ -36,12 +27,12 @@ def test_blank_models_and_noun_chunks_are_spacys_without_a_word(
     assert len(found.continues_chunk) == (found.n_tokens if noun_chunks else 0)
 
 
-def test_the_small_english_model_is_known() -> None:
-    said: list[str] = []
+def test_the_small_english_model_is_known():
+    said = []
     assert not isinstance(load_annotator("", warn=said.append), PlainAnnotator)
     assert said == []
 
 
-def test_without_the_fast_annotator_spacy_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_fast_annotator_spacy_does_it(monkeypatch):
     monkeypatch.setattr(annotators, "_fast_annotator", lambda *_: None)
     assert isinstance(load_annotator(""), PlainAnnotator)

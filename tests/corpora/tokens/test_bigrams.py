@@ -1,14 +1,11 @@
 """Collocations, against gensim's Phrases and FrozenPhrases on the same runs."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -22,11 +19,6 @@ from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.bigrams import RULE, Bigrams
 from tests.corpora.tokens.blocks import block_of_runs, learn_bigrams
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from corpora.tokens.block import TokenBlock
-
 Documents = list[list[list[str]]]
 Token = tuple[str, str, bool]
 """Word, part of speech, and whether it continues a noun chunk."""
@@ -34,7 +26,7 @@ Tagged = list[list[list[Token]]]
 Rule = tuple[frozenset[tuple[str, str]] | None, bool]
 
 
-def blocks_of(documents: Documents, block_size: int = 2) -> list[TokenBlock]:
+def blocks_of(documents, block_size=2):
     """Documents in blocks, named 0, 1, …."""
     ids = [str(d) for d in range(len(documents))]
     return [
@@ -47,13 +39,13 @@ def blocks_of(documents: Documents, block_size: int = 2) -> list[TokenBlock]:
     ]
 
 
-def gensim_phrases(documents: Documents, min_count: int, threshold: float, scoring: str) -> Phrases:
+def gensim_phrases(documents, min_count, threshold, scoring):
     runs = [run for document in documents for run in document]
     scoring = {"classic": "default"}.get(scoring, scoring)
     return Phrases(runs, min_count=min_count, threshold=threshold, scoring=scoring)
 
 
-def within_bounds(phrases: Phrases, scoring: str, threshold: float) -> dict[str, float]:
+def within_bounds(phrases, scoring, threshold):
     """gensim's scores, without what rounding adds to an npmi of 1."""
     scores = phrases.export_phrases()
     if scoring == "npmi":
@@ -61,20 +53,20 @@ def within_bounds(phrases: Phrases, scoring: str, threshold: float) -> dict[str,
     return {pair: score for pair, score in scores.items() if score > threshold}
 
 
-def joined_scores(bigrams: Bigrams) -> dict[str, float]:
+def joined_scores(bigrams):
     return {f"{a}_{b}": score for (a, b), score in bigrams.scores.items()}
 
 
-def everything(doc_id: str) -> bool:
+def everything(doc_id):
     return True
 
 
-def runs_of_blocks(blocks: Sequence[TokenBlock]) -> Documents:
+def runs_of_blocks(blocks):
     return [block.runs(d) for block in blocks for d in range(block.n_docs)]
 
 
 @pytest.fixture(scope="module")
-def lee() -> Documents:
+def lee():
     """News articles that come with gensim: runs of lower-case words between other characters."""
     lines = Path(datapath("lee_background.cor")).read_text("utf-8").lower().splitlines()
     return [[re.findall(r"[a-z]+", run) for run in re.split(r"[^a-z ]+", line)] for line in lines]
@@ -90,9 +82,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(("scoring", "min_count", "threshold"), SETTINGS)
-def test_real_text_is_scored_and_joined_as_gensim_does(
-    scoring: str, min_count: int, threshold: float, lee: Documents
-) -> None:
+def test_real_text_is_scored_and_joined_as_gensim_does(scoring, min_count, threshold, lee):
     documents = [[run for run in document if run] for document in lee]
     phrases = gensim_phrases(documents, min_count, threshold, scoring)
     blocks = blocks_of(documents, 40)
@@ -124,9 +114,7 @@ tiny_documents = st.lists(
     threshold=st.sampled_from([0.01, 0.2, 1.0]),
     scoring=st.sampled_from(["classic", "npmi"]),
 )
-def test_any_corpus_is_scored_and_joined_as_gensim_does(
-    documents: Documents, min_count: int, threshold: float, scoring: str
-) -> None:
+def test_any_corpus_is_scored_and_joined_as_gensim_does(documents, min_count, threshold, scoring):
     phrases = gensim_phrases(documents, min_count, threshold, scoring)
     blocks = blocks_of(documents)
     bigrams = learn_bigrams(blocks, everything, min_count, threshold, scoring)
@@ -145,26 +133,26 @@ def test_any_corpus_is_scored_and_joined_as_gensim_does(
 
 @settings(deadline=None)
 @given(tiny_documents)
-def test_only_kept_documents_are_learned_from(documents: Documents) -> None:
+def test_only_kept_documents_are_learned_from(documents):
     odd = learn_bigrams(blocks_of(documents), lambda d: int(d) % 2 == 1, 1, 0.1)
     alone = learn_bigrams(blocks_of(documents[1::2]), everything, 1, 0.1)
     assert odd == alone
 
 
-def test_three_in_a_row_join_from_the_left_and_never_across_a_break() -> None:
+def test_three_in_a_row_join_from_the_left_and_never_across_a_break():
     bigrams = Bigrams({("a", "a"): 1.0, ("a", "b"): 1.0})
     block = block_of_runs([[["a", "a", "a", "b"], ["a"], ["b"]], [["a", "a", "b"]]], "xy", "xy")
     assert runs_of_blocks([bigrams.join(block)]) == [[["a_a", "a_b"], ["a"], ["b"]], [["a_a", "b"]]]
 
 
-def test_joining_twice_makes_longer_words() -> None:
+def test_joining_twice_makes_longer_words():
     block = block_of_runs([[["new", "york", "times"]]], "x", "x")
     once = Bigrams({("new", "york"): 1.0}).join(block)
     twice = Bigrams({("new_york", "times"): 1.0}).join(once)
     assert twice.words == ("new_york_times",)
 
 
-def test_no_bigrams_change_nothing() -> None:
+def test_no_bigrams_change_nothing():
     block = block_of_runs([[["b", "a"]], []], "xy", "xy")
     assert runs_of_blocks([Bigrams({}).join(block)]) == [[["b", "a"]], []]
 
@@ -172,7 +160,7 @@ def test_no_bigrams_change_nothing() -> None:
 # Rules: which neighbours may be a pair
 
 
-def tagged_block(tagged: Tagged, first_id: int = 0) -> TokenBlock:
+def tagged_block(tagged, first_id=0):
     """Documents of runs of words, parts of speech and whether they continue a noun chunk."""
     words = [[[token[0] for token in run] for run in document] for document in tagged]
     ids = [str(first_id + d) for d in range(len(tagged))]
@@ -188,7 +176,7 @@ def tagged_block(tagged: Tagged, first_id: int = 0) -> TokenBlock:
 
 
 @st.composite
-def tagged_runs(draw: st.DrawFn) -> list[tuple[str, str, bool]]:
+def tagged_runs(draw):
     token = st.tuples(
         st.sampled_from("abc"), st.sampled_from(["ADJ", "NOUN", "VERB"]), st.booleans()
     )
@@ -211,13 +199,11 @@ rules = st.tuples(
     min_count=st.integers(1, 2),
     scoring=st.sampled_from(["classic", "npmi"]),
 )
-def test_learning_and_joining_use_one_rule(
-    tagged: Tagged, rule: Rule, min_count: int, scoring: str
-) -> None:
+def test_learning_and_joining_use_one_rule(tagged, rule, min_count, scoring):
     patterns, within_chunks = rule
     threshold = 0.01 if scoring == "classic" else -0.5
 
-    def may_join(one: Token, two: Token) -> bool:
+    def may_join(one, two):
         return (patterns is None or (one[1], two[1]) in patterns) and (two[2] or not within_chunks)
 
     runs = [run for document in tagged for run in document]
@@ -244,8 +230,8 @@ def test_learning_and_joining_use_one_rule(
     assert clearly_above == pytest.approx(scores)
     assert (learned.patterns, learned.within_chunks) == rule
 
-    def joined(run: list[Token]) -> list[Token]:
-        done: list[Token] = []
+    def joined(run):
+        done = []
         i = 0
         while i < len(run):
             if (
@@ -267,7 +253,7 @@ def test_learning_and_joining_use_one_rule(
         assert getattr(whole, name).tolist() == getattr(expected, name).tolist()
 
 
-def test_patterns_without_parts_of_speech_are_refused() -> None:
+def test_patterns_without_parts_of_speech_are_refused():
     blocks = blocks_of([[["new", "york"]]])
     rule = Bigrams({}, frozenset({("NOUN", "NOUN")}))
     with pytest.raises(UnsuitableModelError, match="parts of speech"):
@@ -275,7 +261,7 @@ def test_patterns_without_parts_of_speech_are_refused() -> None:
     assert learn_bigrams([], rule=rule).scores == {}
 
 
-def test_a_part_of_speech_that_there_is_not_is_refused() -> None:
+def test_a_part_of_speech_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match=r"two parts of speech.*'ADJ NOPE'"):
         Bigrams({}, frozenset({("ADJ", "NOPE")}))
 
@@ -292,15 +278,13 @@ def test_a_part_of_speech_that_there_is_not_is_refused() -> None:
     ),
     rule=rules,
 )
-def test_saved_bigrams_come_back(
-    tmp_path_factory: pytest.TempPathFactory, scores: dict[tuple[str, str], float], rule: Rule
-) -> None:
+def test_saved_bigrams_come_back(tmp_path_factory, scores, rule):
     path = tmp_path_factory.mktemp("bigrams") / "bigrams.tsv"
     Bigrams(scores, *rule).save(path)
     assert Bigrams.load(path) == Bigrams(scores, *rule)
 
 
-def test_files_of_former_releases_have_no_rule(tmp_path: Path) -> None:
+def test_files_of_former_releases_have_no_rule(tmp_path):
     path = tmp_path / "bigrams.tsv"
     path.write_text("new\tyork\t12.5\n")
     assert Bigrams.load(path) == Bigrams({("new", "york"): 12.5})
@@ -309,7 +293,7 @@ def test_files_of_former_releases_have_no_rule(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["new\tyork", "new\n"])
-def test_words_that_a_line_cannot_hold_are_refused(word: str, tmp_path: Path) -> None:
+def test_words_that_a_line_cannot_hold_are_refused(word, tmp_path):
     with pytest.raises(ValueError, match="tab or line end"):
         Bigrams({("a", word): 1.0}).save(tmp_path / "bigrams.tsv")
     assert not list(tmp_path.iterdir())
@@ -328,7 +312,7 @@ def test_words_that_a_line_cannot_hold_are_refused(word: str, tmp_path: Path) ->
         '{"patterns": {}, "within_chunks": true}',
     ],
 )
-def test_a_malformed_rule_is_named(rule: str, tmp_path: Path) -> None:
+def test_a_malformed_rule_is_named(rule, tmp_path):
     path = tmp_path / "bigrams.tsv"
     path.write_text(f"#rule\t{rule}\nnew\tyork\t12.5\n")
     with pytest.raises(CorpusFormatError, match=r"bigrams\.tsv, line 1"):
@@ -336,14 +320,14 @@ def test_a_malformed_rule_is_named(rule: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["new\tyork", "new york 3.0", "a\tb\tthree", "a\tb\t1\t2", "\xff"])
-def test_a_malformed_line_is_named(line: str, tmp_path: Path) -> None:
+def test_a_malformed_line_is_named(line, tmp_path):
     path = tmp_path / "bigrams.tsv"
     path.write_bytes(b"new\tyork\t12.5\n" + line.encode("latin-1") + b"\n")
     with pytest.raises(CorpusFormatError, match=r"bigrams\.tsv, line 2"):
         Bigrams.load(path)
 
 
-def test_a_line_that_was_cut_is_named(tmp_path: Path) -> None:
+def test_a_line_that_was_cut_is_named(tmp_path):
     path = tmp_path / "bigrams.tsv"
     path.write_text("new\tyork\t12.5\nbig\tapple\t12")
     with pytest.raises(CorpusFormatError, match=r"bigrams\.tsv, line 2"):
@@ -360,8 +344,6 @@ def test_a_line_that_was_cut_is_named(tmp_path: Path) -> None:
         (5, 10.0, "pmi", "scoring"),
     ],
 )
-def test_settings_out_of_range_are_refused(
-    min_count: int, threshold: float, scoring: str, message: str
-) -> None:
+def test_settings_out_of_range_are_refused(min_count, threshold, scoring, message):
     with pytest.raises(ValueError, match=message):
         learn_bigrams([], everything, min_count, threshold, scoring)

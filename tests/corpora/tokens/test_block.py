@@ -1,7 +1,5 @@
 """Token blocks: runs in, the same runs out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -16,13 +14,13 @@ words = st.text(min_size=1, max_size=4)
 documents = st.lists(st.lists(st.lists(words, min_size=1, max_size=4), max_size=4), max_size=5)
 
 
-def small_block() -> TokenBlock:
+def small_block():
     return block_of_runs(
         [[["b", "a"], ["b"]], [], [["c"]]], ["en:1", "en:2", "en:3"], ["One", "Two\n", "Drei § ü"]
     )
 
 
-def test_a_block_by_hand() -> None:
+def test_a_block_by_hand():
     block = small_block()
     assert block.words == ("a", "b", "c")
     assert block.word_of.tolist() == [1, 0, BREAK, 1, BREAK, 2, BREAK]
@@ -33,13 +31,13 @@ def test_a_block_by_hand() -> None:
 
 @settings(deadline=None)
 @given(documents)
-def test_runs_survive(documents: list[list[list[str]]]) -> None:
+def test_runs_survive(documents):
     ids = [f"en:{d}" for d in range(len(documents))]
     block = block_of_runs(documents, ids, ids)
     assert [block.runs(d) for d in range(block.n_docs)] == documents
 
 
-def test_parts_of_speech_and_chunks_are_not_known_unless_given() -> None:
+def test_parts_of_speech_and_chunks_are_not_known_unless_given():
     block = small_block()
     assert block.pos_of.tolist() == [0] * 7
     assert block.pos_of.dtype == np.uint8
@@ -59,9 +57,7 @@ def test_parts_of_speech_and_chunks_are_not_known_unless_given() -> None:
         ([-2, -1], [0, 2], 1),
     ],
 )
-def test_contradictory_arrays_are_refused(
-    word_of: list[int], doc_start: list[int], n_ids: int
-) -> None:
+def test_contradictory_arrays_are_refused(word_of, doc_start, n_ids):
     ids = tuple("x" * n_ids)
     with pytest.raises(ValueError, match="contradict"):
         TokenBlock(("a", "b"), np.array(word_of, dtype=np.int32), np.array(doc_start), ids, ids)
@@ -78,7 +74,7 @@ def test_contradictory_arrays_are_refused(
         {"continues_chunk": np.array([False, True, False, False])},  # a break is in none
     ],
 )
-def test_contradictory_annotations_are_refused(change: dict[str, np.ndarray]) -> None:
+def test_contradictory_annotations_are_refused(change):
     block = block_of_runs([[["a"], ["b"]]], "x", "x")
     with pytest.raises(ValueError, match="contradict"):
         replace(block, **change)

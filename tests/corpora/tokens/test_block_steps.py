@@ -1,9 +1,6 @@
 """Counting block by block, anywhere and in any order, comes to what counting all at once does."""
 
-from __future__ import annotations
-
 import pickle
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,21 +17,15 @@ from tests.corpora.tokens.blocks import learn_bigrams
 from tests.corpora.tokens.models import save_all_nouns
 from tests.corpora.tokens.test_store import articles
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from corpora.tokens.block import TokenBlock
-
 PRUNING = Pruning(2, 0.9, 500)
 
 
-def is_even(document_id: str) -> bool:
+def is_even(document_id):
     return int(document_id.removeprefix("en:")) % 2 == 0
 
 
 @pytest.fixture(scope="module")
-def tokens(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+def tokens(tmp_path_factory):
     """Six shards of five articles, annotated."""
     path = tmp_path_factory.mktemp("tokens")
     store = ArticleStore(path / "articles", shard_size=5)
@@ -44,9 +35,7 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
     return tokens
 
 
-def everything(
-    tokens: TokenStore, mapped: Callable[[Callable[[TokenBlock], object]], list[object]], path: Path
-) -> tuple[Bigrams, tuple[str, ...], Corpus]:
+def everything(tokens, mapped, path):
     """Bigrams, vocabulary and counts, of what `mapped` makes of a step and the blocks."""
     rule = Bigrams({})
     bigrams = rule.from_counts(mapped(PairsOfBlock(rule, is_even)), 2, 1.0)  # type: ignore[arg-type]
@@ -56,7 +45,7 @@ def everything(
     return bigrams, words, build_corpus_of_bags(path, bags, words)  # type: ignore[arg-type]
 
 
-def check(tokens: TokenStore, found: tuple[Bigrams, tuple[str, ...], Corpus]) -> None:
+def check(tokens, found):
     bigrams = learn_bigrams(tokens, is_even, 2, 1.0)
     joined = [bigrams.join(block) for block in tokens]
     words = learn_vocabulary(joined, is_even, PRUNING)
@@ -68,8 +57,8 @@ def check(tokens: TokenStore, found: tuple[Bigrams, tuple[str, ...], Corpus]) ->
     assert found[2].content_hash == Corpus.from_blocks(joined, words).content_hash
 
 
-def test_steps_that_were_sent_about_count_the_same(tokens: TokenStore, tmp_path: Path) -> None:
-    def mapped(step: Callable[[TokenBlock], object]) -> list[object]:
+def test_steps_that_were_sent_about_count_the_same(tokens, tmp_path):
+    def mapped(step):
         """On another machine, as it were; of shards whose order does not matter, backwards."""
         sent = pickle.loads(pickle.dumps(step))
         results = [pickle.loads(pickle.dumps(sent(block))) for block in tokens]
@@ -79,22 +68,22 @@ def test_steps_that_were_sent_about_count_the_same(tokens: TokenStore, tmp_path:
     check(tokens, everything(tokens, mapped, tmp_path))
 
 
-def test_a_token_store_maps_its_blocks(tokens: TokenStore, tmp_path: Path) -> None:
+def test_a_token_store_maps_its_blocks(tokens, tmp_path):
     check(tokens, everything(tokens, lambda step: list(tokens.map(step)), tmp_path))
 
 
 @pytest.mark.slow
-def test_any_number_of_processes_counts_the_same(tokens: TokenStore, tmp_path: Path) -> None:
+def test_any_number_of_processes_counts_the_same(tokens, tmp_path):
     check(tokens, everything(tokens, lambda step: list(tokens.map(step, 2)), tmp_path))
 
 
-def test_a_token_store_that_is_not_filled_has_no_blocks(tokens: TokenStore, tmp_path: Path) -> None:
+def test_a_token_store_that_is_not_filled_has_no_blocks(tokens, tmp_path):
     empty = TokenStore(tokens.articles, tmp_path, tokens.settings)
     with pytest.raises(RuntimeError, match=r"6 of 6 .* call fill"):
         empty.map(len)  # type: ignore[arg-type]
 
 
-def test_integers_are_as_narrow_as_they_can_be() -> None:
+def test_integers_are_as_narrow_as_they_can_be():
     for largest, kind in ((255, np.uint8), (256, np.uint16), (70_000, np.uint32), (0, np.uint8)):
         array = np.array([0, largest], dtype=np.int64)
         assert narrow(array).dtype == kind

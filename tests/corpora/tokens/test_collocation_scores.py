@@ -1,7 +1,5 @@
 """Scores of pairs: against gensim's where those are right, and within their bounds everywhere."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,14 +14,14 @@ counts = st.integers(1, 10**12) | st.integers(1, 20)
 
 
 @st.composite
-def possible_counts(draw: st.DrawFn) -> tuple[int, int, int, int]:
+def possible_counts(draw):
     """n_a, n_b, n_ab and the number of tokens, as a text can have them."""
     n_ab = draw(counts)
     n_a, n_b = n_ab + draw(counts) - 1, n_ab + draw(counts) - 1
     return n_a, n_b, n_ab, n_a + n_b + draw(counts)
 
 
-def npmi(n_a: int, n_b: int, n_ab: int, n_tokens: int) -> float:
+def npmi(n_a, n_b, n_ab, n_tokens):
     return float(npmi_scores(*(np.array([n]) for n in (n_a, n_b, n_ab)), n_tokens)[0])
 
 
@@ -31,14 +29,12 @@ def npmi(n_a: int, n_b: int, n_ab: int, n_tokens: int) -> float:
     *(st.integers(0, 10**12) | st.integers(0, 9) for _ in range(3)),
     st.integers(1, 10**12) | st.integers(1, 9),
 )
-def test_npmi_is_from_minus_1_to_1_whatever_the_counts(
-    n_a: int, n_b: int, n_ab: int, n_tokens: int
-) -> None:
+def test_npmi_is_from_minus_1_to_1_whatever_the_counts(n_a, n_b, n_ab, n_tokens):
     assert -1 <= npmi(n_a, n_b, n_ab, n_tokens) <= 1
 
 
 @given(possible_counts())
-def test_npmi_is_gensims_number_cut_to_its_bounds(counts: tuple[int, int, int, int]) -> None:
+def test_npmi_is_gensims_number_cut_to_its_bounds(counts):
     n_a, n_b, n_ab, n_tokens = counts
     theirs = npmi_scorer(n_a, n_b, n_ab, 0, 1, n_tokens)
     # What rounding adds, however small: the formula itself does not leave its bounds.
@@ -46,7 +42,7 @@ def test_npmi_is_gensims_number_cut_to_its_bounds(counts: tuple[int, int, int, i
     assert npmi(*counts) == min(1.0, max(-1.0, theirs))
 
 
-def test_npmi_at_its_bounds() -> None:
+def test_npmi_at_its_bounds():
     assert npmi(5, 5, 5, 11) == 1 < npmi_scorer(5, 5, 5, 0, 1, 11)
     assert npmi(5, 5, 5, 5) == 1  # gensim divides by zero
     with pytest.raises(ZeroDivisionError):
@@ -57,16 +53,14 @@ def test_npmi_at_its_bounds() -> None:
     assert npmi(4, 5, 2, 100) == pytest.approx(math.log(10) / math.log(50))
 
 
-def test_npmi_of_nothing() -> None:
+def test_npmi_of_nothing():
     none = np.zeros(0, dtype=np.int64)
     assert npmi_scores(none, none, none, 0).tolist() == []
     assert classic_scores(none, none, none, 0, 1).tolist() == []
 
 
 @given(possible_counts(), st.integers(1, 10**9), st.integers(1, 30))
-def test_classic_scores_are_gensims(
-    counts: tuple[int, int, int, int], n_entries: int, min_count: int
-) -> None:
+def test_classic_scores_are_gensims(counts, n_entries, min_count):
     n_a, n_b, n_ab, n_tokens = counts
     (score,) = classic_scores(*(np.array([n]) for n in (n_a, n_b, n_ab)), n_entries, min_count)
     theirs = original_scorer(n_a, n_b, n_ab, n_entries, min_count, n_tokens)

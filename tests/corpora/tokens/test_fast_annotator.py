@@ -1,8 +1,5 @@
 """The fast annotator against `nlp.pipe`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -18,14 +15,6 @@ from corpora.tokens.fast_annotator import FastAnnotator, decoded
 from downloader.sources import read_source, sample_path
 from tests.corpora.tokens.fast.english import english
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-    from spacy.language import Language
-
-    from corpora.tokens.annotation import Annotation
-
 WORDS = st.sampled_from(
     [
         *("gonna", "Let's", "let 's", "ain't", "y'all", "gotta", "c'mon", "there", "is", "that"),
@@ -37,30 +26,30 @@ WORDS = st.sampled_from(
 
 
 @pytest.fixture(scope="module")
-def nlp() -> Language:
+def nlp():
     return english()
 
 
 @pytest.fixture(scope="module")
-def annotator(nlp: Language) -> FastAnnotator:
+def annotator(nlp):
     return FastAnnotator(nlp)
 
 
-def plain(nlp: Language, texts: Sequence[str]) -> list[tuple[str, str, str]]:
+def plain(nlp, texts):
     docs = nlp.pipe(texts)
     return [(token.lemma_, token.pos_, token.tag_) for doc in docs for token in doc]
 
 
-def tokens_of(annotation: Annotation) -> list[tuple[str, str, str]]:
+def tokens_of(annotation):
     return list(zip(*decoded(annotation), strict=True))
 
 
-def sample_texts() -> list[str]:
+def sample_texts():
     return [article.text[:9000] for article in read_source("sample", str(sample_path()))]
 
 
 @pytest.mark.slow
-def test_every_token_of_the_sample(nlp: Language, annotator: FastAnnotator) -> None:
+def test_every_token_of_the_sample(nlp, annotator):
     texts = sample_texts()[:25]
     annotation = annotator.annotate(texts)
     assert annotation.n_texts == len(texts)
@@ -73,31 +62,31 @@ def test_every_token_of_the_sample(nlp: Language, annotator: FastAnnotator) -> N
 
 
 @pytest.mark.slow
-def test_every_token_of_the_whole_sample(nlp: Language, annotator: FastAnnotator) -> None:
+def test_every_token_of_the_whole_sample(nlp, annotator):
     texts = [article.text for article in read_source("sample", str(sample_path()))]
     assert tokens_of(annotator.annotate(texts)) == plain(nlp, texts)
 
 
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(st.lists(WORDS, max_size=12).map(" ".join), max_size=4))
-def test_any_texts(nlp: Language, annotator: FastAnnotator, texts: list[str]) -> None:
+def test_any_texts(nlp, annotator, texts):
     assert tokens_of(annotator.annotate(texts)) == plain(nlp, texts)
 
 
 @settings(max_examples=30, deadline=None)
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=80))
-def test_any_characters(nlp: Language, annotator: FastAnnotator, text: str) -> None:
+def test_any_characters(nlp, annotator, text):
     assert tokens_of(annotator.annotate([text])) == plain(nlp, [text])
 
 
-def test_no_texts(annotator: FastAnnotator) -> None:
+def test_no_texts(annotator):
     assert annotator.annotate([]).n_texts == 0
     empty = annotator.annotate(["", ""])
     assert (empty.n_texts, empty.n_tokens, empty.lemmas) == (2, 0, ())
 
 
 @pytest.mark.slow
-def test_what_came_before_changes_nothing(nlp: Language, annotator: FastAnnotator) -> None:
+def test_what_came_before_changes_nothing(nlp, annotator):
     texts = sample_texts()[30:40]
     annotator.annotate(sample_texts()[:5])
     warm = annotator.annotate(texts)
@@ -114,7 +103,7 @@ def test_what_came_before_changes_nothing(nlp: Language, annotator: FastAnnotato
 
 
 @pytest.mark.slow
-def test_what_else_is_annotated_changes_nothing(nlp: Language) -> None:
+def test_what_else_is_annotated_changes_nothing(nlp):
     """Not a bit of what the network gives, so that no token can be a coin toss."""
     text = sample_texts()[3][:3000]
     annotator = FastAnnotator(nlp)
@@ -124,16 +113,14 @@ def test_what_else_is_annotated_changes_nothing(nlp: Language) -> None:
         np.testing.assert_array_equal(again, expected)
 
 
-def encoded_of(annotator: FastAnnotator, texts: list[str]) -> list[NDArray[np.float32]]:
+def encoded_of(annotator, texts):
     rows, start = annotator._lexicon.rows_of(texts)
     encoded = annotator._tagger.encode(rows, start, annotator._lexicon.embedding)
     return np.split(encoded, start[1:-1])
 
 
 @pytest.mark.parametrize("where", ["_describe", "_tokenize"])
-def test_an_interrupt_in_the_middle_leaves_nothing_half_learned(
-    nlp: Language, annotator: FastAnnotator, where: str
-) -> None:
+def test_an_interrupt_in_the_middle_leaves_nothing_half_learned(nlp, annotator, where):
     texts = ["Unheardofwords were interrupted here.", "Others came after."]
     expected = tokens_of(FastAnnotator(nlp).annotate(texts))
     with (
@@ -144,7 +131,7 @@ def test_an_interrupt_in_the_middle_leaves_nothing_half_learned(
     assert tokens_of(annotator.annotate(texts)) == expected
 
 
-def test_the_memory_of_words_is_bounded(nlp: Language) -> None:
+def test_the_memory_of_words_is_bounded(nlp):
     with mock.patch.object(fast_annotator, "MAX_ROWS", 1000):
         annotator = FastAnnotator(nlp)
         rows = []
@@ -154,7 +141,7 @@ def test_the_memory_of_words_is_bounded(nlp: Language) -> None:
     assert max(rows) <= 1000 + 501
 
 
-def broken(change: str) -> Language:
+def broken(change):
     nlp = english()
     if change == "no ruler":
         nlp.remove_pipe("attribute_ruler")
@@ -164,12 +151,12 @@ def broken(change: str) -> Language:
         nlp.remove_pipe("lemmatizer")
         nlp.add_pipe("lemmatizer", before="tagger")
     elif change == "rule of the tokenizer":
-        tokenizer: Any = nlp.tokenizer
+        tokenizer = nlp.tokenizer
         tokenizer.add_special_case("New York", [{"ORTH": "New York"}])
     elif change == "pattern":
         nlp.get_pipe("attribute_ruler").add([[{"IS_TITLE": True}]], {"LEMMA": "x"})  # type: ignore[attr-defined]
     elif change == "network":
-        model: Any = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+        model = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
         model.layers[1].attrs["pad"] = 1
     return nlp
 
@@ -185,12 +172,12 @@ def broken(change: str) -> Language:
         ("network", "convolutions"),
     ],
 )
-def test_another_pipeline_is_refused(change: str, reason: str) -> None:
+def test_another_pipeline_is_refused(change, reason):
     with pytest.raises(UnsupportedPipelineError, match=reason):
         FastAnnotator(broken(change))
 
 
-def test_a_network_that_gives_something_else_is_refused(nlp: Language) -> None:
+def test_a_network_that_gives_something_else_is_refused(nlp):
     nothing = np.zeros(96, dtype=np.float32)
     with (
         mock.patch.object(fast_annotator, "_scale_and_shift", return_value=(nothing, nothing)),
@@ -199,6 +186,6 @@ def test_a_network_that_gives_something_else_is_refused(nlp: Language) -> None:
         FastAnnotator(nlp)
 
 
-def test_a_blank_pipeline_is_refused() -> None:
+def test_a_blank_pipeline_is_refused():
     with pytest.raises(UnsupportedPipelineError):
         FastAnnotator(spacy.blank("en"))

@@ -1,9 +1,6 @@
 """An article that kills its worker is found, passed over and recorded; the rest goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,13 +21,10 @@ from tests.corpora.tokens.scripted import (
     prepare_scripted,
 )
 
-if TYPE_CHECKING:
-    from _pytest.logging import LogCaptureFixture
-
 TASK = ShardTask(ShardEntry("000001.pkl.gz", 5, 100, "0" * 64), Path("x.npz"))
 
 
-def store_with(path: Path, deadly: set[int]) -> ArticleStore:
+def store_with(path, deadly):
     """Four shards of five articles, some of which kill."""
     store = ArticleStore(path, shard_size=5)
     store.append(
@@ -42,9 +36,7 @@ def store_with(path: Path, deadly: set[int]) -> ArticleStore:
     return store
 
 
-def test_deadly_articles_are_passed_over_and_all_others_annotated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: LogCaptureFixture
-) -> None:
+def test_deadly_articles_are_passed_over_and_all_others_annotated(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(store_module, "prepare", prepare_scripted)
     articles = store_with(tmp_path / "articles", {6, 8})
     tokens = TokenStore(articles, tmp_path / "tokens", TextSettings("blank:en"))
@@ -75,8 +67,8 @@ def test_deadly_articles_are_passed_over_and_all_others_annotated(
 @pytest.mark.slow
 @pytest.mark.parametrize("step", ["pieces_of", "sections"])
 def test_an_article_that_kills_while_it_is_cut_is_passed_over_too(
-    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: LogCaptureFixture
-) -> None:
+    step, tmp_path, monkeypatch, caplog
+):
     monkeypatch.setattr(store_module, "prepare", PREPARE_CUTTING[step])
     articles = store_with(tmp_path / "articles", {7})
     tokens = TokenStore(articles, tmp_path / "tokens", TextSettings("blank:en"))
@@ -85,15 +77,13 @@ def test_an_article_that_kills_while_it_is_cut_is_passed_over_too(
     assert all("en:7 Title 7" in message for message in caplog.messages)
 
 
-def test_an_article_that_kills_though_it_is_passed_over_ends_the_fill() -> None:
+def test_an_article_that_kills_though_it_is_passed_over_ends_the_fill():
     task = ShardTask(TASK.entry, TASK.path, one_by_one=True, skipped=frozenset({3}))
     with pytest.raises(WorkerDiedError, match="en:8 A title though it was passed over"):
         after_death(task, "3 en:8 A title", 3)
 
 
-def test_deaths_that_no_article_is_to_blame_for_end_the_fill(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deaths_that_no_article_is_to_blame_for_end_the_fill(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "prepare", prepare_scripted)
     monkeypatch.setattr(store_module, "annotate_shard", die_outside_of_any_article)
     articles = store_with(tmp_path / "articles", set())
@@ -103,7 +93,7 @@ def test_deaths_that_no_article_is_to_blame_for_end_the_fill(
     assert len(tokens.missing()) == 4
 
 
-def test_a_shard_is_tried_one_by_one_and_then_without_the_article() -> None:
+def test_a_shard_is_tried_one_by_one_and_then_without_the_article():
     once = after_death(TASK, "3 en:8 A title", 1)
     assert once == ShardTask(TASK.entry, TASK.path, one_by_one=True)
     twice = after_death(once, "4 en:9 Another", 2)
@@ -112,7 +102,7 @@ def test_a_shard_is_tried_one_by_one_and_then_without_the_article() -> None:
     assert thrice.skipped == {0, 4}
 
 
-def test_if_article_after_article_kills_it_is_the_machine() -> None:
+def test_if_article_after_article_kills_it_is_the_machine():
     task = after_death(TASK, "0 en:0 T", 1)
     for n in range(MAX_SKIPPED):
         task = after_death(task, f"{n} en:{n} T", n + 2)
@@ -121,7 +111,7 @@ def test_if_article_after_article_kills_it_is_the_machine() -> None:
 
 
 @pytest.mark.parametrize("note", ["", "?", "no place"])
-def test_a_death_without_an_article_is_tried_once_more(note: str) -> None:
+def test_a_death_without_an_article_is_tried_once_more(note):
     assert after_death(TASK, note, 1) == TASK
     with pytest.raises(WorkerDiedError, match="no article is to blame"):
         after_death(TASK, note, 2)

@@ -1,9 +1,5 @@
 """The model follows the language of the articles, and what it cannot do is said."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from corpora.articles.article import Article
@@ -13,16 +9,11 @@ from corpora.tokens import model_choice
 from corpora.tokens.model_choice import model_for_language, model_for_store
 from corpora.tokens.spacy_model import find_model
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from _pytest.logging import LogCaptureFixture
-
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def installed(tmp_path, monkeypatch):
     """Names of packages that are to pass for installed."""
-    names: list[str] = []
+    names = []
     monkeypatch.setattr(
         model_choice, "model_directory", lambda name: tmp_path if name in names else None
     )
@@ -30,16 +21,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("language", ["en", "simple", "und", ""])
-def test_english_and_the_unknown_get_the_small_english_model(
-    language: str, caplog: LogCaptureFixture
-) -> None:
+def test_english_and_the_unknown_get_the_small_english_model(language, caplog):
     assert model_for_language(language) == find_model("")
     assert caplog.messages == []
 
 
-def test_an_installed_model_is_taken_the_smallest_first(
-    installed: list[str], caplog: LogCaptureFixture
-) -> None:
+def test_an_installed_model_is_taken_the_smallest_first(installed, caplog):
     installed.append("de_core_news_lg")
     assert model_for_language("de") == "de_core_news_lg"
     installed += ["de_core_news_md", "zh_core_web_sm", "nb_core_news_sm", "fr_dep_news_trf"]
@@ -62,15 +49,15 @@ def test_an_installed_model_is_taken_the_smallest_first(
     ],
 )
 def test_without_a_model_a_blank_one_is_taken_and_it_is_said_once(
-    language: str, model: str, said: str, installed: list[str], caplog: LogCaptureFixture
-) -> None:
+    language, model, said, installed, caplog
+):
     assert model_for_language(language) == model
     (message,) = caplog.messages
     assert said in message
     assert ("spacy download" in message) == ("spacy download" in said)
 
 
-def store_of(path: Path, *languages: str) -> ArticleStore:
+def store_of(path, *languages):
     store = ArticleStore(path, shard_size=3)
     store.append(
         Article(n, 0, f"Title {n}", f"https://{language}.example.org/{n}", "", language, "", "x")
@@ -79,22 +66,18 @@ def store_of(path: Path, *languages: str) -> ArticleStore:
     return store
 
 
-def test_the_language_is_that_of_the_articles(
-    tmp_path: Path, installed: list[str], caplog: LogCaptureFixture
-) -> None:
+def test_the_language_is_that_of_the_articles(tmp_path, installed, caplog):
     installed.append("de_core_news_sm")
     assert model_for_store(store_of(tmp_path / "de", "de", "de")) == "de_core_news_sm"
     assert caplog.messages == []
 
 
-def test_without_articles_there_is_nothing_to_tell_the_language(tmp_path: Path) -> None:
+def test_without_articles_there_is_nothing_to_tell_the_language(tmp_path):
     with pytest.raises(CorpusFormatError, match="none holds no articles yet"):
         model_for_store(store_of(tmp_path / "none"))
 
 
-def test_of_several_languages_most_of_the_first_shard_decide(
-    tmp_path: Path, installed: list[str], caplog: LogCaptureFixture
-) -> None:
+def test_of_several_languages_most_of_the_first_shard_decide(tmp_path, installed, caplog):
     installed.append("de_core_news_sm")
     store = store_of(tmp_path / "both", "en", "de", "de", "fr", "fr", "fr", "fr")
     assert model_for_store(store) == "de_core_news_sm"

@@ -1,10 +1,7 @@
 """Counts of words and neighbours, against loops, whatever fits in memory."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import given, settings
@@ -15,16 +12,11 @@ from corpora.tokens.block_pairs import count_pairs
 from corpora.tokens.pair_counts import PairCounts, _KeyCounts
 from tests.corpora.tokens.blocks import block_of_runs
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 word = st.sampled_from(["a", "b", "c", "d", "é", "\U0001f600", "b\0"])
 documents = st.lists(st.lists(st.lists(word, min_size=1, max_size=6), max_size=3), max_size=8)
 
 
-def counted(
-    documents: list[list[list[str]]], min_count: int, max_words: int, max_pairs: int
-) -> tuple[int, int, dict[tuple[str, str], tuple[int, int, int]]]:
+def counted(documents, min_count, max_words, max_pairs):
     """Tokens, entries, and n_a, n_b and n_ab of each frequent pair, in the order given."""
     pairs = PairCounts(max_words, max_pairs)
     for i in range(0, len(documents), 2):
@@ -50,9 +42,7 @@ def counted(
     max_words=st.integers(0, 8),
     max_pairs=st.integers(0, 12),
 )
-def test_counts_are_what_loops_say(
-    documents: list[list[list[str]]], min_count: int, max_words: int, max_pairs: int
-) -> None:
+def test_counts_are_what_loops_say(documents, min_count, max_words, max_pairs):
     runs = [run for document in documents for run in document]
     words = Counter(word for run in runs for word in run)
     pairs = Counter(pair for run in runs for pair in pairwise(run))
@@ -63,7 +53,7 @@ def test_counts_are_what_loops_say(
     assert list(found) == sorted(found)
 
 
-def test_many_words_in_several_runs_of_several_chunks(tmp_path: Path) -> None:
+def test_many_words_in_several_runs_of_several_chunks(tmp_path):
     rng = np.random.default_rng(0)
     documents = [[[f"w{w}" for w in run]] for run in rng.zipf(1.3, (60, 1500)).tolist()]
     in_memory = counted(documents, 2, 10**6, 10**6)
@@ -71,7 +61,7 @@ def test_many_words_in_several_runs_of_several_chunks(tmp_path: Path) -> None:
     assert counted(documents, 2, 10_000, 20_000) == in_memory
 
 
-def test_keys_gather_and_are_sorted_in() -> None:
+def test_keys_gather_and_are_sorted_in():
     rng = np.random.default_rng(0)
     batches = [rng.integers(0, 4000, 3000) for _ in range(8)]
     # As narrow as those of a block are, whose sum is not.

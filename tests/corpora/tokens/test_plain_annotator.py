@@ -1,9 +1,6 @@
 """The reference annotator says of every token what spaCy's Doc says of it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,9 +9,6 @@ from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.plain_annotator import PlainAnnotator
 from corpora.tokens.spacy_model import load_model
 
-if TYPE_CHECKING:
-    from corpora.tokens.annotation import Annotation
-
 TEXTS = [
     "Apple's CEO didn't say that they were the best; Berlin's foxes ran (quickly)!",
     "",
@@ -22,7 +16,7 @@ TEXTS = [
 ]
 
 
-def rows_of(annotation: Annotation) -> list[list[tuple[str, str, str, bool]]]:
+def rows_of(annotation):
     rows = [
         (annotation.lemmas[a], annotation.tags[b], PARTS_OF_SPEECH[c], bool(d))
         for a, b, c, d in zip(
@@ -33,7 +27,7 @@ def rows_of(annotation: Annotation) -> list[list[tuple[str, str, str, bool]]]:
 
 
 @pytest.mark.parametrize("noun_chunks", [False, True])
-def test_english_is_annotated_as_spacy_does(noun_chunks: bool) -> None:
+def test_english_is_annotated_as_spacy_does(noun_chunks):
     nlp = load_model("", noun_chunks=noun_chunks)
     annotation = PlainAnnotator(nlp, noun_chunks=noun_chunks).annotate(TEXTS)
     docs = [nlp(text) for text in TEXTS]
@@ -51,7 +45,7 @@ def test_english_is_annotated_as_spacy_does(noun_chunks: bool) -> None:
     assert annotation.continues_chunk.tolist() == expected
 
 
-def test_noun_chunks_of_a_sentence() -> None:
+def test_noun_chunks_of_a_sentence():
     nlp = load_model("", noun_chunks=True)
     text = "The big dog chased a small grey cat."
     found = PlainAnnotator(nlp, noun_chunks=True).annotate([text]).continues_chunk
@@ -66,22 +60,20 @@ def test_noun_chunks_of_a_sentence() -> None:
         ("xx", "Wē the People", ["wē", "the", "people"], []),
     ],
 )
-def test_blank_models_give_lower_case_forms_and_stop_words(
-    language: str, text: str, lemmas: list[str], stop_words: list[str]
-) -> None:
+def test_blank_models_give_lower_case_forms_and_stop_words(language, text, lemmas, stop_words):
     (rows,) = rows_of(PlainAnnotator(load_model(f"blank:{language}")).annotate([text]))
     assert [row[0] for row in rows] == lemmas
     assert [row[0] for row in rows if row[3]] == stop_words
     assert {(row[1], row[2]) for row in rows} == {("", "")}
 
 
-def test_no_texts_make_an_empty_annotation() -> None:
+def test_no_texts_make_an_empty_annotation():
     annotation = PlainAnnotator(load_model("blank:en")).annotate([])
     assert (annotation.n_texts, annotation.n_tokens, annotation.lemmas) == (0, 0, ())
     np.testing.assert_array_equal(annotation.text_start, [0])
 
 
-def test_strings_of_texts_do_not_stay_in_memory() -> None:
+def test_strings_of_texts_do_not_stay_in_memory():
     nlp = load_model("")
     annotator = PlainAnnotator(nlp)
     annotator.annotate(["The"])

@@ -1,11 +1,8 @@
 """Which annotated tokens become words, against loops over tokens and over spaCy's documents."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,7 @@ from corpora.tokens import pieces as pieces_module
 from corpora.tokens.annotate import annotate_articles
 from corpora.tokens.annotated import AnnotatedArticles
 from corpora.tokens.annotation import PARTS_OF_SPEECH
-from corpora.tokens.block import BREAK, TokenBlock
+from corpora.tokens.block import BREAK
 from corpora.tokens.plain_annotator import PlainAnnotator
 from corpora.tokens.selection import select
 from corpora.tokens.settings import UNIVERSAL_PARTS_OF_SPEECH, TextSettings
@@ -29,16 +26,12 @@ from corpora.tokens.word_form import is_alphabetic, normalized
 from tests.corpora.tokens.models import all_nouns
 from tests.corpora.tokens.scripted import Scripted, nouns
 
-if TYPE_CHECKING:
-    from spacy.language import Language
-    from spacy.tokens import Doc
 
-
-def article(text: str, number: int = 7, title: str = "Anarchism") -> Article:
+def article(text, number=7, title="Anarchism"):
     return Article(number, 0, title, "", "", "en", "", text)
 
 
-def runs_of(block: TokenBlock) -> list[list[list[str]]]:
+def runs_of(block):
     return [block.runs(d) for d in range(block.n_docs)]
 
 
@@ -63,19 +56,14 @@ choices = st.builds(
 )
 
 
-def naive(
-    articles: list[list[tuple[str, list[tuple[str, str, str, str]]]]],
-    choice: TextSettings,
-    *,
-    noun_chunks: bool,
-) -> tuple[list[str], list[str], list[list[list[tuple[str, str, bool]]]]]:
+def naive(articles, choice, *, noun_chunks):
     """Ids, titles and runs of (word, part of speech, continues chunk), a token at a time."""
     doc_ids, titles, documents = [], [], []
     dropped = {"the", "be", *(word.lower() for word in choice.extra_stop_words)}
     for a, article_sections in enumerate(articles):
         in_sections = []
         for heading, section in article_sections:
-            runs: list[list[tuple[str, str, bool]]] = [[]]
+            runs = [[]]
             for lemma, _, pos, flags in section:
                 word = normalized(lemma)
                 if (
@@ -109,12 +97,8 @@ def naive(
     one_by_one=st.booleans(),
 )
 def test_any_annotation_is_selected_from_as_by_a_loop(
-    articles: list[list[tuple[str, list[Any]]]],
-    choice: TextSettings,
-    noun_chunks: bool,
-    together: int,
-    one_by_one: bool,
-) -> None:
+    articles, choice, noun_chunks, together, one_by_one
+):
     # A lead, which has no heading, comes first or not at all; sections without text are left out.
     given_articles = [
         [
@@ -153,10 +137,10 @@ def test_any_annotation_is_selected_from_as_by_a_loop(
     assert (block.word_of.dtype, block.doc_start.dtype) == (np.int32, np.int64)
 
 
-def test_how_many_are_annotated_together_is_of_no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_many_are_annotated_together_is_of_no_account(monkeypatch):
     articles = [article(nouns(f"new york {n} times"), n) for n in range(10)]
 
-    def found(annotator: Scripted, **how: Any) -> AnnotatedArticles:
+    def found(annotator, **how):
         return annotate_articles(articles, annotator, ["the"], **how)
 
     whole, alone, parts = Scripted(), Scripted(), Scripted()
@@ -170,7 +154,7 @@ def test_how_many_are_annotated_together_is_of_no_account(monkeypatch: pytest.Mo
             assert np.array_equal(getattr(other, name), getattr(expected, name)), name
 
 
-def test_articles_that_are_passed_over_have_no_words() -> None:
+def test_articles_that_are_passed_over_have_no_words():
     articles = [article(nouns("a b"), 1), article(nouns("c") + "\n\n== H ==\nx", 2)]
     annotator = Scripted()
     annotated = annotate_articles(articles, annotator, [], skipped={1})
@@ -201,13 +185,13 @@ and the quick brown foxes were jumping over lazy dogs.
 
 
 @pytest.fixture(scope="module")
-def english() -> Language:
+def english():
     return load_model("")
 
 
-def naive_runs(doc: Doc, choice: TextSettings) -> list[list[str]]:
+def naive_runs(doc, choice):
     """The runs of a piece, a token at a time."""
-    runs: list[list[str]] = [[]]
+    runs = [[]]
     for token in doc:
         word = normalized(token.lemma_)
         keep = token.pos_ in choice.parts_of_speech and not token.is_stop
@@ -232,9 +216,7 @@ def naive_runs(doc: Doc, choice: TextSettings) -> list[list[str]]:
         TextSettings(parts_of_speech=("VERB", "NUM", "ADP"), extra_stop_words=("visit",)),
     ],
 )
-def test_english_is_selected_as_by_a_loop_over_spacys_tokens(
-    choice: TextSettings, english: Language
-) -> None:
+def test_english_is_selected_as_by_a_loop_over_spacys_tokens(choice, english):
     lines = Path(datapath("lee_background.cor")).read_text("utf-8").splitlines()[:8]
     articles = [article(text, n) for n, text in enumerate([TEXT, *lines, ""])]
     annotated = annotate_articles(articles, PlainAnnotator(english), stop_words_of(""))
@@ -247,7 +229,7 @@ def test_english_is_selected_as_by_a_loop_over_spacys_tokens(
     assert runs_of(by_section) == [runs for each in expected for runs in each]
 
 
-def english_runs(text: str, english: Language, choice: TextSettings | None = None) -> list[Any]:
+def english_runs(text, english, choice=None):
     annotated = annotate_articles([article(text)], PlainAnnotator(english), stop_words_of(""))
     (runs,) = runs_of(select(annotated, choice or TextSettings()))
     return runs
@@ -278,11 +260,11 @@ def english_runs(text: str, english: Language, choice: TextSettings | None = Non
         ("... 1234 -- of the", []),
     ],
 )
-def test_hand_labelled_english(text: str, runs: list[list[str]], english: Language) -> None:
+def test_hand_labelled_english(text, runs, english):
     assert english_runs(text, english) == runs
 
 
-def test_settings_choose_the_words(english: Language) -> None:
+def test_settings_choose_the_words(english):
     text = "The old ox of Berlin slowly ate green apples."
     some = TextSettings(parts_of_speech=("NOUN", "PROPN"), min_length=2)
     assert english_runs(text, english, some) == [["ox"], ["berlin"], ["apple"]]
@@ -290,7 +272,7 @@ def test_settings_choose_the_words(english: Language) -> None:
     assert english_runs(text, english, stop) == [["old"], ["slowly"], ["green"]]
 
 
-def test_words_of_one_noun_chunk_are_marked() -> None:
+def test_words_of_one_noun_chunk_are_marked():
     nlp = load_model("", noun_chunks=True)
     annotator = PlainAnnotator(nlp, noun_chunks=True)
     text = article("Young scientists discovered deadly viruses yesterday.")
@@ -314,9 +296,7 @@ def test_words_of_one_noun_chunk_are_marked() -> None:
         ("blank:xx", "Stari grad – the Old town", [["stari", "grad"], ["the", "old", "town"]]),
     ],
 )
-def test_a_blank_model_keeps_all_words_of_letters(
-    model: str, text: str, runs: list[list[str]]
-) -> None:
+def test_a_blank_model_keeps_all_words_of_letters(model, text, runs):
     annotator = PlainAnnotator(load_model(model))
     annotated = annotate_articles([article(text)], annotator, stop_words_of(model))
     nouns_only = TextSettings(spacy_model=model, parts_of_speech=("NOUN",))
@@ -324,9 +304,7 @@ def test_a_blank_model_keeps_all_words_of_letters(
 
 
 @pytest.mark.parametrize("separator", [" ", "\n", "\n\n"])
-def test_a_long_text_keeps_every_word_and_a_cut_ends_a_run(
-    separator: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_text_keeps_every_word_and_a_cut_ends_a_run(separator, monkeypatch):
     monkeypatch.setattr(pieces_module, "MAX_PIECE", 1000)
     words = [f"word{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}" for i in range(2000)]
     text = separator.join(words)
@@ -337,7 +315,7 @@ def test_a_long_text_keeps_every_word_and_a_cut_ends_a_run(
         assert len(runs) == len(annotated.piece_start) - 1 == len(text) // 1000 + 1
 
 
-def test_a_text_far_over_spacys_limit_goes_through() -> None:
+def test_a_text_far_over_spacys_limit_goes_through():
     nlp = all_nouns()
     nlp.max_length = 10_000
     text = "river " * 40_000
@@ -345,12 +323,12 @@ def test_a_text_far_over_spacys_limit_goes_through() -> None:
     assert select(annotated, TextSettings()).n_tokens == 40_000
 
 
-def test_half_a_surrogate_pair_does_no_harm() -> None:
+def test_half_a_surrogate_pair_does_no_harm():
     annotated = annotate_articles([article("green \ud83d apples")], PlainAnnotator(all_nouns()), ())
     assert runs_of(select(annotated, TextSettings())) == [[["green"], ["apples"]]]
 
 
-def test_contradictory_arrays_are_refused() -> None:
+def test_contradictory_arrays_are_refused():
     annotated = annotate_articles([article(nouns("a b"))], Scripted(), [])
     for change in (
         {"entry_of": np.array([0, 9])},

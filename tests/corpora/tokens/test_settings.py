@@ -1,9 +1,5 @@
 """Text settings that make no sense are refused with the reason."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from corpora.tokens.settings import TextSettings
@@ -21,17 +17,17 @@ from corpora.tokens.settings import TextSettings
         ({"documents": "paragraph"}, "not 'paragraph'"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(setting: dict[str, Any], message: str) -> None:
+def test_a_setting_that_makes_no_sense_is_refused(setting, message):
     with pytest.raises(ValueError, match=message):
         TextSettings(**setting)
 
 
-def test_lists_as_settings_files_have_them_are_taken_for_tuples() -> None:
+def test_lists_as_settings_files_have_them_are_taken_for_tuples():
     settings = TextSettings(parts_of_speech=["NOUN"])  # type: ignore[arg-type]
     assert settings == TextSettings(parts_of_speech=("NOUN",))
 
 
-def test_a_blank_model_knows_no_parts_of_speech() -> None:
+def test_a_blank_model_knows_no_parts_of_speech():
     assert TextSettings().knows_parts_of_speech
     assert TextSettings(spacy_model="de_core_news_sm").knows_parts_of_speech
     assert not TextSettings(spacy_model="blank:de").knows_parts_of_speech

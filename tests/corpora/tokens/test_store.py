@@ -1,7 +1,5 @@
 """The token store: only what is missing is made, one writer, the same bits however it is filled."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -10,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from gensim.test.utils import datapath
@@ -24,18 +21,11 @@ from corpora.tokens.settings import TextSettings
 from corpora.tokens.store import TokenStore, describe
 from tests.corpora.tokens.models import save_all_nouns
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from _pytest.logging import LogCaptureFixture
-
-    from corpora.tokens.annotation import Annotation
-
 ROOT = Path(__file__).parents[3]
 TEXTS = Path(datapath("lee_background.cor")).read_text("utf-8").splitlines()
 
 
-def articles(numbers: Iterable[int]) -> list[Article]:
+def articles(numbers):
     return [
         Article(
             page_id=n,
@@ -52,7 +42,7 @@ def articles(numbers: Iterable[int]) -> list[Article]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ArticleStore:
+def store(tmp_path):
     """Four shards of five articles."""
     store = ArticleStore(tmp_path / "articles", shard_size=5)
     store.append(articles(range(20)))
@@ -60,24 +50,22 @@ def store(tmp_path: Path) -> ArticleStore:
 
 
 @pytest.fixture(scope="module")
-def nouns(tmp_path_factory: pytest.TempPathFactory) -> TextSettings:
+def nouns(tmp_path_factory):
     """Settings with a model that takes no time."""
     return TextSettings(spacy_model=save_all_nouns(tmp_path_factory.mktemp("model")))
 
 
-def n_tokens_of(tokens: TokenStore) -> list[int]:
+def n_tokens_of(tokens):
     """Tokens of each shard, all kinds of them."""
     paths = [tokens.directory / f"{entry.sha256}.npz" for entry in tokens.entries]
     return [load_annotated(path, path.stem).n_tokens for path in paths]
 
 
-def content(tokens: TokenStore) -> dict[str, bytes]:
+def content(tokens):
     return {path.name: path.read_bytes() for path in tokens.directory.glob("*.npz")}
 
 
-def test_blocks_come_in_the_order_of_the_articles(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path
-) -> None:
+def test_blocks_come_in_the_order_of_the_articles(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     filled = list(tokens.fill())
     for _ in range(2):
@@ -91,9 +79,7 @@ def test_blocks_come_in_the_order_of_the_articles(
 
 
 @pytest.mark.slow
-def test_real_lemmas_are_the_same_bits_for_any_number_of_processes(
-    store: ArticleStore, tmp_path: Path
-) -> None:
+def test_real_lemmas_are_the_same_bits_for_any_number_of_processes(store, tmp_path):
     one = TokenStore(store, tmp_path / "one", TextSettings())
     two = TokenStore(store, tmp_path / "two", TextSettings())
     assert list(one.fill(1)) == list(two.fill(2))
@@ -103,9 +89,7 @@ def test_real_lemmas_are_the_same_bits_for_any_number_of_processes(
     assert "force" in next(iter(one)).words
 
 
-def test_only_new_shards_are_tokenized(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path
-) -> None:
+def test_only_new_shards_are_tokenized(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     assert len(list(tokens.fill())) == 4
     before = {path: path.stat().st_mtime_ns for path in tokens.directory.glob("*.npz")}
@@ -120,13 +104,11 @@ def test_only_new_shards_are_tokenized(
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
 
 
-def test_other_choices_annotate_nothing_again(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    annotated: list[str] = []
+def test_other_choices_annotate_nothing_again(store, nouns, tmp_path, monkeypatch):
+    annotated = []
     original = PlainAnnotator.annotate
 
-    def counted(self: PlainAnnotator, texts: Sequence[str]) -> Annotation:
+    def counted(self, texts):
         annotated.extend(texts)
         return original(self, texts)
 
@@ -153,9 +135,7 @@ def test_other_choices_annotate_nothing_again(
     assert len(annotated) == 20
 
 
-def test_another_model_and_noun_chunks_have_annotations_of_their_own(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path
-) -> None:
+def test_another_model_and_noun_chunks_have_annotations_of_their_own(store, nouns, tmp_path):
     list(TokenStore(store, tmp_path / "tokens", nouns).fill())
     blank = TokenStore(store, tmp_path / "tokens", replace(nouns, spacy_model="blank:en"))
     assert len(blank.missing()) == 4
@@ -164,9 +144,7 @@ def test_another_model_and_noun_chunks_have_annotations_of_their_own(
     assert next(iter(blank)).runs(0)[0][:2] == ["hundreds"]
 
 
-def test_what_made_the_annotations_is_written_beside_them(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path
-) -> None:
+def test_what_made_the_annotations_is_written_beside_them(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     list(tokens.fill())
     about = json.loads((tokens.directory / "about.json").read_text())
@@ -176,15 +154,13 @@ def test_what_made_the_annotations_is_written_beside_them(
 
 
 @pytest.mark.slow
-def test_what_an_annotator_has_to_say_is_logged_once(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path, caplog: LogCaptureFixture
-) -> None:
+def test_what_an_annotator_has_to_say_is_logged_once(store, nouns, tmp_path, caplog):
     list(TokenStore(store, tmp_path / "tokens", nouns).fill(2))
     (message,) = caplog.messages
     assert "spaCy's own speed" in message
 
 
-def test_sections_as_documents(nouns: TextSettings, tmp_path: Path) -> None:
+def test_sections_as_documents(nouns, tmp_path):
     text = (
         "The lead.\n\n== History ==\n\nOld times.\n\n=== Early ===\n\nFirst steps.\n\n== Void ==\n"
     )
@@ -198,7 +174,7 @@ def test_sections_as_documents(nouns: TextSettings, tmp_path: Path) -> None:
     assert block.runs(1) == [["old", "times"], ["steps"]]
 
 
-def test_an_article_without_words_keeps_its_place(nouns: TextSettings, tmp_path: Path) -> None:
+def test_an_article_without_words_keeps_its_place(nouns, tmp_path):
     store = ArticleStore(tmp_path / "articles")
     store.append([replace(article, text="") for article in articles(range(2))])
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
@@ -206,9 +182,7 @@ def test_an_article_without_words_keeps_its_place(nouns: TextSettings, tmp_path:
     assert [block.doc_ids for block in tokens] == [("en:0", "en:1")]
 
 
-def test_one_process_fills_at_a_time(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path
-) -> None:
+def test_one_process_fills_at_a_time(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     filling = tokens.fill()
     next(filling)
@@ -218,18 +192,14 @@ def test_one_process_fills_at_a_time(
     assert list(tokens.fill()) == []
 
 
-def test_tokens_that_are_not_there_cannot_be_read(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path
-) -> None:
+def test_tokens_that_are_not_there_cannot_be_read(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     next(tokens.fill())
     with pytest.raises(RuntimeError, match="3 of 4 shards"):
         iter(tokens)
 
 
-def test_a_damaged_file_is_named_and_can_be_redone(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path
-) -> None:
+def test_a_damaged_file_is_named_and_can_be_redone(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     list(tokens.fill())
     before = content(tokens)
@@ -244,9 +214,7 @@ def test_a_damaged_file_is_named_and_can_be_redone(
     assert content(tokens) == before
 
 
-def test_a_file_under_the_name_of_another_shard_is_refused(
-    store: ArticleStore, nouns: TextSettings, tmp_path: Path
-) -> None:
+def test_a_file_under_the_name_of_another_shard_is_refused(store, nouns, tmp_path):
     tokens = TokenStore(store, tmp_path / "tokens", nouns)
     list(tokens.fill())
     first, second = (tokens.directory / f"{entry.sha256}.npz" for entry in store.entries[:2])
@@ -255,9 +223,7 @@ def test_a_file_under_the_name_of_another_shard_is_refused(
         list(tokens)
 
 
-def test_a_model_trained_anew_in_its_place_annotates_anew(
-    store: ArticleStore, tmp_path: Path
-) -> None:
+def test_a_model_trained_anew_in_its_place_annotates_anew(store, tmp_path):
     settings = TextSettings(spacy_model=save_all_nouns(tmp_path))
     list(TokenStore(store, tmp_path / "tokens", settings).fill())
     assert TokenStore(store, tmp_path / "tokens", settings).missing() == []
@@ -266,9 +232,7 @@ def test_a_model_trained_anew_in_its_place_annotates_anew(
     assert len(TokenStore(store, tmp_path / "tokens", settings).missing()) == 4
 
 
-def test_a_missing_model_is_noticed_before_anything_is_made(
-    store: ArticleStore, tmp_path: Path
-) -> None:
+def test_a_missing_model_is_noticed_before_anything_is_made(store, tmp_path):
     with pytest.raises(MissingModelError, match="spacy download no_such_model"):
         TokenStore(store, tmp_path / "tokens", TextSettings(spacy_model="no_such_model"))
     assert not (tmp_path / "tokens").exists()
@@ -293,7 +257,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_killed_fill_goes_on_where_it_was(nouns: TextSettings, tmp_path: Path) -> None:
+def test_a_killed_fill_goes_on_where_it_was(nouns, tmp_path):
     store = ArticleStore(tmp_path / "articles", shard_size=1)
     store.append(articles(range(40)))
     script = tmp_path / "fill.py"

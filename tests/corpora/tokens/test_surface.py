@@ -1,10 +1,7 @@
 """Where words stand in a text, against texts made of known parts and against spaCy's tokens."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -25,34 +22,28 @@ from corpora.tokens.plain_annotator import PlainAnnotator
 from corpora.tokens.selection import select
 from corpora.tokens.settings import TextSettings
 from corpora.tokens.spacy_model import load_model, stop_words_of, token_spans
-from corpora.tokens.surface import Surface, surface, text_of
+from corpora.tokens.surface import surface, text_of
 from corpora.tokens.word_form import is_alphabetic, normalized
 from corpora.vocabulary import Pruning, learn_vocabulary
 from downloader.sources import read_source, sample_path
 from tests.corpora.tokens.blocks import learn_bigrams
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from spacy.language import Language
-
-    from corpora.tokens.annotation import PlacingAnnotator
 
 BLANK = "blank:en"
 NEW_YORK = Bigrams({("new", "york"): 1.0, ("york", "new"): 1.0, ("café", "café"): 1.0})
 
 
 @cache
-def annotator_of(model: str) -> PlacingAnnotator:
+def annotator_of(model):
     return load_annotator(model)
 
 
-def plain_surface(text: str, bigrams: Bigrams | None = None, min_length: int = 3) -> Surface:
+def plain_surface(text, bigrams=None, min_length=3):
     """By the rules for English words, without a model."""
     how = TextSettings(spacy_model=BLANK, min_length=min_length)
     return surface(text, how, bigrams or Bigrams({}), annotator_of(BLANK), stop_words_of(BLANK))
 
 
-def found(text: str, bigrams: Bigrams | None = None) -> list[tuple[str, str]]:
+def found(text, bigrams=None):
     """(word, as it stands there) of each."""
     where = plain_surface(text, bigrams)
     spans = zip(where.words, where.start.tolist(), where.end.tolist(), strict=True)
@@ -75,9 +66,9 @@ cut_apart = st.lists(
 """Pieces are cut between lines or at spaces, so that no word of these is cut."""
 
 
-def naive_words(listed: list[str]) -> list[list[tuple[str, int, int]]]:
+def naive_words(listed):
     """Runs of (word, start, end), a part at a time, if no two words touch."""
-    runs: list[list[tuple[str, int, int]]] = [[]]
+    runs = [[]]
     at = 0
     for part in listed:
         if part in WORDS:
@@ -88,7 +79,7 @@ def naive_words(listed: list[str]) -> list[list[tuple[str, int, int]]]:
     return runs
 
 
-def naive_bigrams(runs: list[list[tuple[str, int, int]]]) -> list[tuple[str, int, int]]:
+def naive_bigrams(runs):
     """The words with pairs joined from left to right; the halves stand in the same run."""
     joined = []
     for run in runs:
@@ -104,12 +95,12 @@ def naive_bigrams(runs: list[list[tuple[str, int, int]]]) -> list[tuple[str, int
     return joined
 
 
-def spaced(listed: list[str]) -> list[str]:
+def spaced(listed):
     """The parts with a space wherever two would touch and so be another word, or a heading.
 
     Two spaces in a row are a token of their own for spaCy, so they are made one part.
     """
-    apart: list[str] = []
+    apart = []
     for part in listed:
         is_space = part.isspace()
         if apart and not (is_space or apart[-1].isspace() or "\n" in (part[0], apart[-1][-1])):
@@ -122,7 +113,7 @@ def spaced(listed: list[str]) -> list[str]:
 
 
 @given(listed=parts.map(spaced))
-def test_words_are_found_where_they_were_put(listed: list[str]) -> None:
+def test_words_are_found_where_they_were_put(listed):
     text = "".join(listed)
     where = plain_surface(text, NEW_YORK)
     got = list(zip(where.words, where.start.tolist(), where.end.tolist(), strict=True))
@@ -130,7 +121,7 @@ def test_words_are_found_where_they_were_put(listed: list[str]) -> None:
 
 
 @given(listed=cut_apart.map(spaced), longest=st.integers(8, 30))
-def test_words_are_found_in_any_pieces(listed: list[str], longest: int) -> None:
+def test_words_are_found_in_any_pieces(listed, longest):
     text = "".join(listed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pieces_module, "MAX_PIECE", longest)
@@ -145,34 +136,34 @@ def test_words_are_found_in_any_pieces(listed: list[str], longest: int) -> None:
     assert set(joined.end) <= set(where.end)
 
 
-def test_headings_shift_nothing() -> None:
+def test_headings_shift_nothing():
     text = "== New ==\n york\n=== Café ===\n\nnew York\n== York =="
     assert found(text, NEW_YORK) == [("york", "york"), ("new_york", "new York")]
     assert plain_surface(text).start.tolist() == [11, 30, 34]
 
 
-def test_halves_of_a_bigram_are_neighbours() -> None:
+def test_halves_of_a_bigram_are_neighbours():
     text = "New York, new, york; new of york; new\nyork; new york new york"
     pairs = [each for each in found(text, NEW_YORK) if "_" in each[0]]
     assert pairs == [("new_york", "New York"), ("new_york", "new york"), ("new_york", "new york")]
 
 
-def test_each_word_is_in_one_bigram_at_most() -> None:
+def test_each_word_is_in_one_bigram_at_most():
     assert found("café café café", NEW_YORK) == [("café_café", "café café"), ("café", "café")]
 
 
-def test_half_a_surrogate_pair_is_one_character() -> None:
+def test_half_a_surrogate_pair_is_one_character():
     text = "apples \ud83d pears \ud83d\ude00 plums"
     assert found(text) == [("apples", "apples"), ("pears", "pears"), ("plums", "plums")]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "== Heading ==", "the of", "\x00", "\u202e,"])
-def test_a_text_without_words(text: str) -> None:
+def test_a_text_without_words(text):
     where = plain_surface(text)
     assert (where.words, len(where.start), len(where.end)) == ((), 0, 0)
 
 
-def test_text_of_articles_and_sections() -> None:
+def test_text_of_articles_and_sections():
     text = "== A ==\n\n== B ==\nb\n=== C ===\nc\n== D ==\nd"
     article = Article(7, 0, "T", "", "", "en", "", text)
     assert text_of(article, "en:7") == article.text
@@ -186,32 +177,32 @@ def test_text_of_articles_and_sections() -> None:
 
 
 @cache
-def english() -> Language:
+def english():
     return load_model("")
 
 
 TOKENS = [" \n\nLet's see:  3.14 cafe\u0301s,\tO'Neill 😀 can't. ", "", "don't  "]
 
 
-def check_spans(spans: list[NDArray[np.int64]], nlp: Language) -> None:
+def check_spans(spans, nlp):
     expected = [[(t.idx, t.idx + len(t)) for t in nlp.make_doc(text)] for text in TOKENS]
     assert [[tuple(span) for span in each.tolist()] for each in spans] == expected
     assert all(each.shape[1:] == (2,) for each in spans)
 
 
-def test_spans_of_tokens_are_spacys() -> None:
+def test_spans_of_tokens_are_spacys():
     check_spans(token_spans(english(), TOKENS), english())
     check_spans(PlainAnnotator(english()).token_spans(TOKENS), english())
     check_spans(annotator_of(BLANK).token_spans(TOKENS), load_model(BLANK))
 
 
 @pytest.mark.slow
-def test_the_fast_annotator_has_the_same_spans() -> None:
+def test_the_fast_annotator_has_the_same_spans():
     assert isinstance(annotator_of(""), FastAnnotator)
     check_spans(annotator_of("").token_spans(TOKENS), english())
 
 
-def news(number: int) -> list[Article]:
+def news(number):
     """Texts of some two hundred words in two sections."""
     lines = Path(datapath("lee_background.cor")).read_text("utf-8").splitlines()[:number]
     halves = [line.partition(". ") for line in lines]
@@ -221,7 +212,7 @@ def news(number: int) -> list[Article]:
     ]
 
 
-def test_surfaces_are_the_text_of_spacys_tokens() -> None:
+def test_surfaces_are_the_text_of_spacys_tokens():
     nlp, how, stop_words = english(), TextSettings(), stop_words_of("")
     n_found = 0
     for article in news(5):
@@ -252,7 +243,7 @@ def test_surfaces_are_the_text_of_spacys_tokens() -> None:
 # The law: what is found is what is counted
 
 
-def check_counted(articles: list[Article], how: TextSettings, *, with_bigrams: bool) -> int:
+def check_counted(articles, how, *, with_bigrams):
     """Compare with a corpus, word by word and document by document; bigrams that were found."""
     annotator, stop_words = annotator_of(how.spacy_model), stop_words_of(how.spacy_model)
     block = select(annotate_articles(articles, annotator, stop_words), how)
@@ -287,7 +278,7 @@ def check_counted(articles: list[Article], how: TextSettings, *, with_bigrams: b
 @pytest.mark.parametrize(
     ("documents", "with_bigrams"), [("article", True), ("section", False), ("section", True)]
 )
-def test_what_is_found_is_what_is_counted(documents: str, with_bigrams: bool) -> None:
+def test_what_is_found_is_what_is_counted(documents, with_bigrams):
     how = TextSettings(spacy_model=BLANK, documents=documents)
     n_joined = check_counted(news(12), how, with_bigrams=with_bigrams)
     assert (n_joined > 0) == with_bigrams
@@ -304,7 +295,7 @@ def test_what_is_found_is_what_is_counted(documents: str, with_bigrams: bool) ->
         (BLANK, "section", False),
     ],
 )
-def test_the_same_of_the_whole_sample(model: str, documents: str, with_bigrams: bool) -> None:
+def test_the_same_of_the_whole_sample(model, documents, with_bigrams):
     how = TextSettings(spacy_model=model, documents=documents)
     articles = [*read_source("sample", str(sample_path()))]
     n_joined = check_counted(articles, how, with_bigrams=with_bigrams)

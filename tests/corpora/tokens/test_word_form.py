@@ -1,7 +1,5 @@
 """Words of any script have one form, and are letters or are not."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from corpora.tokens.word_form import is_alphabetic, normalized
 
 
-def test_normalized_words_are_lower_case_and_composed() -> None:
+def test_normalized_words_are_lower_case_and_composed():
     assert normalized("Cafe\u0301") == "café"
 
 
@@ -31,11 +29,11 @@ def test_normalized_words_are_lower_case_and_composed() -> None:
         ("", False),
     ],
 )
-def test_letters_of_any_script_are_alphabetic(word: str, alphabetic: bool) -> None:
+def test_letters_of_any_script_are_alphabetic(word, alphabetic):
     assert is_alphabetic(word) is alphabetic
 
 
 @given(st.text(max_size=4))
-def test_alphabetic_is_letters_and_marks(word: str) -> None:
+def test_alphabetic_is_letters_and_marks(word):
     categories = {unicodedata.category(character)[0] for character in word}
     assert is_alphabetic(word) == (bool(word) and categories <= {"L", "M"})

@@ -1,11 +1,8 @@
 """Shards annotated on workers: the bytes that are made here, or a word on why not."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 import spacy
@@ -20,21 +17,16 @@ from corpora.tokens.workers import ArticlesToAnnotate
 from tests.corpora.tokens.models import all_nouns, save_all_nouns
 from tests.corpora.tokens.test_store import articles, content
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture
-def to_annotate(tmp_path: Path) -> ArticlesToAnnotate:
+def to_annotate(tmp_path):
     """Two shards of three articles, and a model that takes no time."""
     ArticleStore(tmp_path / "articles", shard_size=3).append(articles(range(6)))
     settings = TextSettings(spacy_model=save_all_nouns(tmp_path))
     return ArticlesToAnnotate(str(tmp_path / "articles"), settings, describe(settings))
 
 
-def test_the_bytes_are_those_that_are_made_here(
-    to_annotate: ArticlesToAnnotate, tmp_path: Path
-) -> None:
+def test_the_bytes_are_those_that_are_made_here(to_annotate, tmp_path):
     store = ArticleStore(to_annotate.store)
     tokens = TokenStore(store, tmp_path / "tokens", to_annotate.settings)
     filled = list(tokens.fill())
@@ -50,7 +42,7 @@ def test_the_bytes_are_those_that_are_made_here(
         assert found == content(tokens)
 
 
-def test_a_shard_that_is_not_seen_is_asked_for(to_annotate: ArticlesToAnnotate) -> None:
+def test_a_shard_that_is_not_seen_is_asked_for(to_annotate):
     first, second = ArticleStore(to_annotate.store).entries
     elsewhere = replace(to_annotate, store="/no/such/directory")
     assert annotate_shard(first, None, elsewhere) is None
@@ -60,9 +52,7 @@ def test_a_shard_that_is_not_seen_is_asked_for(to_annotate: ArticlesToAnnotate) 
         annotate_shard(first, to_annotate.bytes_of(second), to_annotate)
 
 
-def test_another_model_of_that_name_is_refused(
-    to_annotate: ArticlesToAnnotate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_model_of_that_name_is_refused(to_annotate, monkeypatch):
     monkeypatch.setattr(worker_annotation, "_last", [])  # in a process that has none loaded
     entry = ArticleStore(to_annotate.store).entries[0]
     changed = all_nouns()
@@ -75,7 +65,7 @@ def test_another_model_of_that_name_is_refused(
         annotate_shard(entry, None, replace(to_annotate, about=json.dumps(about)))
 
 
-def test_a_model_that_is_not_installed_is_named(to_annotate: ArticlesToAnnotate) -> None:
+def test_a_model_that_is_not_installed_is_named(to_annotate):
     entry = ArticleStore(to_annotate.store).entries[0]
     settings = TextSettings(spacy_model="no_such_model")
     with pytest.raises(MissingModelError, match="spacy download no_such_model"):

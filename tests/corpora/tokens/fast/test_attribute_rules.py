@@ -1,9 +1,5 @@
 """The table against the ruler itself."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 import spacy
@@ -15,10 +11,6 @@ from corpora.errors import UnsupportedPipelineError
 from corpora.tokens.fast.attribute_rules import AttributeRules, Ruled
 from tests.corpora.tokens.fast.english import english
 
-if TYPE_CHECKING:
-    from spacy.language import Language
-    from spacy.pipeline import AttributeRuler
-
 WORDS = st.sampled_from(
     [
         *("the", "dog", "That", "this", "ai", "n't", "nt", "gon", "na", "got", "ta", "let", "Let"),
@@ -29,18 +21,18 @@ WORDS = st.sampled_from(
 
 
 @pytest.fixture(scope="module")
-def nlp() -> Language:
+def nlp():
     return english()
 
 
-def ruled_as_a_whole(ruler: AttributeRuler, words: list[str], tags: list[str]) -> list[Ruled]:
+def ruled_as_a_whole(ruler, words, tags):
     doc = ruler(Doc(ruler.vocab, words=words, tags=tags))
     return [Ruled(token.tag_, token.pos_, str(token.morph), token.lemma_) for token in doc]
 
 
 @settings(max_examples=120, deadline=None)
 @given(data=st.data())
-def test_the_table_says_what_the_ruler_says(nlp: Language, data: st.DataObject) -> None:
+def test_the_table_says_what_the_ruler_says(nlp, data):
     ruler = nlp.get_pipe("attribute_ruler")
     rules = AttributeRules(ruler)  # type: ignore[arg-type]
     labels = nlp.get_pipe("tagger").labels  # type: ignore[attr-defined]
@@ -62,14 +54,14 @@ def test_the_table_says_what_the_ruler_says(nlp: Language, data: st.DataObject) 
             assert rules.ruled(word, tag) == expected[i], (word, tag)
 
 
-def ruler_with(*patterns: object) -> AttributeRuler:
+def ruler_with(*patterns):
     ruler = spacy.blank("en").add_pipe("attribute_ruler")
     for i, pattern in enumerate(patterns):
         ruler.add(patterns=[pattern], attrs={"LEMMA": f"lemma{i}"})  # type: ignore[attr-defined]
     return ruler  # type: ignore[return-value]
 
 
-def test_places_of_patterns_of_several_tokens() -> None:
+def test_places_of_patterns_of_several_tokens():
     rules = AttributeRules(
         ruler_with(
             [{"LOWER": "new"}, {"ORTH": {"IN": ["York", "Delhi"]}}],
@@ -94,12 +86,12 @@ def test_places_of_patterns_of_several_tokens() -> None:
         ([{"IS_TITLE": True}], "IS_TITLE"),
     ],
 )
-def test_what_it_does_not_know_is_refused(pattern: list[dict[str, object]], named: str) -> None:
+def test_what_it_does_not_know_is_refused(pattern, named):
     with pytest.raises(UnsupportedPipelineError, match=named):
         AttributeRules(ruler_with(pattern))
 
 
-def test_a_word_that_only_a_regex_names() -> None:
+def test_a_word_that_only_a_regex_names():
     rules = AttributeRules(ruler_with([{"LOWER": {"REGEX": "ing$"}}], [{"ORTH": "Ab"}]))
     assert rules.ruled("going", "").lemma == "lemma0"
     assert rules.ruled("gone", "").lemma == ""

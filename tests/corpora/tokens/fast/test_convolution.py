@@ -1,8 +1,5 @@
 """The tiled convolution against the definition of thinc's layers, in double precision."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 from unittest import mock
 
 import numpy as np
@@ -13,16 +10,13 @@ from hypothesis import strategies as st
 from corpora.tokens.fast import convolution
 from corpora.tokens.fast.convolution import ConvolutionalTagger, Layer
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 WIDTH, N_PIECES, N_TAGS, DEPTH = 16, 3, 7, 4
 
 
 class Network:
     """Random weights, and what the definition makes of them."""
 
-    def __init__(self, seed: int, depth: int = DEPTH, n_pieces: int = N_PIECES) -> None:
+    def __init__(self, seed, depth=DEPTH, n_pieces=N_PIECES):
         rng = np.random.default_rng(seed)
         self.weights = rng.normal(size=(depth, WIDTH, n_pieces, 3 * WIDTH)).astype(np.float32)
         self.bias = rng.normal(size=(depth, WIDTH, n_pieces)).astype(np.float32)
@@ -33,13 +27,13 @@ class Network:
         self.embedding = rng.normal(size=(50, WIDTH)).astype(np.float32)
         self.depth = depth
 
-    def tagger(self) -> ConvolutionalTagger:
+    def tagger(self):
         parts = zip(self.weights, self.bias, self.scale, self.shift, strict=True)
         return ConvolutionalTagger(
             [Layer.of(*part) for part in parts], self.output, self.output_bias
         )
 
-    def encoded(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+    def encoded(self, rows):
         """What the layers make of one text, by loops."""
         pad = np.zeros((self.depth, WIDTH))
         x = np.concatenate([pad, self.embedding[rows].astype(float), pad])
@@ -58,7 +52,7 @@ class Network:
         return x[self.depth : len(x) - self.depth]
 
 
-def together(texts: list[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def together(texts):
     """The tokens of all texts, and where each begins."""
     starts = np.cumsum([0, *map(len, texts)])
     return np.concatenate([np.zeros(0, dtype=np.int32), *texts]), starts
@@ -66,7 +60,7 @@ def together(texts: list[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray
 
 @pytest.mark.parametrize("tile", [32, 64, 128])
 @pytest.mark.parametrize(("depth", "n_pieces"), [(1, 1), (4, 3), (2, 2)])
-def test_tiles_come_to_what_the_definition_says(tile: int, depth: int, n_pieces: int) -> None:
+def test_tiles_come_to_what_the_definition_says(tile, depth, n_pieces):
     network = Network(depth, depth, n_pieces)
     rng = np.random.default_rng(1)
     texts = [rng.integers(0, 50, size=n).astype(np.int32) for n in (1, 0, 270, 2, 17, 120, 5, 24)]
@@ -85,7 +79,7 @@ def test_tiles_come_to_what_the_definition_says(tile: int, depth: int, n_pieces:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=6), st.integers(0, 2**32))
-def test_no_bit_of_a_text_depends_on_the_others(lengths: list[int], seed: int) -> None:
+def test_no_bit_of_a_text_depends_on_the_others(lengths, seed):
     network = Network(3)
     rng = np.random.default_rng(seed)
     texts = [rng.integers(0, 50, size=n).astype(np.int32) for n in lengths]
@@ -96,7 +90,7 @@ def test_no_bit_of_a_text_depends_on_the_others(lengths: list[int], seed: int) -
         np.testing.assert_array_equal(encoded[start : start + len(text)], alone)
 
 
-def test_no_token_no_tag() -> None:
+def test_no_token_no_tag():
     tagger = Network(0).tagger()
     assert len(tagger.tag(*together([]), Network(0).embedding)) == 0
     assert len(tagger.tag(*together([np.zeros(0, dtype=np.int32)]), Network(0).embedding)) == 0

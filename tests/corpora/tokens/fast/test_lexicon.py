@@ -1,9 +1,5 @@
 """Chunks against spaCy's tokenizer on whole texts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,9 +7,6 @@ from hypothesis import strategies as st
 
 from corpora.tokens.fast.lexicon import Lexicon
 from tests.corpora.tokens.fast.english import english
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 COLUMNS = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "SPACY", "IS_SPACE"]
 PIECES = st.sampled_from(
@@ -27,22 +20,20 @@ PIECES = st.sampled_from(
 )
 
 
-def attributes_as_embedding(attributes: Any) -> Any:
+def attributes_as_embedding(attributes):
     """The attributes themselves, folded so that single precision holds them."""
     return (attributes % np.uint64(2**20)).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
-def nlp() -> Language:
+def nlp():
     return english()
 
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(texts=st.lists(st.lists(PIECES, max_size=12).map("".join), max_size=4))
-def test_tokens_and_their_attributes_are_those_of_whole_texts(
-    nlp: Language, texts: list[str]
-) -> None:
+def test_tokens_and_their_attributes_are_those_of_whole_texts(nlp, texts):
     lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
     for _ in range(2):  # new, and known
         rows, start = lexicon.rows_of(texts)
@@ -67,7 +58,7 @@ def test_tokens_and_their_attributes_are_those_of_whole_texts(
         "( ( ^_^ ) : - ) 8 -)) x. O.o",
     ],
 )
-def test_rules_that_match_across_a_space(nlp: Language, text: str) -> None:
+def test_rules_that_match_across_a_space(nlp, text):
     lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
     rows, _ = lexicon.rows_of([text])
     words = [lexicon.words[form] for form in lexicon.form_of[rows]]
@@ -76,14 +67,14 @@ def test_rules_that_match_across_a_space(nlp: Language, text: str) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
-def test_any_text(nlp: Language, text: str) -> None:
+def test_any_text(nlp, text):
     lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
     rows, _ = lexicon.rows_of([text])
     words = [lexicon.words[form] for form in lexicon.form_of[rows]]
     assert words == [token.text for token in nlp.tokenizer(text)]
 
 
-def test_many_words_are_embedded_the_same_in_any_company(nlp: Language) -> None:
+def test_many_words_are_embedded_the_same_in_any_company(nlp):
     words = [f"word{i}" for i in range(600)]
     together = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
     rows, _ = together.rows_of([" ".join(words)])
@@ -96,7 +87,7 @@ def test_many_words_are_embedded_the_same_in_any_company(nlp: Language) -> None:
     np.testing.assert_array_equal(together.embedding[rows], apart.embedding[again])
 
 
-def test_what_is_forgotten_is_learned_again(nlp: Language) -> None:
+def test_what_is_forgotten_is_learned_again(nlp):
     lexicon = Lexicon(nlp, attributes_as_embedding, COLUMNS, len(COLUMNS))
     before, _ = lexicon.rows_of(["It isn't so."])
     lexicon.clear()

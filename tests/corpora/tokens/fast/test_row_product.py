@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -7,7 +5,7 @@ from corpora.tokens.fast.row_product import RowProductOps
 
 
 @pytest.mark.parametrize("width", [96, 128])
-def test_no_row_depends_on_its_place_or_on_how_many_there_are(width: int) -> None:
+def test_no_row_depends_on_its_place_or_on_how_many_there_are(width):
     rng = np.random.default_rng(width)
     filters = rng.normal(size=(3 * width, 6 * width)).astype(np.float32)
     row = rng.normal(size=6 * width).astype(np.float32)
@@ -23,7 +21,7 @@ def test_no_row_depends_on_its_place_or_on_how_many_there_are(width: int) -> Non
 
 @pytest.mark.parametrize("trans1", [False, True])
 @pytest.mark.parametrize("trans2", [False, True])
-def test_it_is_the_product(trans1: bool, trans2: bool) -> None:
+def test_it_is_the_product(trans1, trans2):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(5, 7)).astype(np.float32), rng.normal(size=(7, 3)).astype(np.float32)
     given = x.T.copy() if trans1 else x, y.T.copy() if trans2 else y
