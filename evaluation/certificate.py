@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.annealed_bounds import (
     DEFAULT_CHAINS,
     DEFAULT_TEMPERATURES,
@@ -24,12 +25,12 @@ from evaluation.lda.annealed_bounds import (
 from evaluation.lda.simulate import checked_lengths
 from evaluation.methods import fitted_topics, scoring_of
 from evaluation.scorer import log_likelihood
+from models.allocation.cell_counts import check_whole
 from models.counts import checked_counts
 from models.seed import seed_from
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Floats, Ints
     from evaluation.estimate import LikelihoodEstimate
 
 DEFAULT_DOCUMENTS = 100
@@ -51,7 +52,6 @@ class Certificate:
 
     method: str
     direction: str
-    """Kind of the estimator's error, as in `LikelihoodEstimate`."""
     n_documents: int
     n_tokens: int
     log_likelihood: float
@@ -64,10 +64,9 @@ class Certificate:
     """Mean of the annealed upper bounds: in expectation not below the mean of log p."""
     upper_standard_error: float
     gap: float
-    """upper - lower. Below 0 only by chance."""
+    """upper - lower; below 0 only by chance. `gap_per_word` is in nats a word."""
     gap_standard_error: float
     gap_per_word: float
-    """Nats a word."""
     gap_per_word_standard_error: float
     above_lower: float
     """log_likelihood - lower. Far below 0: the estimator's values are too low."""
@@ -112,19 +111,12 @@ def certify(
         A method of `evaluation.log_likelihood` that scores whole documents.
     n_documents : int
         Maximal number of documents, drawn at random from those with a token; at least 2.
-    n_samples, target_standard_error, max_memory : optional
-        Settings of the method, as for `log_likelihood`.
     n_chains, n_temperatures : int
         Size of annealed importance sampling in each direction; more give a narrower bracket.
-    random_state : int, Generator or RandomState, optional
-        Fixes the result to the bit, whatever `n_jobs`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core.
 
-    Raises ValueError if the method does not score whole documents in order, fewer than two
-    documents have a token, or `log_likelihood` refuses the arguments; TypeError if the family of
-    the model is unknown or cannot simulate documents; sklearn.exceptions.NotFittedError if the
-    model is an estimator that has not been fitted.
+    Other settings and all errors are those of `log_likelihood`. Raises ValueError also if the
+    method does not score whole documents in order or fewer than two documents have a token, and
+    TypeError if the family of the model cannot simulate documents.
     """
     topics = fitted_topics(model)
     scoring = scoring_of(model)
@@ -134,17 +126,17 @@ def certify(
         raise TypeError(
             f"no documents can be simulated from a {type(model).__name__}{why}{instead}"
         )
-    for name, value, least in (("n_chains", n_chains, 1), ("n_temperatures", n_temperatures, 2)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{name} must be an integer, found {value!r}")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, found {value}")
+    check_whole("n_chains", n_chains, 1)
+    check_whole("n_temperatures", n_temperatures, 2)
     seed = seed_from(random_state)
     choosing, simulating, sampling, annealing = np.random.SeedSequence(seed).generate_state(4)
-    lengths = _lengths_of(lengths_or_counts, topics.n_words)
+    if sparse.issparse(lengths_or_counts) or np.ndim(lengths_or_counts) == 2:
+        lengths = DocumentBlock(checked_counts(lengths_or_counts, topics.n_words)).n_tokens
+    else:
+        lengths = checked_lengths(lengths_or_counts)
     lengths = _chosen(lengths, n_documents, np.random.default_rng(choosing))
     counts, assignments = scoring.simulate(topics, lengths, np.random.default_rng(simulating))
-    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    lengths = DocumentBlock(counts).n_tokens
     estimate = log_likelihood(
         topics,
         counts,
@@ -178,21 +170,9 @@ def certify(
     return _certificate(estimate, bounds, n_samples, seed)
 
 
-def _lengths_of(lengths_or_counts: Any, n_words: int) -> NDArray[np.int64]:
-    if not sparse.issparse(lengths_or_counts) and np.ndim(lengths_or_counts) != 2:
-        return checked_lengths(lengths_or_counts)
-    counts = checked_counts(lengths_or_counts, n_words)
-    return np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
-
-
-def _chosen(
-    lengths: NDArray[np.int64], n_documents: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _chosen(lengths: Ints, n_documents: int, rng: np.random.Generator) -> Ints:
     """Return at most `n_documents` random lengths that are not 0, in their order."""
-    if isinstance(n_documents, bool) or not isinstance(n_documents, (int, np.integer)):
-        raise TypeError(f"n_documents must be an integer, found {n_documents!r}")
-    if n_documents < 2:
-        raise ValueError(f"n_documents must be at least 2, found {n_documents}")
+    check_whole("n_documents", n_documents, 2)
     lengths = lengths[lengths > 0]
     if len(lengths) < 2:
         raise ValueError(f"two documents with a token at least are needed, found {len(lengths)}")
@@ -206,39 +186,35 @@ def _certificate(
     from scipy import stats  # noqa: PLC0415 - takes half a second
 
     values, n_tokens = estimate.log_likelihood, bounds.n_tokens
-    log_likelihood_mean, log_likelihood_error = _mean(values)
-    lower, lower_error = _mean(bounds.lower)
-    upper, upper_error = _mean(bounds.upper)
-    gap, gap_error = _mean(bounds.upper - bounds.lower)
-    gap_per_word = gap / n_tokens.mean()
+    of_documents = {
+        "log_likelihood": values,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+        "gap": bounds.upper - bounds.lower,
+        "above_lower": values - bounds.lower,
+        "below_upper": bounds.upper - values,
+    }
+    mean = {name: float(each.mean()) for name, each in of_documents.items()}
+    error = {name: _standard_error(each) for name, each in of_documents.items()}
+    gap_per_word = mean["gap"] / n_tokens.mean()
     # Standard error of a ratio of sums, as in `LikelihoodEstimate.nats_per_word_standard_error`.
-    _, residual_error = _mean(bounds.upper - bounds.lower - gap_per_word * n_tokens)
-    above_lower, above_lower_error = _mean(values - bounds.lower)
-    below_upper, below_upper_error = _mean(bounds.upper - values)
-    tolerance = ROUNDING * abs(lower)
+    residual_error = _standard_error(of_documents["gap"] - gap_per_word * n_tokens)
+    tolerance = ROUNDING * abs(mean["lower"])
     allowed = stats.t.ppf(stats.norm.cdf(STANDARD_ERRORS), len(values) - 1)
     return Certificate(
+        **mean,
+        **{f"{name}_standard_error": each for name, each in error.items()},
         method=estimate.method,
         direction=estimate.direction,
         n_documents=len(values),
         n_tokens=int(n_tokens.sum()),
-        log_likelihood=log_likelihood_mean,
-        log_likelihood_standard_error=log_likelihood_error,
-        lower=lower,
-        lower_standard_error=lower_error,
-        upper=upper,
-        upper_standard_error=upper_error,
-        gap=gap,
-        gap_standard_error=gap_error,
         gap_per_word=float(gap_per_word),
         gap_per_word_standard_error=float(residual_error / n_tokens.mean()),
-        above_lower=above_lower,
-        above_lower_standard_error=above_lower_error,
-        below_upper=below_upper,
-        below_upper_standard_error=below_upper_error,
         consistent=bool(
-            above_lower >= -allowed * above_lower_error - tolerance
-            and below_upper >= -allowed * below_upper_error - tolerance
+            all(
+                mean[name] >= -allowed * error[name] - tolerance
+                for name in ("above_lower", "below_upper")
+            )
         ),
         n_samples=n_samples,
         n_chains=bounds.n_chains,
@@ -247,6 +223,6 @@ def _certificate(
     )
 
 
-def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean over documents and its standard error."""
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+def _standard_error(values: Floats) -> float:
+    """Return the standard error of the mean over documents."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluation.estimate import error_of_ratio
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,15 +23,11 @@ class PairedDifference:
     nats_per_word: float
     """Positive if the second model gives the documents the higher probability."""
     standard_error: float
-    """Standard error over documents; NaN for fewer than two, or with an impossible one."""
+    """Error over documents; NaN for fewer than two, or with an impossible one."""
 
     @property
     def z(self) -> float:
-        """The difference in standard errors.
-
-        0 if the models agree on every document, infinite if the difference is the same for every
-        token, NaN if the standard error is.
-        """
+        """The difference in standard errors; 0 if the models agree on every document."""
         if self.standard_error == 0:
             return math.copysign(math.inf, self.nats_per_word) if self.nats_per_word else 0.0
         return self.nats_per_word / self.standard_error
@@ -38,8 +36,7 @@ class PairedDifference:
     def probability(self) -> float:
         """Probability that the second model is better on documents like these, Φ(z).
 
-        It uses the normal approximation to the mean over documents and a flat prior: 0.5 for equal
-        models, NaN if the standard error is.
+        It uses the normal approximation to the mean over documents and a flat prior.
         """
         return math.erfc(-self.z / math.sqrt(2)) / 2
 
@@ -82,9 +79,7 @@ def paired_difference(first: LikelihoodEstimate, second: LikelihoodEstimate) -> 
     difference = float(gain.sum() / n_tokens.sum())
     if n_docs < 2:
         return PairedDifference(difference, float("nan"))
-    residual = gain - difference * n_tokens
-    error = np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / n_tokens.sum()
-    return PairedDifference(difference, float(error))
+    return PairedDifference(difference, error_of_ratio(gain - difference * n_tokens, n_tokens))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +92,8 @@ class Comparison:
     against_best: Mapping[str, PairedDifference]
     """Difference of every other model from the best, in the order of `estimates`.
 
-    The `probability` is that the best is better than this one. It is too high among many similar
-    models, as the best was chosen on these documents.
-    """
+    Their `probability` is too high among many similar models, as the best was chosen on these
+    documents."""
 
     def between(self, first: str, second: str) -> PairedDifference:
         """Return the difference of model `first` from model `second`."""
@@ -115,13 +109,9 @@ def compare(estimates: Mapping[str, LikelihoodEstimate]) -> Comparison:
     model that is harder to sample. If half the difference of the squared standard errors, summed
     over documents, is not small against the difference itself, take more samples.
 
-    Parameters
-    ----------
-    estimates : mapping of str to LikelihoodEstimate
-        Estimates by the names of the models. Documents must be independent: see
-        `LikelihoodEstimate.by_group`.
-
-    Raises ValueError if there is no estimate, or two differ in tokens or method.
+    `estimates` are by the names of the models, and of independent documents: see
+    `LikelihoodEstimate.by_group`. Raises ValueError if there is no estimate, or two differ in
+    tokens or method.
     """
     if not estimates:
         raise ValueError("there is nothing to compare")

@@ -22,12 +22,10 @@ from models.variational.word_probability import log_word_probability
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Floats, Ints
     from evaluation.document_blocks import DocumentBlock
     from models.topics import TopicWords
 
-    Floats = NDArray[np.float64]
 
 DEFAULT_SPLITS = 4
 
@@ -49,13 +47,8 @@ def completion(
     """Return log p of the second half of each document given the first, mean of random splits.
 
     Of a document's n tokens ⌊n/2⌋ are seen and the others scored. `n_samples` is the number of
-    random splits, 4 by default; the standard error is over them (NaN for one split).
-
-    Parameters
-    ----------
-    half : callable, optional
-        Function from topics to the model of half of a document's tokens, and the probabilities of
-        words in each topic (V, K). By default `topics_of_half`.
+    random splits, 4 by default; the standard error is over them (NaN for one split). `half` returns
+    the model of half of a document's tokens, and the probabilities of words in each topic (V, K).
     """
     n_splits = n_samples or DEFAULT_SPLITS
     counts, n_tokens, n_docs = documents.counts, documents.n_tokens, documents.n_documents
@@ -82,7 +75,7 @@ def completion(
     )
 
 
-def _sum_of_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_of_rows(rows: Floats) -> Floats:
     """Equivalent to rows.sum(axis=0), always in the order of rows, unlike NumPy for one column."""
     total = np.zeros(rows.shape[1])
     for row in rows:
@@ -113,7 +106,7 @@ def split_tokens(
     return _with_data(counts, seen), _with_data(counts, counts.data - seen)
 
 
-def _with_data(counts: sparse.csr_array, data: NDArray[np.int64]) -> sparse.csr_array:
+def _with_data(counts: sparse.csr_array, data: Ints) -> sparse.csr_array:
     result = sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape, copy=True)
     result.eliminate_zeros()
     return result

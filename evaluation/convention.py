@@ -22,11 +22,10 @@ from evaluation.estimate import Convention, LikelihoodEstimate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Floats, Ints
     from evaluation.document_blocks import DocumentBlock
 
-    LogLength = Callable[[Any, NDArray[np.int64]], NDArray[np.float64]]
+    LogLength = Callable[[Any, Ints], Floats]
 
 CONVENTIONS: tuple[str, ...] = get_args(Convention)
 
@@ -64,12 +63,10 @@ def log_change(
     before: Convention,
     after: Convention,
     log_length: LogLength | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the change (D,) of documents' log-probabilities between two conventions.
 
-    `log_length` is that of the topics' `Scoring`.
-
-    Raises ValueError if one of the conventions includes lengths, which the model does not.
+    Raises ValueError if one of them includes lengths, and `log_length` of the topics is None.
     """
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     log_orders = gammaln(n_tokens + 1) - log_factorials(counts)
@@ -85,7 +82,7 @@ def log_change(
     return to_bag[before] - to_bag[after]
 
 
-def log_factorials(counts: sparse.csr_array) -> NDArray[np.float64]:
+def log_factorials(counts: sparse.csr_array) -> Floats:
     """Return Σ_w log y_dw! of each document (D,)."""
     arrays = (gammaln(counts.data + 1.0), counts.indices, counts.indptr)
     return np.asarray(sparse.csr_array(arrays, shape=counts.shape).sum(axis=1)).ravel()

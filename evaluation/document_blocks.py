@@ -16,6 +16,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evaluation.arrays import Ints
     from models.topics import TopicWords
 
 N_BLOCKS = 64
@@ -63,7 +64,7 @@ class DocumentBlock:
         return int(self.counts.shape[0])
 
     @property
-    def n_tokens(self) -> NDArray[np.int64]:
+    def n_tokens(self) -> Ints:
         """(D,), tokens of each document."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.int64).ravel()
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Floats = NDArray[np.float64]
+    from numpy.typing import NDArray
+
+    from evaluation.arrays import Bools, Floats, Ints
+
 Convention = Literal["sequence", "bag", "bag-and-length"]
 Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased", "plug-in"]
 
@@ -39,10 +41,10 @@ class LikelihoodEstimate:
     """
 
     log_likelihood: Floats
-    """(D,), log p of each document's scored tokens, in nats."""
+    """(D,), of each document's scored tokens."""
     standard_error: Floats
     """(D,), Monte Carlo standard error of each; 0 for a deterministic method, NaN if unknown."""
-    n_tokens: NDArray[np.int64]
+    n_tokens: Ints
     """(D,), tokens scored."""
     method: str
     convention: Convention
@@ -56,10 +58,9 @@ class LikelihoodEstimate:
     integrate over were replaced by their estimate."""
     effective_sample_size: Floats = field(default_factory=lambda: np.empty(0))
     """(D,), (Σw)² / Σw² of the samples' weights; NaN, the default, without weights."""
-    n_samples: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_samples: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """(D,), Monte Carlo samples of each document; 0 by default."""
     target_standard_error: float | None = None
-    """Target standard error of each document in nats; None without a target."""
 
     def __post_init__(self) -> None:
         shape = self.log_likelihood.shape
@@ -77,6 +78,19 @@ class LikelihoodEstimate:
             raise ValueError(f"convention must be one of {get_args(Convention)}")
         if self.direction not in get_args(Direction):
             raise ValueError(f"direction must be one of {get_args(Direction)}")
+
+    @classmethod
+    def deterministic(
+        cls,
+        log_likelihood: Floats,
+        n_tokens: Ints,
+        method: str,
+        direction: Direction,
+        convention: Convention = "sequence",
+    ) -> Self:
+        """Return the estimate of a method without sampling, with standard errors of 0."""
+        error = np.zeros(len(n_tokens))
+        return cls(log_likelihood, error, n_tokens, method, convention, direction)
 
     @classmethod
     def one_value_fields(cls) -> tuple[str, ...]:
@@ -135,7 +149,7 @@ class LikelihoodEstimate:
         return tuple(found)
 
     @property
-    def is_scored(self) -> NDArray[np.bool_]:
+    def is_scored(self) -> Bools:
         """(D,), whether a document is in totals."""
         return (self.n_tokens > 0) | (self.convention == "bag-and-length")
 
@@ -145,16 +159,16 @@ class LikelihoodEstimate:
         return int(self.is_scored.sum())
 
     @property
-    def has_low_ess(self) -> NDArray[np.bool_]:
-        """(D,), whether the effective sample size is below `MIN_EFFECTIVE_SAMPLES`.
+    def has_low_ess(self) -> Bools:
+        """(D,), whether log p is most likely too low, by more than its standard error.
 
-        The log-likelihood is then most likely too low, by more than its standard error.
+        Then the effective sample size is below `MIN_EFFECTIVE_SAMPLES`.
         """
         known = self.effective_sample_size < MIN_EFFECTIVE_SAMPLES  # never for NaN
         return known & (self.n_samples >= MIN_EFFECTIVE_SAMPLES)
 
     @property
-    def is_unsure(self) -> NDArray[np.bool_]:
+    def is_unsure(self) -> Bools:
         """Return `has_low_ess`: the former name."""
         warnings.warn("is_unsure is now has_low_ess", DeprecationWarning, stacklevel=2)
         return self.has_low_ess
@@ -186,19 +200,15 @@ class LikelihoodEstimate:
 
     @property
     def nats_per_word_standard_error(self) -> float:
-        """Standard error of `nats_per_word` over documents.
+        """Standard error of `nats_per_word` over documents, which includes the Monte Carlo error.
 
-        It is that of a ratio of two sums over D independent documents (linearised, by the delta
-        method; Cochran 1977, eq. 6.13): √(D/(D-1) Σ_d (ℓ_d - r n_d)²) / Σ n_d, with r = Σℓ / Σn. It
-        includes the Monte Carlo error. NaN for fewer than two documents, or with an impossible one.
+        NaN for fewer than two documents, or with an impossible one.
         """
-        scored = self.is_scored
-        n_docs = int(scored.sum())
-        if n_docs < 2 or not np.isfinite(self.total):
+        if self.n_documents < 2 or not np.isfinite(self.total):
             return float("nan")
-        n_tokens = self.n_tokens[scored]
-        residual = self.log_likelihood[scored] + self.nats_per_word * n_tokens
-        return float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / n_tokens.sum())
+        n_tokens = self.n_tokens[self.is_scored]
+        residual = self.log_likelihood[self.is_scored] + self.nats_per_word * n_tokens
+        return error_of_ratio(residual, n_tokens)
 
     @property
     def monte_carlo_standard_error(self) -> float:
@@ -213,34 +223,34 @@ class LikelihoodEstimate:
     def by_group(self, groups: Sequence[str]) -> LikelihoodEstimate:
         """Return the estimate with documents of a group summed, such as the sections of an article.
 
-        Documents of a group are not independent: standard errors are over the sums.
-
-        Parameters
-        ----------
-        groups : sequence of str (D,)
-            The group of each document; groups are in order of first appearance.
+        `groups` (D,) are in order of first appearance. Standard errors are over the sums, as
+        documents of a group are not independent.
         """
         if len(groups) != len(self.n_tokens):
             raise ValueError(f"groups must name {len(self.n_tokens)} documents, not {len(groups)}")
         position: dict[str, int] = {}
         group_of = np.array([position.setdefault(group, len(position)) for group in groups], int)
-        scored = self.is_scored
+
+        def summed(values: NDArray[Any], dtype: type = np.float64) -> NDArray[Any]:
+            scored = self.is_scored
+            return np.bincount(group_of[scored], values[scored], len(position)).astype(dtype)
+
         return LikelihoodEstimate(
-            log_likelihood=np.bincount(
-                group_of[scored], self.log_likelihood[scored], minlength=len(position)
-            ).astype(np.float64),
-            standard_error=np.sqrt(
-                np.bincount(
-                    group_of[scored], self.standard_error[scored] ** 2, minlength=len(position)
-                )
-            ),
-            n_tokens=np.bincount(
-                group_of[scored], self.n_tokens[scored], minlength=len(position)
-            ).astype(np.int64),
+            log_likelihood=summed(self.log_likelihood),
+            standard_error=np.sqrt(summed(self.standard_error**2)),
+            n_tokens=summed(self.n_tokens, np.int64),
             method=self.method,
             convention=self.convention,
             direction=self.direction,
-            n_samples=np.bincount(
-                group_of[scored], self.n_samples[scored], minlength=len(position)
-            ).astype(np.int64),
+            n_samples=summed(self.n_samples, np.int64),
         )
+
+
+def error_of_ratio(residual: Floats, n_tokens: Ints) -> float:
+    """Return the standard error of a ratio r = Σℓ / Σn of sums over D >= 2 independent documents.
+
+    It is √(D/(D-1) Σ_d (ℓ_d - r n_d)²) / Σ n_d, linearised by the delta method (Cochran 1977,
+    eq. 6.13), with the `residual` ℓ - r n (D,).
+    """
+    n_docs = len(residual)
+    return float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / n_tokens.sum())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from evaluation.arrays import Floats, Ints
 
 MAX_MEMORY = 2 * 2**30
 """Default limit in bytes, for all documents that are computed at the same time."""
@@ -38,6 +41,28 @@ class ExactCostError(ValueError):
         """Pickle the arguments, so that a worker can raise it."""
         costs = (self.document, self.n_tokens, self.n_topics, self.n_bytes, self.seconds)
         return type(self), (self._limit, *costs)
+
+
+class Costs(NamedTuple):
+    """Estimated costs of each document (D,)."""
+
+    n_tokens: Ints
+    n_topics: Ints
+    n_bytes: Floats
+    seconds: Floats
+
+
+def check_costs(
+    costs: Costs, memory: float, too_large: str, instead: str, first_document: int = 0
+) -> None:
+    """Raise the ExactCostError of the costliest document above `memory` bytes or `MAX_SECONDS`."""
+    for values, most, limit in (
+        (costs.n_bytes, memory, too_large),
+        (costs.seconds, MAX_SECONDS, f"the limit is {MAX_SECONDS:.0f} seconds: {instead}"),
+    ):
+        if values.max(initial=0.0) > most:
+            d = int(values.argmax())
+            raise ExactCostError(limit, first_document + d, *(each[d].item() for each in costs))
 
 
 def readable_bytes(n_bytes: float) -> str:

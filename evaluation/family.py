@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.arrays import Floats, Ints, Ints32
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import TopicWords, WeightedTopics
 
-    Floats = NDArray[np.float64]
 
 WHOLE_DOCUMENTS = "whole documents"
 
@@ -99,16 +99,12 @@ class Scoring:
     """Sentence on an error of all figures that no figure shows."""
     as_lda: Callable[[Any], AsLDA] | None = None
     """Function from topics to their form as LDA."""
-    log_length: Callable[[Any, NDArray[np.int64]], Floats] | None = None
+    log_length: Callable[[Any, Ints], Floats] | None = None
     """Function from topics and numbers of tokens (D,) to their log-probability (D,); None for
     families that do not model lengths."""
-    simulate: (
-        Callable[
-            [Any, NDArray[np.int64], np.random.Generator],
-            tuple[sparse.csr_array, NDArray[np.int32]],
-        ]
-        | None
-    ) = None
+    simulate: Callable[[Any, Ints, np.random.Generator], tuple[sparse.csr_array, Ints32]] | None = (
+        None
+    )
     """Function from topics, lengths and a generator to documents (D, V) with tokens, and topics of
     their tokens, an exact draw from the posterior."""
     scores_given: Callable[..., Floats] | None = None

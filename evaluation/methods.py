@@ -20,10 +20,7 @@ SHARED_METHODS = ("annealed-importance-sampling", "completion", "exact", "best-s
 
 
 def scoring_of(model: Any) -> Scoring:
-    """Return the scoring of topics, or of those of a fitted estimator.
-
-    Raises TypeError if no family has such topics.
-    """
+    """Return the scoring of topics, or of those of a fitted estimator; TypeError if unknown."""
     topics = getattr(model, "topics_", model)
     for each in SCORINGS:
         if isinstance(topics, each.topics):

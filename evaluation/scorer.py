@@ -14,6 +14,7 @@ from evaluation.document_blocks import DocumentBlock, check_possible
 from evaluation.exact_cost import MAX_MEMORY
 from evaluation.methods import fitted_topics, scoring_of
 from evaluation.monte_carlo.target_error import sample_to_target
+from models.allocation.cell_counts import check_whole
 from models.counts import checked_counts
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
@@ -57,7 +58,7 @@ def log_likelihood(
         the default, all given their estimates of partition functions; and for both "best-split",
         with which Inouye et al. (2015) compare, and which is no probability.
     n_samples : int, optional
-        Monte Carlo samples of a document; each method has a default. Deterministic ones ignore it.
+        Monte Carlo samples of a document; each method has a default.
     target_standard_error : float, optional
         Target in nats: each document gets enough samples for a Monte Carlo error of about this;
         `n_samples` is then the first number tried. For unbiased methods.
@@ -75,11 +76,6 @@ def log_likelihood(
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
-
-    Returns
-    -------
-    LikelihoodEstimate
-        One log-probability a document, in nats.
 
     Raises ZeroProbabilityError if a document holds a word that no topic has: a ValueError;
     ExactCostError if the exact likelihood would take too much memory or time: a ValueError;
@@ -112,7 +108,6 @@ class Scorer:
     """
 
     topics: Any
-    """Topics, smoothed if asked for."""
     method: str
     n_samples: int | None
     target_standard_error: float | None
@@ -139,7 +134,7 @@ class Scorer:
         method = scoring.default if method is None else method
         chosen = scoring.method(method)
         if n_samples is not None:
-            _check_n_samples(n_samples)
+            check_whole("n_samples", n_samples, 1)
         if target_standard_error is not None:
             _check_target(target_standard_error)
             if chosen.is_sampled and not chosen.is_unbiased:
@@ -162,31 +157,20 @@ class Scorer:
         )
 
     def checked(self, counts: Any) -> DocumentBlock:
-        """Return all documents (D, V) in the form that `score` takes.
-
-        Raises ValueError or TypeError if `counts` does not fit the model, or holds a value that is
-        no count; ZeroProbabilityError if a document holds a word that no topic has.
-        """
+        """Return all documents (D, V) in the form that `score` takes, or raise its errors."""
         documents = checked_counts(counts, self.topics.n_words)
         check_possible(self.topics, documents)
         return DocumentBlock(documents)
 
     def score(self, documents: DocumentBlock, n_jobs: int | None = None) -> LikelihoodEstimate:
-        """Score the documents of a block.
+        """Score the documents of a block, whose counts are not checked again (see `checked`).
 
-        A block with fewer words than the model has the model's first words. Counts are not checked:
-        see `checked`.
-
-        Raises ExactCostError if the exact likelihood would take too much memory or time; TypeError
-        or ValueError if `n_jobs` is no number of threads.
+        A block with fewer words than the model has the model's first words.
         """
         effective_n_jobs(n_jobs)  # also for methods with a single thread
         documents, score = self._widened(documents), self._chosen.score
-        settings: dict[str, Any] = {
-            "n_samples": self.n_samples,
-            "seed": self.seed,
-            "n_jobs": n_jobs,
-        }
+        settings: dict[str, Any] = {"n_samples": self.n_samples}
+        settings |= {"seed": self.seed, "n_jobs": n_jobs}
         if self._chosen.check_cost is not None and self.max_memory is not None:
             settings["max_memory"] = self.max_memory
         target = self.target_standard_error if self._chosen.is_sampled else None
@@ -232,13 +216,6 @@ class Scorer:
 def unbiased_names(scoring: Scoring) -> list[str]:
     """Return the sorted names of unbiased methods."""
     return sorted(each.name for each in scoring.methods if each.is_unbiased)
-
-
-def _check_n_samples(n_samples: Any) -> None:
-    if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)):
-        raise TypeError(f"n_samples must be an integer, found {n_samples!r}")
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, found {n_samples}")
 
 
 def _check_target(target: Any) -> None:

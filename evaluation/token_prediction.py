@@ -39,11 +39,9 @@ from models.variational.word_probability import log_word_probability
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Bools, Floats
     from models.topics import TopicWords, WeightedTopics
 
-    Floats = NDArray[np.float64]
 
 FOLDS = 5
 TASKS = ("completion", "word-prediction")
@@ -56,7 +54,7 @@ class Part(NamedTuple):
 
     seen: sparse.csr_array
     scored: sparse.csr_array
-    hidden: NDArray[np.bool_]
+    hidden: Bools
     """(V,), whether held-out tokens can be of each word."""
 
 
@@ -80,25 +78,16 @@ def prediction(
     counts : sparse or dense (D, V)
         Whole numbers, none negative.
     task : {"completion", "word-prediction"}
+        For completion the result is the mean over 4 splits, with its standard error over them; for
+        word prediction the sum over the parts of the vocabulary, in which each token is scored
+        once, with a standard error of 0 for "exact", NaN for "plug-in", else that of sampling.
     method : {"plug-in", "exact", "left-to-right-sequential"}
-        "plug-in" is the usual one. "exact" is for short documents and few topics. The last is the
-        difference of two logarithms of unbiased estimates.
-    n_samples : int, optional
-        Particles of "left-to-right-sequential".
-    random_state : int, Generator or RandomState, optional
-        Fixes the result to the bit, whatever `n_jobs`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core.
+        "plug-in" is the usual one. "exact" is for short documents and few topics. The last, by
+        `n_samples` particles, is the difference of two logarithms of unbiased estimates.
 
-    Returns
-    -------
-    LikelihoodEstimate
-        For completion the mean over 4 splits, with its standard error over them; for word
-        prediction the sum over the parts of the vocabulary, in which each token is scored once,
-        with a standard error of 0 for "exact", NaN for "plug-in", else that of sampling.
-
-    Raises ValueError if there is no such task or method, or `counts` cannot be scored under the
-    model; TypeError if the model's family cannot predict a part of a document from the rest.
+    Other settings are those of `log_likelihood`. Raises ValueError if there is no such task or
+    method, or `counts` cannot be scored under the model; TypeError if the model's family cannot
+    predict a part of a document from the rest.
     """
     topics = fitted_topics(model)
     scoring = scoring_of(model)
@@ -194,7 +183,7 @@ def by_likelihood(
     )
 
 
-def _columns(counts: sparse.csr_array, kept: NDArray[np.bool_]) -> sparse.csr_array:
+def _columns(counts: sparse.csr_array, kept: Bools) -> sparse.csr_array:
     """Return `counts` (D, V) with zeros for the words that are not `kept` (V,)."""
     result = counts.copy()
     result.data = np.where(kept[result.indices], result.data, 0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from evaluation.allocation.frontier import Frontier, MarginalCostError
 from evaluation.allocation.marginal_estimate import MarginalEstimate
+from models.allocation.cell_counts import check_whole
 from models.allocation.inference_plan import plan_of
 from models.allocation.sequence import log_orders, log_total_probability
 
@@ -37,10 +38,7 @@ def exact(
     Raises MarginalCostError if the states need more, found before they are made: a ValueError;
     ValueError or TypeError if `max_memory` is no positive whole number.
     """
-    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
-        raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
-    if max_memory < 1:
-        raise ValueError(f"max_memory must be positive, found {max_memory}")
+    check_whole("max_memory", max_memory, 1)
     plan = plan_of(model, observed)
     total = log_total_probability(model, observed.n_tokens) + log_orders(observed)
     total += plan.constant_log_probability()

@@ -30,11 +30,10 @@ from evaluation.allocation.token_order import cell_order
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from evaluation.arrays import Bools, Floats, Ints
     from models.allocation.inference_plan import InferencePlan
     from models.allocation.tables import Table
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 BYTES_A_COLUMN = 100
@@ -348,9 +347,9 @@ class Frontier:
         self.log_weight = self.log_weight[states]
 
 
-def _is_less(judged: list[Words], v: int, w: int) -> NDArray[np.bool_]:
+def _is_less(judged: list[Words], v: int, w: int) -> Bools:
     """Mask of states in which value v precedes w, by the first integer that differs."""
-    less: NDArray[np.bool_] = judged[-1][v] < judged[-1][w]
+    less: Bools = judged[-1][v] < judged[-1][w]
     for each in judged[-2::-1]:
         less = (each[v] < each[w]) | ((each[v] == each[w]) & less)
     return less

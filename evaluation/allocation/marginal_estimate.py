@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-Floats = NDArray[np.float64]
+    from numpy.typing import NDArray
+
+    from evaluation.arrays import Floats, Ints
+
 
 LARGEST_ERROR = 0.5
 """Nats. Above it, the mean of the repeats hangs on the few that are largest."""
@@ -26,11 +28,11 @@ PATH = "path/"
 class ParticlePath:
     """Effective sample sizes and ancestors at some of the tokens, in each repeat."""
 
-    tokens: NDArray[np.int64]
+    tokens: Ints
     """(n_times,), tokens taken in so far."""
     effective_sample_size: Floats
     """(n_repeats, n_times), (Σw)² / Σw² of the weights at that token, before resampling."""
-    n_ancestors: NDArray[np.int64]
+    n_ancestors: Ints
     """(n_repeats, n_times), particles at the start that have a descendant."""
 
 

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
-from models.allocation.cell_counts import CellCounts
+from models.allocation.cell_counts import CellCounts, check_whole
 
 if TYPE_CHECKING:
+    from evaluation.arrays import Floats, Ints
     from models.allocation.model import AllocationModel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def draw(
@@ -36,10 +33,7 @@ def draw(
     Raises ValueError if `n_tokens` is negative, or the prior gives a row that occurs no positive
     pseudo-count; TypeError if `n_tokens` is not a whole number.
     """
-    if isinstance(n_tokens, bool) or not isinstance(n_tokens, (int, np.integer)):
-        raise TypeError(f"n_tokens must be a whole number, found {n_tokens!r}")
-    if n_tokens < 0:
-        raise ValueError(f"n_tokens must not be negative, found {n_tokens}")
+    check_whole("n_tokens", n_tokens, 0)
     group_of = {name: group for group in model.table_groups() for name in group}
     drawn: dict[tuple[tuple[str, ...], tuple[int, ...]], Floats] = {}
     value_of: dict[str, Ints] = {}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 if TYPE_CHECKING:
+    from evaluation.arrays import Ints
     from models.allocation.tables import Table
 
-Ints = NDArray[np.int64]
 
 MAX_TRIALS = 2000
 """Orders of the tokens that are tried: a second or less."""

@@ -11,7 +11,6 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from evaluation.allocation.exact import exact
@@ -20,13 +19,12 @@ from models.allocation.cell_counts import CellCounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from evaluation.allocation.marginal_estimate import MarginalEstimate
+    from evaluation.arrays import Bools, Floats, Ints
     from models.allocation.model import AllocationModel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_COMPOSITIONS = 10_000
 """Ways to spread the tokens of one total; more are refused."""
@@ -94,7 +92,7 @@ def log_marginal_by_total(
     return result
 
 
-def _checked_mask(is_missing: ArrayLike, observed: Ints) -> NDArray[np.bool_]:
+def _checked_mask(is_missing: ArrayLike, observed: Ints) -> Bools:
     mask = np.asarray(is_missing)
     if mask.dtype != np.bool_ or mask.shape != observed.shape:
         raise ValueError(
@@ -104,7 +102,7 @@ def _checked_mask(is_missing: ArrayLike, observed: Ints) -> NDArray[np.bool_]:
     if observed[mask].any():
         cell = np.argwhere(mask & (observed > 0))[0].tolist()
         raise ValueError(f"X must be 0 where is_missing is True, found a count in cell {cell}")
-    checked: NDArray[np.bool_] = mask
+    checked: Bools = mask
     return checked
 
 

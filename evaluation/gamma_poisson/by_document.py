@@ -12,26 +12,24 @@ which ends at 1: that of Capdevila et al. 2018, eq. 15, in these units, for p ne
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from evaluation.monte_carlo.by_document import Score
-from evaluation.monte_carlo.by_document import sample_documents as sample_nonempty
+from evaluation.monte_carlo.by_document import sampled
 from evaluation.monte_carlo.token_sweep import document_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evaluation.arrays import Floats, Ints, Ints32
     from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.estimate import Direction, LikelihoodEstimate
+    from evaluation.monte_carlo.by_document import Estimator, Score
     from models import GammaPoissonTopics
-
-    Sampler = Callable[["Document", np.random.Generator], Score]
-
-Floats = NDArray[np.float64]
+    from models.gamma_poisson.tilted import TiltedTopics
 
 
 class Document(NamedTuple):
@@ -41,7 +39,7 @@ class Document(NamedTuple):
     """(U, K padded), q_kw of each word over the largest of its K, padded with zeros."""
     log_scale: Floats
     """(U,), logarithms of these divisors."""
-    n: NDArray[np.int64]
+    n: Ints
     """(U,), how often each word occurs, none 0."""
     shape: Floats
     """(K padded,), r, padded with zeros."""
@@ -56,37 +54,52 @@ class Document(NamedTuple):
         return float(self.n @ self.log_scale - gammaln(self.n + 1.0).sum())
 
 
-def sample_documents(
-    topics: GammaPoissonTopics, documents: DocumentBlock, sampler: Sampler, **settings: Any
-) -> LikelihoodEstimate:
-    """The estimates of log p(y), zeros and all, that `sampler(document, rng)` makes.
+def sampled_counts(
+    method: str, direction: Direction, default_samples: int
+) -> Callable[[Callable[..., Score]], Estimator]:
+    """Make an estimator of log p(y), zeros included, from `score(document, n_samples, rng)`.
 
-    `settings` and random numbers are as in LDA's `sample_documents`. Documents without tokens get
-    their exact log-probability, and no samples.
+    Settings and random numbers are those of `sampled`. Documents without tokens get their exact
+    log-probability, and no samples.
     """
-    # 1 - Q_k is not computed as such: for p near 1 nothing would be left of it.
-    norm = 1.0 - topics.probability + topics.probability * topics.topic_word.sum(axis=1)
-    rate = (1.0 - topics.probability) / norm
-    expected = topics.tilted.topic_word.sum(axis=1)
 
-    def score(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
-        rows = document_words(topics.tilted, words)
-        padding = (0, len(rows.alpha) - topics.n_topics)
-        document = Document(
-            rows.word_topic,
-            rows.log_scale,
-            n,
-            rows.alpha,
-            np.pad(rate, padding, constant_values=1.0),
-            np.pad(expected, padding),
-        )
-        return sampler(document, rng)
+    def estimator_of(score: Callable[..., Score]) -> Estimator:
+        @wraps(score)
+        def estimator(
+            topics: GammaPoissonTopics, documents: DocumentBlock, **settings: Any
+        ) -> LikelihoodEstimate:
+            # 1 - Q_k is not computed as such: for p near 1 nothing would be left of it.
+            norm = 1.0 - topics.probability + topics.probability * topics.topic_word.sum(axis=1)
+            rate = (1.0 - topics.probability) / norm
+            expected = topics.tilted.topic_word.sum(axis=1)
 
-    estimate = sample_nonempty(documents, score, **settings)
-    return replace(
-        estimate,
-        log_likelihood=np.where(
-            estimate.n_tokens > 0, estimate.log_likelihood, topics.tilted.log_empty
-        ),
-        convention="bag-and-length",
-    )
+            @sampled(method, direction, default_samples)
+            def score_words(
+                tilted: TiltedTopics,
+                words: Ints32,
+                n: Ints,
+                n_samples: int,
+                rng: np.random.Generator,
+                **further: Any,
+            ) -> Score:
+                rows = document_words(tilted, words)
+                padding = (0, len(rows.alpha) - tilted.n_topics)
+                document = Document(
+                    rows.word_topic,
+                    rows.log_scale,
+                    n,
+                    rows.alpha,
+                    np.pad(rate, padding, constant_values=1.0),
+                    np.pad(expected, padding),
+                )
+                return score(document, n_samples, rng, **further)
+
+            estimate = score_words(topics.tilted, documents, **settings)
+            log_p = np.where(
+                estimate.n_tokens > 0, estimate.log_likelihood, topics.tilted.log_empty
+            )
+            return replace(estimate, log_likelihood=log_p, convention="bag-and-length")
+
+        return estimator
+
+    return estimator_of

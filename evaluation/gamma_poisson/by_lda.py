@@ -21,9 +21,9 @@ from evaluation.gamma_poisson.length import log_length_probability
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.arrays import Floats
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models import GammaPoissonTopics
@@ -48,18 +48,16 @@ def by_lda(method: Estimator) -> Estimator:
     return estimator
 
 
-def log_factor(topics: GammaPoissonTopics, counts: sparse.csr_array) -> NDArray[np.float64]:
+def log_factor(topics: GammaPoissonTopics, counts: sparse.csr_array) -> Floats:
     """Return the term (D,) to add to the log-probability of tokens by LDA with tilted topics."""
     total = topics.shape.sum()
     n_tokens = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     rising = gammaln(total + n_tokens) - gammaln(total)
-    result: NDArray[np.float64] = topics.tilted.log_empty + rising - log_factorials(counts)
+    result: Floats = topics.tilted.log_empty + rising - log_factorials(counts)
     return result
 
 
-def log_factor_of_tokens(
-    topics: GammaPoissonTopics, counts: sparse.csr_array
-) -> NDArray[np.float64]:
+def log_factor_of_tokens(topics: GammaPoissonTopics, counts: sparse.csr_array) -> Floats:
     """Return the same term (D,) for the log-probability of tokens in order, given their number."""
     factor = log_factor(topics, counts)
     return factor + log_change(topics, counts, "bag-and-length", "sequence", log_length_probability)

@@ -13,74 +13,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.gamma_poisson.by_document import sample_documents
+from evaluation.gamma_poisson.by_document import sampled_counts
 from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates
 from evaluation.monte_carlo.by_document import Score
 from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.arrays import Floats, Ints
     from evaluation.gamma_poisson.by_document import Document
-    from models import GammaPoissonTopics
-
-    Floats = NDArray[np.float64]
-
-DEFAULT_SAMPLES = 1000
 
 
-def direct_sampling(
-    topics: GammaPoissonTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
+@sampled_counts("direct-sampling", "unbiased", 1000)
+def direct_sampling(document: Document, n_samples: int, rng: np.random.Generator) -> Score:
     """Return the mean of p(y | θ) over `n_samples` draws from the prior of θ, 1000 by default.
 
     The standard error and the effective sample size are those of the mean of independent weights
     (see `log_mean_of`). If every weight underflows to 0, the estimate is -infinity, with an
     effective sample size of 0.
     """
-    n_draws = n_samples or DEFAULT_SAMPLES
-
-    def sampler(document: Document, rng: np.random.Generator) -> Score:
-        log_p = log_probabilities_given_scores(
-            document.word_topic,
-            document.n,
-            document.shape,
-            document.rate,
-            document.expected,
-            n_draws,
-            rng,
-        )
-        mean = log_mean_of(log_p)
-        if not np.isfinite(mean.log_mean):
-            return Score(-np.inf, np.nan, 0.0)
-        return Score(
-            document.log_constant + mean.log_mean, mean.standard_error, mean.effective_sample_size
-        )
-
-    return sample_documents(
-        topics,
-        documents,
-        sampler,
-        method="direct-sampling",
-        direction="unbiased",
-        n_samples=n_draws,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    log_p = log_probabilities_given_scores(document.word_topic, *document[2:], n_samples, rng)
+    mean = log_mean_of(log_p)
+    if not np.isfinite(mean.log_mean):
+        return Score(-np.inf, np.nan, 0.0)
+    return Score(document.log_constant + mean.log_mean, *mean[1:])
 
 
 @kernel
 def log_probabilities_given_scores(
     word_topic: Floats,
-    n: NDArray[np.int64],
+    n: Ints,
     prior: Floats,
     rate: Floats,
     expected: Floats,
@@ -101,7 +63,7 @@ def log_probabilities_given_scores(
 
 @kernel
 def log_probability(
-    word_topic: Floats, n: NDArray[np.int64], scores: Floats, expected: Floats, p: Floats
+    word_topic: Floats, n: Ints, scores: Floats, expected: Floats, p: Floats
 ) -> float:
     """Return Σ_w n_w log Σ_k scores_k word_topic_wk - Σ_k scores_k expected_k; `p` is scratch."""
     total = 0.0

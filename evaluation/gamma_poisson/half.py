@@ -15,13 +15,11 @@ import numpy as np
 from evaluation.completion import completion
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Floats
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models import GammaPoissonTopics
 
-    Floats = NDArray[np.float64]
 
 _halves: WeakKeyDictionary[GammaPoissonTopics, tuple[GammaPoissonTopics, Floats]] = (
     WeakKeyDictionary()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.gamma_poisson.by_document import sample_documents
+from evaluation.gamma_poisson.by_document import sampled_counts
 from evaluation.gamma_poisson.direct_sampling import log_probability
 from evaluation.gamma_poisson.topic_counts import draw_scores, fill_rates, spread
 from evaluation.monte_carlo.by_document import Score
@@ -23,60 +23,31 @@ from evaluation.monte_carlo.log_mean import log_mean_of, standard_error_of_mean
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.arrays import Floats, Ints
     from evaluation.gamma_poisson.by_document import Document
-    from models import GammaPoissonTopics
 
-    Floats = NDArray[np.float64]
-
-DEFAULT_SAMPLES = 1000
 BURN_IN = 100
 """Sweeps before the first recorded one."""
 
 
-def harmonic_mean(
-    topics: GammaPoissonTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
+@sampled_counts("harmonic-mean", "upward biased", 1000)
+def harmonic_mean(document: Document, n_samples: int, rng: np.random.Generator) -> Score:
     """Return the harmonic mean of p(y | θ) over `n_samples` Gibbs sweeps, 1000 by default.
 
-    The standard error is by batch means of 1 / p (see `standard_error_of_mean`), to first order. It
-    is far too small, because the chain misses the scores that dominate the mean. The same holds for
-    the effective sample size, which treats the weights 1 / p as independent.
+    Errors are those of LDA's `harmonic_mean`, and too small for the same reason.
     """
-    n_sweeps = n_samples or DEFAULT_SAMPLES
-
-    def sampler(document: Document, rng: np.random.Generator) -> Score:
-        log_p = log_probabilities_of_posterior(
-            document.word_topic, document.n, document.shape, document.expected, n_sweeps, rng
-        )
-        mean = log_mean_of(-log_p)
-        error = float(standard_error_of_mean(np.exp(-log_p - mean.log_mean)))
-        return Score(document.log_constant - mean.log_mean, error, mean.effective_sample_size)
-
-    return sample_documents(
-        topics,
-        documents,
-        sampler,
-        method="harmonic-mean",
-        direction="upward biased",
-        n_samples=n_sweeps,
-        seed=seed,
-        n_jobs=n_jobs,
+    log_p = log_probabilities_of_posterior(
+        document.word_topic, document.n, document.shape, document.expected, n_samples, rng
     )
+    mean = log_mean_of(-log_p)
+    error = float(standard_error_of_mean(np.exp(-log_p - mean.log_mean)))
+    return Score(document.log_constant - mean.log_mean, error, mean.effective_sample_size)
 
 
 @kernel
 def log_probabilities_of_posterior(
     word_topic: Floats,
-    n: NDArray[np.int64],
+    n: Ints,
     prior: Floats,
     expected: Floats,
     n_sweeps: int,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.gamma_poisson.by_document import sample_documents
+from evaluation.gamma_poisson.by_document import sampled_counts
 from evaluation.gamma_poisson.topic_counts import resample
 from evaluation.gamma_poisson.word_conditional import (
     add_topic_counts,
@@ -34,30 +34,19 @@ from evaluation.monte_carlo.log_mean import standard_error_of_mean
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.arrays import Floats, Ints
     from evaluation.gamma_poisson.by_document import Document
-    from models import GammaPoissonTopics
-
-    Floats = NDArray[np.float64]
 
 DEFAULT_SAMPLES = 1000
 EXACTLY = 0
 """Number of proposals that stands for exact conditionals."""
 
 
+@sampled_counts("left-to-right", "biased", DEFAULT_SAMPLES)
 def left_to_right(
-    topics: GammaPoissonTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    n_proposals: int = 1,
-) -> LikelihoodEstimate:
-    """Left-to-right sampler L2R with conditionals by importance sampling (eqs. 20 and 21).
+    document: Document, n_samples: int, rng: np.random.Generator, n_proposals: int = 1
+) -> Score:
+    """Score by the sampler L2R with conditionals by importance sampling (eqs. 20 and 21).
 
     `n_samples` is the number of sweeps S a word, 1000 by default, `n_proposals` the number of draws
     S' a sweep. With S = 1 the product of recorded factors is unbiased. The product of means is not:
@@ -70,71 +59,43 @@ def left_to_right(
     for p near 1, the most likely topic counts may be proposed once in a billion draws. The estimate
     is then too low by many standard errors.
     """
-    return _estimate("left-to-right", topics, documents, n_samples, n_proposals, seed, n_jobs)
+    return _score(document, n_samples, rng, n_proposals)
 
 
-def left_to_right_exact(
-    topics: GammaPoissonTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
-    """Left-to-right sampler L2R with exact conditionals (eqs. 17 and 19).
+@sampled_counts("left-to-right-exact", "biased", DEFAULT_SAMPLES)
+def left_to_right_exact(document: Document, n_samples: int, rng: np.random.Generator) -> Score:
+    """Score by the sampler L2R with exact conditionals (eqs. 17 and 19).
 
     Like `left_to_right`, without the noise of proposals. A word that occurs y times takes time in
     proportion to K y + y² a sweep: for small y no more than proposals.
     """
-    return _estimate("left-to-right-exact", topics, documents, n_samples, EXACTLY, seed, n_jobs)
+    return _score(document, n_samples, rng, EXACTLY)
 
 
-def _estimate(
-    method: str,
-    topics: GammaPoissonTopics,
-    documents: DocumentBlock,
-    n_samples: int | None,
-    n_proposals: int,
-    seed: int,
-    n_jobs: int | None,
-) -> LikelihoodEstimate:
-    n_sweeps = n_samples or DEFAULT_SAMPLES
-
-    def sampler(document: Document, rng: np.random.Generator) -> Score:
-        order = rng.permutation(len(document.n))
-        log_f = log_factors(
-            document.word_topic[order],
-            document.log_scale[order],
-            document.n[order],
-            document.shape,
-            document.rate,
-            n_sweeps,
-            n_proposals,
-            rng,
-        )
-        largest = log_f.max(axis=1, keepdims=True)
-        factors = np.exp(log_f - largest)
-        means = factors.mean(axis=1)
-        relative = standard_error_of_mean(factors) / means
-        return Score(float((np.log(means) + largest[:, 0]).sum()), float(np.linalg.norm(relative)))
-
-    return sample_documents(
-        topics,
-        documents,
-        sampler,
-        method=method,
-        direction="biased",
-        n_samples=n_sweeps,
-        seed=seed,
-        n_jobs=n_jobs,
+def _score(document: Document, n_samples: int, rng: np.random.Generator, n_proposals: int) -> Score:
+    order = rng.permutation(len(document.n))
+    log_f = log_factors(
+        document.word_topic[order],
+        document.log_scale[order],
+        document.n[order],
+        document.shape,
+        document.rate,
+        n_samples,
+        n_proposals,
+        rng,
     )
+    largest = log_f.max(axis=1, keepdims=True)
+    factors = np.exp(log_f - largest)
+    means = factors.mean(axis=1)
+    relative = standard_error_of_mean(factors) / means
+    return Score(float((np.log(means) + largest[:, 0]).sum()), float(np.linalg.norm(relative)))
 
 
 @kernel
 def log_factors(
     word_topic: Floats,
     log_scale: Floats,
-    n: NDArray[np.int64],
+    n: Ints,
     prior: Floats,
     initial_rate: Floats,
     n_sweeps: int,

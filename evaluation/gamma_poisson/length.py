@@ -20,8 +20,7 @@ from scipy.special import gammaln
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Floats
     from models import GammaPoissonTopics
 
 MAX_TOKENS = 300_000
@@ -29,11 +28,11 @@ ROUNDING = 1e-14
 LARGEST = 1e250
 """Above it numbers are scaled down."""
 
-_tables: WeakKeyDictionary[GammaPoissonTopics, NDArray[np.float64]] = WeakKeyDictionary()
+_tables: WeakKeyDictionary[GammaPoissonTopics, Floats] = WeakKeyDictionary()
 """Cache of log p_n / p_0 from n = 0 on, for the next block of documents."""
 
 
-def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray[np.float64]:
+def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> Floats:
     """Return the log-probabilities (D,) of lengths `n_tokens` (D,).
 
     Raises ValueError if a length is negative, or above `MAX_TOKENS`, which would take minutes,
@@ -57,14 +56,12 @@ def log_length_probability(topics: GammaPoissonTopics, n_tokens: Any) -> NDArray
             'score it by the convention "bag-and-length", which needs no length law'
         )
     table = _table_of(topics, success, int(lengths.max()))
-    result: NDArray[np.float64] = topics.tilted.log_empty + table[lengths]
+    result: Floats = topics.tilted.log_empty + table[lengths]
     result += lengths * np.log(largest)
     return result
 
 
-def _table_of(
-    topics: GammaPoissonTopics, success: NDArray[np.float64], longest: int
-) -> NDArray[np.float64]:
+def _table_of(topics: GammaPoissonTopics, success: Floats, longest: int) -> Floats:
     """Return log p_n / p_0 at least up to n = `longest`; no p_n depends on the table's end.
 
     Uses powers of Q (K,), `success`, over the largest: powers of Q itself may underflow.
@@ -81,9 +78,7 @@ def _table_of(
 
 
 @kernel
-def log_sum_of_negative_binomials(
-    shape: NDArray[np.float64], success: NDArray[np.float64], largest: int
-) -> NDArray[np.float64]:
+def log_sum_of_negative_binomials(shape: Floats, success: Floats, largest: int) -> Floats:
     """Return log p_n / p_0 (largest + 1,) of the sum of K variables NB(shape_k, success_k)."""
     n_topics = len(shape)
     power = shape.copy()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,17 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.arrays import Bools, Floats, Ints, Ints32
     from evaluation.document_blocks import DocumentBlock
 
-    Floats = NDArray[np.float64]
 
-
-def check_cost_of_exact(
-    topics: GammaPoissonTopics, documents: DocumentBlock, max_memory: int, n_jobs: int | None
-) -> None:
+def _check_cost(topics: GammaPoissonTopics, documents: DocumentBlock, *limits: Any) -> None:
     """Raise the ExactCostError that `exact` would."""
-    del n_jobs
-    checked_costs(topics.tilted, documents, max_memory)
+    checked_costs(topics.tilted, documents, *limits)
 
 
 def _of_lda(method: Method) -> Method:
@@ -45,7 +42,7 @@ WORD_BY_WORD = (
     "another from those before"
 )
 METHODS = (
-    replace(_of_lda(lda.EXACT), check_cost=check_cost_of_exact),
+    replace(_of_lda(lda.EXACT), check_cost=_check_cost),
     _of_lda(lda.LEFT_TO_RIGHT_SEQUENTIAL),
     _of_lda(lda.ANNEALED),
     Method(
@@ -70,17 +67,13 @@ METHODS = (
 
 
 def tilted(topics: GammaPoissonTopics) -> AsLDA:
-    """Tilted topics, with which LDA gives tokens the model's probability, up to a known factor."""
-
-    def log_factor(counts: sparse.csr_array) -> Floats:
-        return log_factor_of_tokens(topics, counts)
-
-    return AsLDA(topics.tilted, log_factor)
+    """Return tilted topics, with which LDA gives the model's probability up to a known factor."""
+    return AsLDA(topics.tilted, partial(log_factor_of_tokens, topics))
 
 
 def simulate(
-    topics: GammaPoissonTopics, lengths: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[sparse.csr_array, NDArray[np.int32]]:
+    topics: GammaPoissonTopics, lengths: Ints, rng: np.random.Generator
+) -> tuple[sparse.csr_array, Ints32]:
     """Simulate as many documents as `lengths`, with random lengths; drop empty ones."""
     counts, assignments = simulated_documents(topics, len(lengths), rng)
     filled = np.diff(counts.indptr) > 0
@@ -90,13 +83,9 @@ def simulate(
 
 
 def scores_given(
-    topics: GammaPoissonTopics,
-    seen: sparse.csr_array,
-    hidden: NDArray[np.bool_],
-    task: str,
-    n_jobs: int | None,
+    topics: GammaPoissonTopics, seen: sparse.csr_array, hidden: Bools, task: str, n_jobs: int | None
 ) -> Floats:
-    """Posterior mean of the scores (D, K) given the words that are seen."""
+    """Return the posterior mean of the scores (D, K) given the seen words."""
     if task == "completion":
         return topics.thinned(0.5).transform(seen, n_jobs=n_jobs)
     visible = np.where(hidden, 0.0, topics.topic_word)
@@ -107,9 +96,9 @@ def scores_given(
 
 
 def restricted(topics: GammaPoissonTopics, words: NDArray[np.intp]) -> GammaPoissonTopics | None:
-    """Topics of documents that have no other words, over which it is integrated; that is exact.
+    """Return topics of documents with only these words; None if no topic has any of them.
 
-    None if no topic has one of these words.
+    It is exact: other words are integrated out.
     """
     kept = topics.topic_word[:, words]
     has_some = kept.sum(axis=1) > 0

@@ -9,15 +9,15 @@ import numpy as np
 from evaluation.monte_carlo.simulated_counts import counts_of_tokens
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.arrays import Ints32
     from models import GammaPoissonTopics
 
 
 def simulated_documents(
     topics: GammaPoissonTopics, n_docs: int, rng: np.random.Generator
-) -> tuple[sparse.csr_array, NDArray[np.int32]]:
+) -> tuple[sparse.csr_array, Ints32]:
     """Counts (D, V), and the topic (n_tokens,) of each token, in the order of the rows of counts.
 
     Given its words, a document's part of the topics is an exact draw from their posterior. Some

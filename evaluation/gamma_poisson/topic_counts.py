@@ -16,9 +16,9 @@ from models.kernel import kernel
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from evaluation.arrays import Floats, Ints
+
 
 TOKENS_A_TOPIC = 4
 """Tokens per topic above which a binomial draw for each topic is faster than a draw for each token
@@ -70,7 +70,7 @@ def spread(p: Floats, total: float, n: int, counts: Floats, rng: np.random.Gener
 @kernel
 def resample(
     word_topic: Floats,
-    n: NDArray[np.int64],
+    n: Ints,
     n_left: int,
     prior: Floats,
     rate: Floats,

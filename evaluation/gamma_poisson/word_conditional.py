@@ -31,9 +31,8 @@ from evaluation.monte_carlo.token_sweep import pick
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from evaluation.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 LARGEST = 1e250
 """Threshold above which coefficients are scaled down."""

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.document_blocks import DocumentBlock
-from evaluation.lda.annealing import Document, log_weights_downwards, log_weights_upwards
+from evaluation.lda.annealing import document_of, log_weights_downwards, log_weights_upwards
 from evaluation.monte_carlo.annealed_chains import temperatures_for
 from evaluation.monte_carlo.by_document import for_documents
 from evaluation.monte_carlo.log_mean import log_mean_of
+from models.allocation.cell_counts import check_whole
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-Floats = NDArray[np.float64]
 
 DEFAULT_CHAINS = 16
 DEFAULT_TEMPERATURES = 500
@@ -44,7 +45,7 @@ class AnnealedBounds:
     upper_standard_error: Floats
     """(D,), as if chains were independent. All start near one draw from p(z | j), so it is too
     small where chains still depend on it; the spread over documents includes that part."""
-    n_tokens: NDArray[np.int64]
+    n_tokens: Ints
     """(D,)."""
     n_chains: int
     n_temperatures: int
@@ -70,13 +71,8 @@ def annealed_bounds(
         The topic of each token, in the order of the rows of `counts` and of the words in a row.
         They must be draws from p(z | document), as those of `simulated_documents` are. Others
         cannot be detected, and their result is no bound.
-    n_samples : int
-        Chains in each direction.
-    n_temperatures : int
-        Number of temperatures from 0 to 1, both included. The variance of log-weights is about in
-        proportion to 1 / n_temperatures.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core. No bit depends on it.
+    n_samples, n_temperatures : int
+        Chains in each direction; temperatures from 0 to 1, both included.
 
     Raises ValueError if shapes disagree, an assignment is no topic or one that does not have the
     word, or there are no chains or fewer than two temperatures.
@@ -89,22 +85,10 @@ def annealed_bounds(
     upper, upper_error = np.zeros(n_docs), np.zeros(n_docs)
     if assignments is None:
         upper[n_tokens > 0] = upper_error[n_tokens > 0] = np.nan
-    alpha = topics.alpha
-    alpha_sum = float(alpha.sum())
 
-    def work(
-        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
-    ) -> None:
-        weight = topics.word_topic[words]
-        largest = weight.max(axis=1)
-        weight /= largest[:, None]
-        cumulative = np.cumsum(weight * alpha, axis=1)
-        word_of = np.repeat(np.arange(len(words), dtype=np.int32), n)
-        document = Document(weight, cumulative, word_of, alpha)
-        temperatures = temperatures_for(n_temperatures, len(word_of), alpha)
-        # log Z_0, and the factor that weights omit.
-        constant = float(n @ (np.log(largest) + np.log(cumulative[:, -1] / alpha_sum)))
-        constant -= float(np.log1p(np.arange(len(word_of)) / alpha_sum).sum())
+    def work(d: int, words: Ints32, n: Ints, rng: np.random.Generator) -> None:
+        document, constant = document_of(topics, words, n)
+        temperatures = temperatures_for(n_temperatures, len(document.word_of), topics.alpha)
         up = log_mean_of(log_weights_upwards(document, temperatures, n_samples, rng))
         lower[d], lower_error[d] = constant + up.log_mean, up.standard_error
         if assignments is not None:
@@ -129,11 +113,8 @@ def _check(
 ) -> None:
     if counts.ndim != 2 or counts.shape[1] != topics.n_words:
         raise ValueError(f"counts must be (n_docs, {topics.n_words}), found {counts.shape}")
-    for name, value, least in (("n_samples", n_samples, 1), ("n_temperatures", n_temperatures, 2)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{name} must be an integer, found {value!r}")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, found {value}")
+    check_whole("n_samples", n_samples, 1)
+    check_whole("n_temperatures", n_temperatures, 2)
     if assignments is None:
         return
     n_tokens = int(counts.sum())

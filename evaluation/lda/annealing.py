@@ -27,14 +27,16 @@ with. The mean of 1 / weight is Z_0 / p(j) in expectation: an upper bound of the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from evaluation.arrays import Floats, Ints, Ints32
+    from models.topics import WeightedTopics
+
 
 LARGE = 1e100
 """Limit of a product, above which its logarithm is added to a sum."""
@@ -49,7 +51,7 @@ class Document(NamedTuple):
     """(U, K), φ of each word, divided by its maximum."""
     cumulative: Floats
     """(U, K), Σ_{k' <= k} weight_k' alpha_k'."""
-    word_of: NDArray[np.int32]
+    word_of: Ints32
     """(L,), the row of each token's word."""
     alpha: Floats
     """(K,)."""
@@ -58,20 +60,36 @@ class Document(NamedTuple):
 class Tally(NamedTuple):
     """Numbers of tokens of the topics that have any: few of many."""
 
-    topic: NDArray[np.int32]
+    topic: Ints32
     """(K,), the topics with tokens, in no order."""
     n: Floats
     """(K,), their numbers of tokens."""
-    place: NDArray[np.int32]
+    place: Ints32
     """(K,), the position of a topic in these two; -1 for a topic without tokens."""
-    n_active: NDArray[np.int32]
+    n_active: Ints32
     """(1,), the number of topics with tokens."""
     share: Floats
     """(K,), scratch space for a token's probabilities."""
 
 
+def document_of(topics: WeightedTopics, words: Ints32, n: Ints) -> tuple[Document, float]:
+    """Return the document with `n` (U,) tokens of `words` (U,), and the logarithm of a constant.
+
+    The constant is Z_0 / ∏_{i<L} (1 + i / Σalpha), the factor that the weights omit.
+    """
+    alpha, alpha_sum = topics.alpha, float(topics.alpha.sum())
+    weight = topics.word_topic[words]
+    largest = weight.max(axis=1)
+    weight /= largest[:, None]
+    cumulative = np.cumsum(weight * alpha, axis=1)
+    word_of = np.repeat(np.arange(len(words), dtype=np.int32), n)
+    constant = float(n @ (np.log(largest) + np.log(cumulative[:, -1] / alpha_sum)))
+    constant -= float(np.log1p(np.arange(len(word_of)) / alpha_sum).sum())
+    return Document(weight, cumulative, word_of, alpha), constant
+
+
 @kernel
-def _tally_of(topic_of: NDArray[np.int32], n_topics: int) -> Tally:
+def _tally_of(topic_of: Ints32, n_topics: int) -> Tally:
     topic, n = np.zeros(n_topics, dtype=np.int32), np.zeros(n_topics)
     place, n_active = np.full(n_topics, -1, dtype=np.int32), np.zeros(1, dtype=np.int32)
     for k in topic_of:
@@ -88,7 +106,7 @@ def _sweep(
     document: Document,
     t: float,
     backwards: bool,
-    topic_of: NDArray[np.int32],
+    topic_of: Ints32,
     tally: Tally,
     rng: np.random.Generator,
 ) -> None:
@@ -203,11 +221,7 @@ def log_weights_upwards(
 
 @kernel
 def log_weights_downwards(
-    document: Document,
-    temperatures: Floats,
-    n_chains: int,
-    exact: NDArray[np.int32],
-    rng: np.random.Generator,
+    document: Document, temperatures: Floats, n_chains: int, exact: Ints32, rng: np.random.Generator
 ) -> Floats:
     """Return the log-weights (n_chains,) of chains from t = 1 to t = 0, each reversed.
 

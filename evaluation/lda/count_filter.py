@@ -27,7 +27,7 @@ import numpy as np
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from evaluation.arrays import Floats, Ints
 
 SMALLEST = 1e-290
 """Smaller numbers become 0, as arithmetic on subnormal numbers is slow."""
@@ -35,12 +35,12 @@ SMALLEST = 1e-290
 
 @kernel
 def filter_counts(
-    word_of: NDArray[np.int64],
-    word_topic: NDArray[np.float64],
-    alpha: NDArray[np.float64],
+    word_of: Ints,
+    word_topic: Floats,
+    alpha: Floats,
     alpha_sum: float,
     in_logs: bool,
-    log_conditional: NDArray[np.float64],
+    log_conditional: Floats,
 ) -> None:
     """Fill `log_conditional` with log p(j_l | j_<l) under the topics `word_topic`.
 
@@ -85,7 +85,7 @@ def filter_counts(
 
 
 @kernel
-def simplex_sizes(n_topics: int, n: int) -> NDArray[np.int64]:
+def simplex_sizes(n_topics: int, n: int) -> Ints:
     """Return (K, n) of binom(r + d, d) at [d, r]: the ways for d counts to add up to at most r."""
     size = np.ones((n_topics, n), dtype=np.int64)
     for d in range(1, n_topics):
@@ -96,12 +96,7 @@ def simplex_sizes(n_topics: int, n: int) -> NDArray[np.int64]:
 
 @kernel
 def add_token(
-    f: NDArray[np.float64],
-    n_tokens: int,
-    rising: NDArray[np.float64],
-    falling: NDArray[np.float64],
-    size: NDArray[np.int64],
-    in_logs: bool,
+    f: Floats, n_tokens: int, rising: Floats, falling: Floats, size: Ints, in_logs: bool
 ) -> float:
     """Turn f_l into f_{l+1}, in place; return the logarithm of its sum.
 
@@ -146,7 +141,7 @@ def add_token(
 
 
 @kernel
-def to_prefix_before(prefix: NDArray[np.int64], most: int) -> int:
+def to_prefix_before(prefix: Ints, most: int) -> int:
     """Replace `prefix` by its lexicographic predecessor among those with a sum of at most `most`.
 
     Returns the first changed place, -1 if there is no predecessor.
@@ -165,11 +160,11 @@ def to_prefix_before(prefix: NDArray[np.int64], most: int) -> int:
 
 @kernel
 def update_block(
-    f: NDArray[np.float64],
+    f: Floats,
     start: int,
     n_rows: int,
-    weights: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    neighbours: tuple[NDArray[np.int64], NDArray[np.float64]],
+    weights: tuple[Floats, Floats, Floats],
+    neighbours: tuple[Ints, Floats],
 ) -> float:
     """Turn the first rows of the block of f at `start` into those of f_{l+1}; return their sum.
 
@@ -207,11 +202,11 @@ def update_block(
 
 @kernel
 def update_block_in_logs(
-    f: NDArray[np.float64],
+    f: Floats,
     start: int,
     n_rows: int,
-    weights: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    neighbours: tuple[NDArray[np.int64], NDArray[np.float64]],
+    weights: tuple[Floats, Floats, Floats],
+    neighbours: tuple[Ints, Floats],
 ) -> float:
     """Do the same in logarithms: f, all weights and the returned sum are logarithms."""
     first, second, last = weights
@@ -233,9 +228,7 @@ def update_block_in_logs(
 
 
 @kernel
-def add_token_of_two(
-    f: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64], in_logs: bool
-) -> float:
+def add_token_of_two(f: Floats, first: Floats, second: Floats, in_logs: bool) -> float:
     """Do `add_token` for two topics, with f by the count of the first."""
     if in_logs:
         log_total = -np.inf

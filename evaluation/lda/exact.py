@@ -6,25 +6,25 @@ hundred tokens, or ten topics with short ones. Other cases are refused before an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import betaln
 
 from evaluation.estimate import LikelihoodEstimate
-from evaluation.exact_cost import MAX_MEMORY, MAX_SECONDS, ExactCostError, readable_bytes
+from evaluation.exact_cost import MAX_MEMORY, Costs, check_costs, readable_bytes
 from evaluation.lda.count_filter import SMALLEST, filter_counts
 from evaluation.monte_carlo.by_document import for_documents
+from models.allocation.cell_counts import check_whole
 from models.parallel import effective_n_jobs
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
+    from evaluation.arrays import Floats, Ints, Ints32
     from evaluation.document_blocks import DocumentBlock
     from models.topics import WeightedTopics
 
-    Floats = NDArray[np.float64]
 
 SECONDS_AN_UPDATE, SECONDS_A_STATE = 1e-9, 10e-9
 """Seconds for each topic, measured, within a factor of about 3; they only serve to refuse."""
@@ -36,33 +36,23 @@ def exact(
     topics: WeightedTopics,
     documents: DocumentBlock,
     *,
-    n_samples: int | None = None,
-    seed: int = 0,
     n_jobs: int | None = None,
     max_memory: int = MAX_MEMORY,
+    **_: Any,
 ) -> LikelihoodEstimate:
     """Return log p of each document's tokens in order, θ integrated out, without sampling.
 
     A document of L tokens, with K topics that have any of its words, takes 8 binom(L+K-1, K-1)
-    bytes and time in proportion to K binom(L+K, K).
-
-    Parameters
-    ----------
-    max_memory : int
-        Bytes for all documents that are computed at the same time. Documents too large for one on
-        each thread are computed one after the other.
-
-    Raises ExactCostError if a document needs more memory than that, or an estimated time above an
-    hour.
+    bytes and time in proportion to K binom(L+K, K). Documents that are computed at the same time
+    take at most `max_memory` bytes; those too large for one on each thread are computed one after
+    the other. Raises ExactCostError if one document needs more, or an estimated time above an hour.
     """
-    del n_samples, seed
-    n_docs = documents.n_documents
     cost = checked_costs(topics, documents, max_memory)
-    log_likelihood = np.zeros(n_docs)
+    log_likelihood = np.zeros(documents.n_documents)
     is_large = cost.n_bytes > max_memory / effective_n_jobs(n_jobs)
 
     def compute(large: bool, n_jobs: int | None) -> None:
-        def work(d: int, words: NDArray[np.int32], n: NDArray[np.int64], _: Any) -> None:
+        def work(d: int, words: Ints32, n: Ints, _: Any) -> None:
             if is_large[d] == large:
                 log_likelihood[d] = _log_probability(topics, words, n)
 
@@ -71,65 +61,17 @@ def exact(
     compute(False, n_jobs)
     if is_large.any():
         compute(True, 1)
-    return LikelihoodEstimate(
-        log_likelihood=log_likelihood,
-        standard_error=np.zeros(n_docs),
-        n_tokens=cost.n_tokens,
-        method="exact",
-        convention="sequence",
-        direction="exact",
-    )
+    return LikelihoodEstimate.deterministic(log_likelihood, cost.n_tokens, "exact", "exact")
 
 
-def log_conditionals(
-    topics: WeightedTopics, words: ArrayLike, *, max_memory: int = MAX_MEMORY
-) -> Floats:
-    """Return log p(j_l | j_<l) (L,) for each token j_l of a document, its words in order.
-
-    Raises ValueError if `words` are not column numbers of the topics, or one has probability 0 in
-    every topic; ExactCostError if it would take more memory than `max_memory` bytes, or an
-    estimated time above an hour.
-    """
-    given = np.asarray(words)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise ValueError(
-            f"words must be a list of word numbers, found {given.dtype} of shape {given.shape}"
-        )
-    if not given.size:
-        return np.empty(0)
-    if given.min() < 0 or given.max() >= topics.n_words:
-        raise ValueError(
-            f"words must be from 0 to {topics.n_words - 1}, found {given.min()} to {given.max()}"
-        )
-    different, word_of = np.unique(given, return_inverse=True)
-    impossible = different[topics.word_topic[different].max(axis=1) == 0]
-    if len(impossible):
-        raise ValueError(f"word {impossible[0]} has probability 0 in every topic")
-    document = sparse.csr_array(
-        (np.ones(len(different)), different, [0, len(different)]), shape=(1, topics.n_words)
-    )
-    n_tokens = np.array([len(given)])
-    _check_affordable(_costs(n_tokens, _topics_of(topics, document), topics.n_topics), max_memory)
-    return _conditionals(topics, different, word_of.astype(np.int64), only_total=False)
-
-
-def _log_probability(
-    topics: WeightedTopics, words: NDArray[np.int32], n: NDArray[np.int64]
-) -> float:
-    """Log-probability of one document with `n` (U,) tokens of each of the `words` (U,)."""
+def _log_probability(topics: WeightedTopics, words: Ints32, n: Ints) -> float:
+    """Return log p of one document with `n` (U,) tokens of each of the `words` (U,)."""
     if topics.n_topics == 1:  # any number of tokens
         return float(n @ np.log(topics.word_topic[words, 0]))
     # All orders are equally probable. With each word spread evenly over the document, counts that
     # matter at the end are not improbable before.
     position = np.arange(n.sum()) * ((np.sqrt(5) - 1) / 2) % 1
     word_of = np.repeat(np.arange(len(n)), n)[np.argsort(position, kind="stable")]
-    return float(_conditionals(topics, words, word_of, only_total=True).sum())
-
-
-def _conditionals(
-    topics: WeightedTopics, words: NDArray[Any], word_of: NDArray[np.int64], *, only_total: bool
-) -> Floats:
-    """Return log p(j_l | j_<l) (L,) of j_l = words[word_of[l]]; maybe only their sum is right."""
     word_topic = topics.word_topic[words]
     is_used = word_topic.max(axis=0) > 0
     word_topic, alpha = np.ascontiguousarray(word_topic[:, is_used]), topics.alpha[is_used]
@@ -139,18 +81,17 @@ def _conditionals(
     if len(alpha) == 1:
         n_before = np.arange(len(word_of))
         only: Floats = in_largest + np.log((n_before + alpha[0]) / (n_before + alpha_sum))
-        return only
+        return float(only.sum())
     word_topic /= largest[:, None]
     result: Floats = np.empty(len(word_of))
     filter_counts(word_of, word_topic, alpha, alpha_sum, False, result)
-    if not _nothing_is_lost(word_topic[word_of], result, only_total):
+    if not _nothing_is_lost(word_topic[word_of], result):
         with np.errstate(divide="ignore"):
             filter_counts(word_of, np.log(word_topic), alpha, alpha_sum, True, result)
-    result += in_largest
-    return result
+    return float((result + in_largest).sum())
 
 
-def _nothing_is_lost(token_topic: Floats, log_conditional: Floats, only_total: bool) -> bool:
+def _nothing_is_lost(token_topic: Floats, log_conditional: Floats) -> bool:
     """Whether the numbers that the filter set to 0 are provably less than TOLERANCE of the sum.
 
     With P_l = log p(j_<l), a token loses less than SMALLEST exp(P_l) at each of S counts, and later
@@ -163,7 +104,7 @@ def _nothing_is_lost(token_topic: Floats, log_conditional: Floats, only_total: b
     log_p = np.concatenate(([0.0], np.cumsum(log_conditional)))
     if log_p[-1] >= least:
         return True
-    if not only_total or not np.isfinite(log_p[-1]):
+    if not np.isfinite(log_p[-1]):
         return False
     return bool((log_p[:-1] + _future_bound(token_topic)[1:] + least <= log_p[-1]).all())
 
@@ -189,24 +130,23 @@ def _future_bound(token_topic: Floats) -> Floats:
     return np.append(np.minimum(bound, 0.0), 0.0)
 
 
-class Costs(NamedTuple):
-    """Costs of each document (D,)."""
-
-    n_tokens: NDArray[np.int64]
-    n_topics: NDArray[np.int64]
-    """Number of topics that have any of its words."""
-    n_bytes: Floats
-    seconds: Floats
-
-
-def checked_costs(topics: WeightedTopics, documents: DocumentBlock, max_memory: int) -> Costs:
+def checked_costs(
+    topics: WeightedTopics,
+    documents: DocumentBlock,
+    max_memory: int,
+    n_jobs: int | None = None,  # noqa: ARG001 - part of the protocol of `Method.check_cost`
+) -> Costs:
     """Return the costs of `exact`; raise its ExactCostError."""
+    check_whole("max_memory", max_memory, 1)
     cost = _costs(documents.n_tokens, _topics_of(topics, documents.counts), topics.n_topics)
-    _check_affordable(cost, max_memory, documents.first_document)
+    instead = "use a left-to-right method, which samples"
+    too_large = f"max_memory is {readable_bytes(max_memory)}: {instead}"
+    too_large += ", or give a higher max_memory"
+    check_costs(cost, max_memory, too_large, instead, documents.first_document)
     return cost
 
 
-def _topics_of(topics: WeightedTopics, counts: sparse.csr_array) -> NDArray[np.int64]:
+def _topics_of(topics: WeightedTopics, counts: sparse.csr_array) -> Ints:
     """Return the numbers (D,) of topics that have any of a document's words."""
     n_docs = counts.shape[0]
     if (topics.topic_word > 0).all():
@@ -216,7 +156,7 @@ def _topics_of(topics: WeightedTopics, counts: sparse.csr_array) -> NDArray[np.i
     return np.array([is_possible[words].any(axis=0).sum() for words in rows], dtype=np.int64)
 
 
-def _costs(n_tokens: NDArray[np.int64], n_topics: NDArray[np.int64], all_topics: int) -> Costs:
+def _costs(n_tokens: Ints, n_topics: Ints, all_topics: int) -> Costs:
     """Estimate the costs of each document; 0 under one topic."""
     L, K = n_tokens.astype(np.float64), np.maximum(n_topics, 1).astype(np.float64)
     with np.errstate(over="ignore"):
@@ -230,29 +170,3 @@ def _costs(n_tokens: NDArray[np.int64], n_topics: NDArray[np.int64], all_topics:
     return Costs(
         n_tokens, n_topics, np.where(is_free, 0.0, n_bytes), np.where(is_free, 0.0, seconds)
     )
-
-
-def _check_affordable(cost: Costs, max_memory: int, first_document: int = 0) -> None:
-    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
-        raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
-    if max_memory < 1:
-        raise ValueError(f"max_memory must be positive, found {max_memory}")
-    instead = "use a left-to-right method, which samples"
-    for values, most, limit in (
-        (
-            cost.n_bytes,
-            max_memory,
-            f"max_memory is {readable_bytes(max_memory)}: {instead}, or give a higher max_memory",
-        ),
-        (cost.seconds, MAX_SECONDS, f"the limit is {MAX_SECONDS:.0f} seconds: {instead}"),
-    ):
-        if len(values) and values.max() > most:
-            d = int(values.argmax())
-            raise ExactCostError(
-                limit,
-                first_document + d,
-                int(cost.n_tokens[d]),
-                int(cost.n_topics[d]),
-                float(cost.n_bytes[d]),
-                float(cost.seconds[d]),
-            )

@@ -14,67 +14,40 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.monte_carlo.by_document import Score, sample_documents
+from evaluation.monte_carlo.by_document import Score, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of, standard_error_of_mean
 from evaluation.monte_carlo.token_sweep import document_words, fill_probabilities, pick, resample
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-    Floats = NDArray[np.float64]
-
-DEFAULT_SAMPLES = 200
 BURN_IN = 20
 """Sweeps before the first recorded one."""
 
 
+@sampled("harmonic-mean", "upward biased", 200)
 def harmonic_mean(
-    topics: WeightedTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
-    """The harmonic mean of ∏_l φ_k_l,j_l over `n_samples` sweeps of Gibbs sampling, 200 by default.
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+) -> Score:
+    """Return the harmonic mean of ∏_l φ_k_l,j_l over `n_samples` Gibbs sweeps, 200 by default.
 
     The standard error is by batch means of 1 / p (see `standard_error_of_mean`), to first order. It
-    is far too small, as it misses all that the chain did not visit; so does the effective sample
-    size, that of the weights 1 / p as if they were independent.
+    is far too small, because the chain misses the topics that dominate the mean. The same holds for
+    the effective sample size, which treats the weights 1 / p as independent.
     """
-    n_sweeps = n_samples or DEFAULT_SAMPLES
-
-    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
-        document = document_words(topics, words)
-        with np.errstate(divide="ignore"):  # topics without the word are never drawn
-            log_word_topic = np.log(document.word_topic)
-        log_p = log_probabilities_given_topics(
-            document.word_topic,
-            log_word_topic,
-            document.alpha,
-            np.repeat(np.arange(len(n)), n),
-            n_sweeps,
-            rng,
-        )
-        mean = log_mean_of(-log_p)
-        error = float(standard_error_of_mean(np.exp(-log_p - mean.log_mean)))
-        in_scale = float(n @ document.log_scale)
-        return Score(in_scale - mean.log_mean, error, mean.effective_sample_size)
-
-    return sample_documents(
-        documents,
-        sampler,
-        method="harmonic-mean",
-        direction="upward biased",
-        n_samples=n_sweeps,
-        seed=seed,
-        n_jobs=n_jobs,
+    document = document_words(topics, words)
+    with np.errstate(divide="ignore"):  # topics without the word are never drawn
+        log_word_topic = np.log(document.word_topic)
+    word_of = np.repeat(np.arange(len(n)), n)
+    log_p = log_probabilities_given_topics(
+        document.word_topic, log_word_topic, document.alpha, word_of, n_samples, rng
     )
+    mean = log_mean_of(-log_p)
+    error = float(standard_error_of_mean(np.exp(-log_p - mean.log_mean)))
+    in_scale = float(n @ document.log_scale)
+    return Score(in_scale - mean.log_mean, error, mean.effective_sample_size)
 
 
 @kernel
@@ -82,7 +55,7 @@ def log_probabilities_given_topics(
     word_topic: Floats,
     log_word_topic: Floats,
     alpha: Floats,
-    word_of: NDArray[np.int64],
+    word_of: Ints,
     n_sweeps: int,
     rng: np.random.Generator,
 ) -> Floats:

@@ -15,9 +15,8 @@ import numpy as np
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from evaluation.arrays import Floats, Ints
 
-    Floats = NDArray[np.float64]
 
 SMALL, LARGE = 1e-100, 1e100
 """Range of products, outside of which their logarithms are added to a sum."""
@@ -25,12 +24,7 @@ SMALL, LARGE = 1e-100, 1e100
 
 @kernel
 def log_weights(
-    word_topic: Floats,
-    n: NDArray[np.int64],
-    alpha: Floats,
-    q: Floats,
-    n_samples: int,
-    rng: np.random.Generator,
+    word_topic: Floats, n: Ints, alpha: Floats, q: Floats, n_samples: int, rng: np.random.Generator
 ) -> Floats:
     """Return log p(j, k) / q(k) (n_samples,) of k drawn from q.
 
@@ -74,9 +68,7 @@ def log_weights(
 
 
 @kernel
-def fill_alias_table(
-    q: Floats, cut: Floats, alias: NDArray[np.int64], waiting: NDArray[np.int64]
-) -> None:
+def fill_alias_table(q: Floats, cut: Floats, alias: Ints, waiting: Ints) -> None:
     """Fill the alias table, by which one uniform number draws from q (K,) in constant time.
 
     For x uniform on [0, K), k = ⌊x⌋ if x < cut[⌊x⌋], else alias[⌊x⌋] (Vose 1991). `waiting` (K,) is

@@ -22,71 +22,51 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.monte_carlo.by_document import Score, sample_documents
+from evaluation.monte_carlo.by_document import Score, sampled
 from evaluation.monte_carlo.log_mean import standard_error_of_mean
 from evaluation.monte_carlo.token_sweep import document_words, fill_probabilities, pick, resample
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
-
-    Floats = NDArray[np.float64]
 
 DEFAULT_SAMPLES = 100
 
 
+@sampled("left-to-right-particle", "biased", DEFAULT_SAMPLES)
 def left_to_right_particle(
-    topics: WeightedTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
-    """The left-to-right particle sampler (Wallach 2008; Buntine 2009, Sec. 3.5), as in MALLET.
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+) -> Score:
+    """Score by `n_samples` particles R (Wallach 2008; Buntine 2009, Sec. 3.5), as MALLET does.
 
-    `n_samples` is the number of particles R, 100 by default. Each makes one sweep before each
-    token. Factors are averaged with equal weights, although particles are not draws from the
-    posterior after one sweep: the estimate is biased, whatever the number of particles; only more
-    sweeps would reduce the bias. (The mean over particles of their products of factors is unbiased,
-    the product of means is not.)
+    Factors are averaged with equal weights, although particles are not draws from the posterior
+    after one sweep: the estimate is biased, whatever the number of particles. (The mean over
+    particles of their products of factors is unbiased, the product of means is not.)
 
     The standard error is of Σ_l log S_l, S_l the mean over particles of f_rl, linearised: the
     standard deviation over r of Σ_l f_rl / S_l, over √R. It includes neither the bias nor the
     variance over orders of the tokens.
     """
-    size = (n_samples or DEFAULT_SAMPLES, 1)
-    method = "left-to-right-particle"
-    return _estimate(method, topics, documents, size, error_over_particles, seed, n_jobs)
+    log_p, factors = _sampled_factors(topics, words, n, n_samples, 1, rng)
+    return Score(log_p, error_over_particles(factors))
 
 
+@sampled("left-to-right-sequential (straight)", "biased", DEFAULT_SAMPLES)
 def straight_sequential(
-    topics: WeightedTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
-    """The left-to-right sequential sampler (Buntine 2009, Sec. 3.6, corrected).
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+) -> Score:
+    """Score by one chain of `n_samples` sweeps a token (Buntine 2009, Sec. 3.6, corrected).
 
-    For each l, `n_samples` times (100 by default): sweep the topics of the tokens before l given
-    the words before l, record the factor. Then draw the topic of token l, once, and go on. It
-    converges as the number of samples grows; with few, the chain still depends on its states at the
-    l before.
+    After the sweeps before token l, its topic is drawn once. The estimate converges as the number
+    of samples grows; with few, the chain still depends on its states at the token before.
 
     The standard error is that of batch means of each token's factors, √R batches, added over
     tokens in quadrature. It ignores that neighbouring factors come from one chain.
     """
-    size = (1, n_samples or DEFAULT_SAMPLES)
-    method = "left-to-right-sequential (straight)"
-    return _estimate(method, topics, documents, size, error_over_sweeps, seed, n_jobs)
+    log_p, factors = _sampled_factors(topics, words, n, 1, n_samples, rng)
+    relative = standard_error_of_mean(factors[0]) / factors[0].mean(axis=1)
+    return Score(log_p, float(np.sqrt((relative**2).sum())))
 
 
 def error_over_particles(factors: Floats) -> float:
@@ -98,49 +78,29 @@ def error_over_particles(factors: Floats) -> float:
     return float(relative.std(ddof=1)) / math.sqrt(n_particles)
 
 
-def error_over_sweeps(factors: Floats) -> float:
-    """Return the standard error of Σ_l log S_l by batch means of `factors` (1, L, R)."""
-    relative = standard_error_of_mean(factors[0]) / factors[0].mean(axis=1)
-    return float(np.sqrt((relative**2).sum()))
-
-
-def _estimate(
-    method: str,
+def _sampled_factors(
     topics: WeightedTopics,
-    documents: DocumentBlock,
-    chains_and_sweeps: tuple[int, int],
-    standard_error_of: Callable[[Floats], float],
-    seed: int,
-    n_jobs: int | None,
-) -> LikelihoodEstimate:
-    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
-        document = document_words(topics, words)
-        factors = predictive_factors(
-            document.word_topic,
-            document.alpha,
-            rng.permutation(np.repeat(np.arange(len(n)), n)),
-            *chains_and_sweeps,
-            rng,
-        )
-        log_p = np.log(factors.mean(axis=(0, 2))).sum() + n @ document.log_scale
-        return Score(float(log_p), standard_error_of(factors))
-
-    return sample_documents(
-        documents,
-        sampler,
-        method=method,
-        direction="biased",
-        n_samples=max(chains_and_sweeps),
-        seed=seed,
-        n_jobs=n_jobs,
+    words: Ints32,
+    n: Ints,
+    n_chains: int,
+    n_sweeps: int,
+    rng: np.random.Generator,
+) -> tuple[float, Floats]:
+    """Return log p of a document and its factors (n_chains, L, n_sweeps), in a random order."""
+    document = document_words(topics, words)
+    word_of = rng.permutation(np.repeat(np.arange(len(n)), n))
+    factors = predictive_factors(
+        document.word_topic, document.alpha, word_of, n_chains, n_sweeps, rng
     )
+    log_p = np.log(factors.mean(axis=(0, 2))).sum() + n @ document.log_scale
+    return float(log_p), factors
 
 
 @kernel
 def predictive_factors(
     word_topic: Floats,
     alpha: Floats,
-    word_of: NDArray[np.int64],
+    word_of: Ints,
     n_chains: int,
     n_sweeps: int,
     rng: np.random.Generator,

@@ -32,7 +32,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.lda.mean_field import N_CYCLES, independent_start, mean_field
 from evaluation.lda.particles import (
@@ -44,18 +43,14 @@ from evaluation.lda.particles import (
     use_prior,
     visit_groups,
 )
-from evaluation.monte_carlo.by_document import Score, sample_documents
+from evaluation.monte_carlo.by_document import Score, sampled
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.arrays import Bools, Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-Floats = NDArray[np.float64]
-Ints64 = NDArray[np.int64]
 
-DEFAULT_PARTICLES = 100
 RESAMPLE_BELOW = 0.5
 """Particles are resampled when the effective sample size is below this share of them."""
 LOOKAHEAD_SHARE = 0.06
@@ -89,39 +84,21 @@ class Run(NamedTuple):
     """Relative variance of exp(log_mean); NaN for one particle."""
 
 
+@sampled("left-to-right-sequential", "unbiased", 100)
 def left_to_right_sequential(
-    topics: WeightedTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+) -> Score:
     """Left-to-right with `n_samples` particles, 100 by default; unbiased for p with any number."""
-    n_particles = n_samples or DEFAULT_PARTICLES
-
-    def sampler(words: NDArray[np.int32], n: Ints64, rng: np.random.Generator) -> Score:
-        log_p, found = score_document(topics.word_topic, words, n, topics.alpha, n_particles, rng)
-        variance = float(np.maximum(found, 0.0))  # rounding may leave less than 0
-        size = n_particles / (1.0 + n_particles * variance)
-        return Score(log_p, math.sqrt(variance), size)
-
-    return sample_documents(
-        documents,
-        sampler,
-        method="left-to-right-sequential",
-        direction="unbiased",
-        n_samples=n_particles,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    log_p, found = score_document(topics.word_topic, words, n, topics.alpha, n_samples, rng)
+    variance = float(np.maximum(found, 0.0))  # rounding may leave less than 0
+    return Score(log_p, math.sqrt(variance), n_samples / (1.0 + n_samples * variance))
 
 
 @kernel
 def score_document(
     word_topic: Floats,
-    words: NDArray[np.int32],
-    n: Ints64,
+    words: Ints32,
+    n: Ints,
     alpha: Floats,
     n_particles: int,
     rng: np.random.Generator,
@@ -191,7 +168,7 @@ def is_better(run: Run, other: Run) -> bool:
 
 
 @kernel
-def arrange(word_topic: Floats, words: NDArray[np.int32], n: Ints64, alpha: Floats) -> Arrangement:
+def arrange(word_topic: Floats, words: Ints32, n: Ints, alpha: Floats) -> Arrangement:
     """Order the groups by the entropy of their topic, and compute the look-ahead counts."""
     n_topics = len(alpha)
     rows, topic_entropy, log_scale = np.empty((len(words), n_topics)), np.empty(len(words)), 0.0
@@ -244,7 +221,7 @@ def entropy_of_topic(weight: Floats, alpha: Floats) -> float:
 
 
 @kernel
-def greedy_start(word_topic: Floats, n: Ints64, alpha: Floats, order: Ints64) -> Floats:
+def greedy_start(word_topic: Floats, n: Ints, alpha: Floats, order: Ints) -> Floats:
     """Return topics (U, K) of words in `order`, each given the likeliest topics of those before.
 
     From the usual start of a mean field, q ∝ φ alpha, similar topics would share all their words,
@@ -272,7 +249,7 @@ def run_particles(
     lookahead_counts: Floats,
     alpha: Floats,
     n_particles: int,
-    sweeps: NDArray[np.bool_],
+    sweeps: Bools,
     is_pilot: bool,
     rng: np.random.Generator,
 ) -> Run:
@@ -383,7 +360,7 @@ def log_rising_ratio(above: float, below: float, n: int) -> float:
 
 @kernel
 def resample_multinomial(
-    weight: Floats, particles: Particles, root: Ints64, rng: np.random.Generator
+    weight: Floats, particles: Particles, root: Ints, rng: np.random.Generator
 ) -> None:
     """Resample particles by weights of mean 1, multinomially and in place; weights become 1.
 
@@ -416,7 +393,7 @@ def resample_multinomial(
 
 
 @kernel
-def variance_by_root(weight: Floats, root: Ints64, n_resampled: int) -> float:
+def variance_by_root(weight: Floats, root: Ints, n_resampled: int) -> float:
     """Relative variance of the mean of the final weights (Lee & Whiteley 2018, eq. 10 with φ = 1).
 
     1 - (N / (N - 1))^(n + 1) Σ_{roots differ} W_i W_j, after n resampling steps.

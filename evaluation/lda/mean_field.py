@@ -27,18 +27,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.lda.importance_weights import log_weights
-from evaluation.monte_carlo.by_document import Score, sample_documents
+from evaluation.monte_carlo.by_document import Score, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
+    from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
-
-    Floats = NDArray[np.float64]
 
 DEFAULT_SAMPLES = 200
 AT_ONCE = 2**22
@@ -47,65 +42,43 @@ N_CYCLES = 10
 """Number of updates of every q_l."""
 
 
+@sampled("mean-field-is-1", "unbiased", DEFAULT_SAMPLES)
 def mean_field_is_1(
-    topics: WeightedTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+) -> Score:
     """Importance sampling from the first-order mean field, 200 samples by default."""
-    return _estimate("mean-field-is-1", False, topics, documents, n_samples, seed, n_jobs)
+    return _score(topics, words, n, n_samples, rng, second_order=False)
 
 
+@sampled("mean-field-is-2", "unbiased", DEFAULT_SAMPLES)
 def mean_field_is_2(
-    topics: WeightedTopics,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> LikelihoodEstimate:
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+) -> Score:
     """Importance sampling from the second-order mean field, 200 samples by default."""
-    return _estimate("mean-field-is-2", True, topics, documents, n_samples, seed, n_jobs)
+    return _score(topics, words, n, n_samples, rng, second_order=True)
 
 
-def _estimate(
-    method: str,
-    second_order: bool,
+def _score(
     topics: WeightedTopics,
-    documents: DocumentBlock,
-    n_samples: int | None,
-    seed: int,
-    n_jobs: int | None,
-) -> LikelihoodEstimate:
-    size = n_samples or DEFAULT_SAMPLES
+    words: Ints32,
+    n: Ints,
+    n_samples: int,
+    rng: np.random.Generator,
+    *,
+    second_order: bool,
+) -> Score:
+    word_topic = topics.word_topic[words]
+    scale = word_topic.max(axis=1)  # so that no rare word underflows
+    word_topic /= scale[:, None]
+    start = independent_start(word_topic, topics.alpha)
+    proposal = mean_field(word_topic, n, topics.alpha, start, second_order, N_CYCLES)
     at_once = max(1, AT_ONCE // topics.n_topics)
-
-    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
-        word_topic = topics.word_topic[words]
-        scale = word_topic.max(axis=1)  # so that no rare word underflows
-        word_topic /= scale[:, None]
-        start = independent_start(word_topic, topics.alpha)
-        proposal = mean_field(word_topic, n, topics.alpha, start, second_order, N_CYCLES)
-        log_weight = [
-            log_weights(word_topic, n, topics.alpha, proposal, min(at_once, size - first), rng)
-            for first in range(0, size, at_once)
-        ]
-        mean = log_mean_of(np.concatenate(log_weight))
-        log_p = mean.log_mean + float(n @ np.log(scale))
-        return Score(log_p, mean.standard_error, mean.effective_sample_size)
-
-    return sample_documents(
-        documents,
-        sampler,
-        method=method,
-        direction="unbiased",
-        n_samples=size,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    log_weight = [
+        log_weights(word_topic, n, topics.alpha, proposal, min(at_once, n_samples - first), rng)
+        for first in range(0, n_samples, at_once)
+    ]
+    mean = log_mean_of(np.concatenate(log_weight))
+    return Score(mean.log_mean + float(n @ np.log(scale)), *mean[1:])
 
 
 @kernel
@@ -123,12 +96,7 @@ def independent_start(word_topic: Floats, alpha: Floats) -> Floats:
 
 @kernel
 def mean_field(
-    word_topic: Floats,
-    n: NDArray[np.int64],
-    alpha: Floats,
-    start: Floats,
-    second_order: bool,
-    n_cycles: int,
+    word_topic: Floats, n: Ints, alpha: Floats, start: Floats, second_order: bool, n_cycles: int
 ) -> Floats:
     """Return the distribution q (U, K) of the topic of each word's tokens; rows sum to 1.
 

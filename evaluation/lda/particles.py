@@ -13,23 +13,22 @@ tokens are drawn in the same way, independently of these.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
+if TYPE_CHECKING:
+    from evaluation.arrays import Floats, Ints, Ints32
 
 
 class Groups(NamedTuple):
     """A document's words in the order in which particles take them."""
 
-    size: NDArray[np.int64]
+    size: Ints
     """(U,), number of tokens of each group."""
-    start: NDArray[np.int64]
+    start: Ints
     """(U + 1,), positions of its tokens in a row of `topic_of`."""
     weight: Floats
     """(U, K), φ_kw divided by the maximum of a row."""
@@ -42,20 +41,20 @@ class Groups(NamedTuple):
 class Particles(NamedTuple):
     """N particles; S = min(K, number of tokens) is the maximal number of topics of one."""
 
-    n_listed: Ints
+    n_listed: Ints32
     """(N,), number of topics with a token."""
-    topic: Ints
+    topic: Ints32
     """(N, S), these topics."""
     tally: Floats
     """(N, S), their numbers of tokens."""
-    place: Ints
+    place: Ints32
     """(N, K), position of a topic in the list; -1 if it has no token."""
-    topic_of: Ints
+    topic_of: Ints32
     """(N, number of tokens)."""
 
 
 @kernel
-def new_groups(size: NDArray[np.int64], weight: Floats) -> Groups:
+def new_groups(size: Ints, weight: Floats) -> Groups:
     """Return groups of `size` (U,) tokens with `weight` (U, K), other fields not yet filled."""
     n_groups, largest = len(size), 0
     start = np.zeros(n_groups + 1, dtype=np.int64)
@@ -211,7 +210,7 @@ def fill_series(
     u: int,
     r: int,
     n_here: int,
-    topic: Ints,
+    topic: Ints32,
     term: Floats,
     weight: Floats,
     prior_power: Floats,
@@ -262,7 +261,7 @@ def topic_of_many(
     u: int,
     r: int,
     n_here: int,
-    topic: Ints,
+    topic: Ints32,
     term: Floats,
     weight: Floats,
     prior: Floats,

@@ -21,17 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from evaluation.document_blocks import DocumentBlock
-
-    Floats = NDArray[np.float64]
-
-
-def check_cost_of_exact(
-    topics: LDATopics, documents: DocumentBlock, max_memory: int, n_jobs: int | None
-) -> None:
-    """Raise the ExactCostError that `exact` would."""
-    del n_jobs
-    checked_costs(topics, documents, max_memory)
+    from evaluation.arrays import Bools, Floats
 
 
 EXACT = Method(
@@ -39,7 +29,7 @@ EXACT = Method(
     exact,
     "The sum over all possible topics of all words: there is no error of estimation.",
     is_sampled=False,
-    check_cost=check_cost_of_exact,
+    check_cost=checked_costs,
 )
 LEFT_TO_RIGHT_SEQUENTIAL = Method(
     "left-to-right-sequential",
@@ -98,17 +88,8 @@ COMPLETION_AND_BOUND = Validation(
 )
 
 
-def itself(topics: LDATopics) -> AsLDA:
-    """Return the topics unchanged."""
-    return AsLDA(topics)
-
-
 def scores_given(
-    topics: LDATopics,
-    seen: sparse.csr_array,
-    hidden: NDArray[np.bool_],
-    task: str,
-    n_jobs: int | None,
+    topics: LDATopics, seen: sparse.csr_array, hidden: Bools, task: str, n_jobs: int | None
 ) -> Floats:
     """Return the posterior mean of the proportions (D, K) given the seen words."""
     del hidden, task
@@ -120,11 +101,8 @@ def restricted(topics: LDATopics, words: NDArray[np.intp]) -> LDATopics | None:
 
     With m_k = Σ_{w in S} φ_kw, each token of the words S is drawn from topics φ_kw / m_k; the
     proportions of topics, and their prior, become those of the tokens of S. If all m_k equal m,
-
-        Π_n Σ_k θ_k φ_kw_n / m = m^-N Π_n Σ_k θ_k φ_kw_n,
-
-    which is the model given that all tokens are of S, p(w | all in S): log p increases by
-    -N log m. Topics without any of the words are left out.
+    this is the model given that all tokens are of S, and log p of N tokens increases by -N log m.
+    Topics without any of the words are left out.
     """
     kept = topics.topic_word[:, words]
     mass = kept.sum(axis=1)
@@ -154,7 +132,7 @@ SCORINGS = (
             *("completion", "harmonic-mean"),
         ),
         validation=COMPLETION_AND_BOUND,
-        as_lda=itself,
+        as_lda=AsLDA,
         simulate=simulated_documents,
         scores_given=scores_given,
         restricted=restricted,

@@ -10,15 +10,16 @@ from evaluation.monte_carlo.simulated_counts import counts_of_tokens
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
     from scipy import sparse
 
+    from evaluation.arrays import Floats, Ints, Ints32
     from models import LDATopics
 
 
 def simulated_documents(
     topics: LDATopics, lengths: ArrayLike, rng: np.random.Generator
-) -> tuple[sparse.csr_array, NDArray[np.int32]]:
+) -> tuple[sparse.csr_array, Ints32]:
     """Simulate documents of given lengths, and the topic of each of their tokens.
 
     Parameters
@@ -51,7 +52,7 @@ def simulated_documents(
     return counts_of_tokens(n_tokens, word_of, topic_of, topics.n_words)
 
 
-def checked_lengths(lengths: Any) -> NDArray[np.int64]:
+def checked_lengths(lengths: Any) -> Ints:
     """Return numbers of tokens (D,) as int64.
 
     Raises ValueError if they are not whole numbers in one dimension, none negative.
@@ -67,21 +68,21 @@ def checked_lengths(lengths: Any) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def cumulative_shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def cumulative_shares(weights: Floats) -> Floats:
     """Return each row's cumulative sums over the last: 1.0 from the last positive weight on."""
     sums = np.cumsum(weights, axis=1)
-    result: NDArray[np.float64] = sums / sums[:, -1:]
+    result: Floats = sums / sums[:, -1:]
     return result
 
 
 @kernel
 def draw_tokens(
-    n_tokens: NDArray[np.int64],
+    n_tokens: Ints,
     alpha_sum: float,
-    cumulative_alpha: NDArray[np.float64],
-    cumulative_word: NDArray[np.float64],
-    topic_of: NDArray[np.int32],
-    word_of: NDArray[np.int32],
+    cumulative_alpha: Floats,
+    cumulative_word: Floats,
+    topic_of: Ints32,
+    word_of: Ints32,
     rng: np.random.Generator,
 ) -> None:
     """Fill `topic_of` and `word_of` (n_tokens,) with the documents' tokens.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from evaluation.estimate import LikelihoodEstimate
 from models.lda.bound import document_bound
@@ -22,15 +20,10 @@ def variational_bound(
     topics: WeightedTopics,
     documents: DocumentBlock,
     *,
-    n_samples: int | None = None,
-    seed: int = 0,
     n_jobs: int | None = None,
+    **_: Any,
 ) -> LikelihoodEstimate:
-    """Return the evidence lower bound of each document, E_q[log p(w, z, θ)] - E_q[log q(z, θ)].
-
-    It is deterministic.
-    """
-    del n_samples, seed
+    """Return the evidence lower bound of each document, E_q[log p(w, z, θ)] - E_q[log q(z, θ)]."""
     counts = documents.counts
     dirichlet = infer_doc_topic(
         counts,
@@ -40,11 +33,7 @@ def variational_bound(
         tolerance=TOLERANCE,
         n_jobs=n_jobs,
     )
-    return LikelihoodEstimate(
-        log_likelihood=document_bound(counts, topics.word_topic, topics.alpha, dirichlet, n_jobs),
-        standard_error=np.zeros(documents.n_documents),
-        n_tokens=documents.n_tokens,
-        method="variational-bound",
-        convention="sequence",
-        direction="lower bound",
+    bound = document_bound(counts, topics.word_topic, topics.alpha, dirichlet, n_jobs)
+    return LikelihoodEstimate.deterministic(
+        bound, documents.n_tokens, "variational-bound", "lower bound"
     )

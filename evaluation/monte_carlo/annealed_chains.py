@@ -1,4 +1,4 @@
-"""Documents scored by the mean weight of annealed chains of their tokens' topics."""
+"""Temperatures of annealed chains of the topics of a document's tokens."""
 
 from __future__ import annotations
 
@@ -6,81 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.monte_carlo.by_document import Score, sample_documents
-from evaluation.monte_carlo.log_mean import log_mean_of
+from models.allocation.cell_counts import check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from evaluation.document_blocks import DocumentBlock
-    from evaluation.estimate import LikelihoodEstimate
-
-    Floats = NDArray[np.float64]
-    Chains = Callable[
-        [NDArray[np.int32], NDArray[np.int64], Floats, int, np.random.Generator],
-        tuple[float, Floats],
-    ]
+    from evaluation.arrays import Floats
 
 DEFAULT_CHAINS = 20
 DEFAULT_TEMPERATURES = 200
 """With 10 topics of 10,000 edges each, and abstracts of 50 tokens, 20 chains of 200 temperatures
 had a standard error of 0.16 nats and 13 effective samples (medians), 100 temperatures 0.24 and 10.
 More temperatures near 1, because of Φ, or another scale than LDA's did not lower errors."""
-
-
-def score_by_chains(
-    documents: DocumentBlock,
-    alpha: Floats,
-    chains: Chains,
-    *,
-    n_samples: int | None,
-    n_temperatures: int,
-    seed: int,
-    n_jobs: int | None,
-) -> LikelihoodEstimate:
-    """Return log p of each document's tokens in order; p is unbiased for any number of chains.
-
-    Parameters
-    ----------
-    alpha : (K,)
-        The prior of topics in a document.
-    chains : function(words (U,), n (U,), temperatures (T,), n_chains, rng)
-        Returns log ∏_l Σ_k φ[k, j_l] alpha_k / Σ alpha, of the start of chains, and log-weights
-        (n_chains,) without the factor 1 / ∏_{i<L} (1 + i / Σ alpha).
-    n_samples : int, optional
-        Chains for each document, 20 by default.
-    n_temperatures : int
-        Number of temperatures from 0 to 1, both included. The variance of log-weights is about in
-        proportion to 1 / n_temperatures.
-
-    Raises ValueError or TypeError if `n_temperatures` is no integer of at least 2.
-    """
-    if isinstance(n_temperatures, bool) or not isinstance(n_temperatures, (int, np.integer)):
-        raise TypeError(f"n_temperatures must be an integer, found {n_temperatures!r}")
-    if n_temperatures < 2:
-        raise ValueError(f"n_temperatures must be at least 2, found {n_temperatures}")
-    n_chains = n_samples or DEFAULT_CHAINS
-    alpha_sum = float(alpha.sum())
-
-    def sampler(words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator) -> Score:
-        n_tokens = int(n.sum())
-        temperatures = temperatures_for(n_temperatures, n_tokens, alpha)
-        constant, log_weights = chains(words, n, temperatures, n_chains, rng)
-        mean = log_mean_of(log_weights)
-        constant -= float(np.log1p(np.arange(n_tokens) / alpha_sum).sum())
-        return Score(constant + mean.log_mean, mean.standard_error, mean.effective_sample_size)
-
-    return sample_documents(
-        documents,
-        sampler,
-        method="annealed-importance-sampling",
-        direction="unbiased",
-        n_samples=n_chains,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
 
 
 def temperatures_for(n_temperatures: int, n_tokens: int, alpha: Floats) -> Floats:
@@ -91,8 +26,10 @@ def temperatures_for(n_temperatures: int, n_tokens: int, alpha: Floats) -> Float
     successive t matter. With s = 0.1 Σalpha / n_tokens log-weights varied about as little as with
     the best multiple from 0.01 to 1, for 2 to 400 topics, documents of 30 to 1,000 tokens, and
     alpha from 0.01 to 1, equal or not. Powers of even steps were no better, and the best power
-    depends on the number of topics.
+    depends on the number of topics. The variance of log-weights is about in proportion to
+    1 / n_temperatures. Raises ValueError or TypeError if that is no integer of at least 2.
     """
+    check_whole("n_temperatures", n_temperatures, 2)
     scale = 0.1 * alpha.sum() / max(n_tokens, 1)
     even = np.linspace(0.0, np.log1p(1.0 / scale), n_temperatures)
     temperatures: Floats = scale * np.expm1(even)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,14 +13,12 @@ from models.parallel import effective_n_jobs, for_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Ints, Ints32
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import Direction
 
-    Work = Callable[[int, NDArray[np.int32], NDArray[np.int64], np.random.Generator], object]
-
-    Sampler = Callable[[NDArray[np.int32], NDArray[np.int64], np.random.Generator], "Score"]
+    Estimator = Callable[..., LikelihoodEstimate]
+    Work = Callable[[int, Ints32, Ints, np.random.Generator], object]
 
 DOCUMENT_BLOCK = 4
 """Documents in a task: few, as sampling one takes milliseconds."""
@@ -53,37 +52,48 @@ class Score(NamedTuple):
     effective_sample_size: float = float("nan")
 
 
-def sample_documents(
-    documents: DocumentBlock,
-    sampler: Sampler,
-    *,
-    method: str,
-    direction: Direction,
-    n_samples: int,
-    seed: int,
-    n_jobs: int | None,
-) -> LikelihoodEstimate:
-    """Return the estimate by `sampler(words, n, rng)` of each document, as in `for_documents`.
+def sampled(
+    method: str, direction: Direction, default_samples: int
+) -> Callable[[Callable[..., Score]], Estimator]:
+    """Make an estimator of documents from a function that scores one document.
 
-    Documents without tokens have log-likelihood 0, and no samples.
+    The function takes topics, the document's words (U,) and their counts (U,), a number of samples,
+    a generator and settings by name. The estimator takes topics, a `DocumentBlock`, and by name
+    `n_samples`, `seed`, `n_jobs` and these settings. Documents without tokens have log-likelihood
+    0, and no samples.
     """
-    n_tokens = documents.n_tokens
-    scores = np.zeros((len(n_tokens), 3))
-    scores[:, 2] = np.nan
 
-    def work(
-        d: int, words: NDArray[np.int32], n: NDArray[np.int64], rng: np.random.Generator
-    ) -> None:
-        scores[d] = sampler(words, n, rng)
+    def estimator_of(score: Callable[..., Score]) -> Estimator:
+        @wraps(score)
+        def estimator(
+            topics: Any,
+            documents: DocumentBlock,
+            *,
+            n_samples: int | None = None,
+            seed: int = 0,
+            n_jobs: int | None = None,
+            **settings: Any,
+        ) -> LikelihoodEstimate:
+            size = n_samples or default_samples
+            n_tokens = documents.n_tokens
+            scores = np.zeros((len(n_tokens), 3))
+            scores[:, 2] = np.nan
 
-    for_documents(documents, seed, n_jobs, work)
-    return LikelihoodEstimate(
-        log_likelihood=scores[:, 0],
-        standard_error=scores[:, 1],
-        n_tokens=n_tokens,
-        method=method,
-        convention="sequence",
-        direction=direction,
-        effective_sample_size=scores[:, 2],
-        n_samples=np.where(n_tokens > 0, n_samples, 0),
-    )
+            def work(d: int, words: Ints32, n: Ints, rng: np.random.Generator) -> None:
+                scores[d] = score(topics, words, n, size, rng, **settings)
+
+            for_documents(documents, seed, n_jobs, work)
+            return LikelihoodEstimate(
+                log_likelihood=scores[:, 0],
+                standard_error=scores[:, 1],
+                n_tokens=n_tokens,
+                method=method,
+                convention="sequence",
+                direction=direction,
+                effective_sample_size=scores[:, 2],
+                n_samples=np.where(n_tokens > 0, size, 0),
+            )
+
+        return estimator
+
+    return estimator_of

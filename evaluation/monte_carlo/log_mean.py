@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from evaluation.arrays import Floats
 
 
 class LogMean(NamedTuple):
@@ -21,7 +21,7 @@ class LogMean(NamedTuple):
     """(Σw)² / Σw²."""
 
 
-def log_mean_of(log_weights: NDArray[np.float64]) -> LogMean:
+def log_mean_of(log_weights: Floats) -> LogMean:
     """Return the log-mean of independent weights (N,), with its standard error."""
     largest = log_weights.max()
     if not np.isfinite(largest):
@@ -33,7 +33,7 @@ def log_mean_of(log_weights: NDArray[np.float64]) -> LogMean:
     return LogMean(float(largest + np.log(mean)), float(error), float(size))
 
 
-def standard_error_of_mean(records: NDArray[np.float64]) -> NDArray[np.float64]:
+def standard_error_of_mean(records: Floats) -> Floats:
     """Return batch-means standard errors (...) of the means of a stationary chain (..., N).
 
     The chain is cut into ⌊√N⌋ batches of equal length, whose means are nearly independent if a

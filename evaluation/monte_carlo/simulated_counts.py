@@ -8,15 +8,12 @@ import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from evaluation.arrays import Ints, Ints32
 
 
 def counts_of_tokens(
-    n_tokens: NDArray[np.int64],
-    word_of: NDArray[np.int32],
-    topic_of: NDArray[np.int32],
-    n_words: int,
-) -> tuple[sparse.csr_array, NDArray[np.int32]]:
+    n_tokens: Ints, word_of: Ints32, topic_of: Ints32, n_words: int
+) -> tuple[sparse.csr_array, Ints32]:
     """Return counts (D, V) of tokens by document, `n_tokens` (D,) of each, and reordered topics.
 
     The order is stable and depends on the words alone, so that topics stay a draw given these.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evaluation.arrays import Floats, Ints
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
 
@@ -71,7 +72,7 @@ def sample_to_target(
     return replace(result, target_standard_error=target)
 
 
-def _rounded(n: NDArray[np.float64], first: int) -> NDArray[np.int64]:
+def _rounded(n: Floats, first: int) -> Ints:
     """Round n up to `first` times a power of two, at most about MAX_SAMPLES."""
     powers = np.ceil(np.log2(np.clip(n, first, max(first, MAX_SAMPLES)) / first))
     return first * 2 ** powers.astype(np.int64)
@@ -83,7 +84,7 @@ def _sampled(
     documents: DocumentBlock,
     result: LikelihoodEstimate,
     chosen: NDArray[np.intp],
-    size: NDArray[np.int64],
+    size: Ints,
     seeds: list[int],
     n_jobs: int | None,
 ) -> LikelihoodEstimate:

@@ -12,14 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 
 if TYPE_CHECKING:
+    from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-Floats = NDArray[np.float64]
 
 LANES = 8
 """Topics in a block; rows are padded with zeros to a multiple."""
@@ -36,7 +35,7 @@ class DocumentWords(NamedTuple):
     """(K padded with zeros,)."""
 
 
-def document_words(topics: WeightedTopics, words: NDArray[np.int32]) -> DocumentWords:
+def document_words(topics: WeightedTopics, words: Ints32) -> DocumentWords:
     """Return the rows of `topics` of a document's different words (U,)."""
     n_topics = topics.n_topics
     n_padded = -(-n_topics // LANES) * LANES
@@ -85,9 +84,9 @@ def pick(p: Floats, rest: float) -> int:
 def resample(
     word_topic: Floats,
     alpha: Floats,
-    word_of: NDArray[np.int64],
+    word_of: Ints,
     n_tokens: int,
-    topic_of: NDArray[np.int64],
+    topic_of: Ints,
     n_k: Floats,
     p: Floats,
     rng: np.random.Generator,

@@ -12,11 +12,17 @@ length, whose errors are not part of the standard error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluation.monte_carlo.annealed_chains import DEFAULT_TEMPERATURES, score_by_chains
+from evaluation.monte_carlo.annealed_chains import (
+    DEFAULT_CHAINS,
+    DEFAULT_TEMPERATURES,
+    temperatures_for,
+)
+from evaluation.monte_carlo.by_document import Score, sampled
+from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
 from models.poisson_mrf.assignment_kernel import (
     FieldArrays,
@@ -28,65 +34,45 @@ from models.poisson_mrf.assignment_kernel import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Floats, Ints, Ints32
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.poisson_mrf.topics import LPMRFTopics
-
-    Floats = NDArray[np.float64]
 
 
 def annealed(
     topics: LPMRFTopics,
     documents: DocumentBlock,
     *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
     n_temperatures: int = DEFAULT_TEMPERATURES,
+    **settings: Any,
 ) -> LikelihoodEstimate:
     """Return the mean weight of `n_samples` chains, 20 by default; unbiased for any number.
 
-    It estimates p of the tokens in order, given the model's table of partition functions. Standard
-    error and effective sample size are those of the mean of independent weights (`log_mean_of`).
-
-    Parameters
-    ----------
-    n_temperatures : int
-        From 0 to 1, both included. The variance of log-weights falls about as 1 / this.
-
-    Raises ValueError or TypeError if there are fewer than two temperatures.
+    It estimates p of the tokens in order, given the model's table of partition functions. Settings
+    and errors are those of LDA's `annealed`.
     """
-    longest = int(documents.n_tokens.max(initial=1))
-    fields = field_arrays(topics, longest)
-    share = topics.alpha / float(topics.alpha.sum())
+    fields = field_arrays(topics, int(documents.n_tokens.max(initial=1)))
+    alpha, alpha_sum = topics.alpha, float(topics.alpha.sum())
 
-    def chains(
-        words: NDArray[np.int32],
-        n: NDArray[np.int64],
-        temperatures: Floats,
-        n_chains: int,
-        rng: np.random.Generator,
-    ) -> tuple[float, Floats]:
+    @sampled("annealed-importance-sampling", "unbiased", DEFAULT_CHAINS)
+    def by_chains(
+        share: Floats, words: Ints32, n: Ints, n_chains: int, rng: np.random.Generator
+    ) -> Score:
+        n_tokens = int(n.sum())
+        temperatures = temperatures_for(n_temperatures, n_tokens, alpha)
         constant = float(n @ np.log(fields.word_topic[words] @ share))
-        return constant, log_weights(words, n, fields, temperatures, n_chains, rng)
+        mean = log_mean_of(log_weights(words, n, fields, temperatures, n_chains, rng))
+        constant -= float(np.log1p(np.arange(n_tokens) / alpha_sum).sum())
+        return Score(constant + mean.log_mean, *mean[1:])
 
-    return score_by_chains(
-        documents,
-        topics.alpha,
-        chains,
-        n_samples=n_samples,
-        n_temperatures=n_temperatures,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    return by_chains(alpha / alpha_sum, documents, **settings)
 
 
 @kernel
 def log_weights(
-    words: NDArray[np.int32],
-    n: NDArray[np.int64],
+    words: Ints32,
+    n: Ints,
     fields: FieldArrays,
     temperatures: Floats,
     n_chains: int,

@@ -18,22 +18,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import betaln, comb, gammaln
 
 from evaluation.estimate import LikelihoodEstimate
-from evaluation.exact_cost import MAX_MEMORY, MAX_SECONDS, ExactCostError
+from evaluation.exact_cost import MAX_MEMORY, Costs, check_costs
 from evaluation.monte_carlo.by_document import for_documents
+from models.allocation.cell_counts import check_whole
 from models.kernel import kernel
 from models.parallel import effective_n_jobs
 
 if TYPE_CHECKING:
+    from evaluation.arrays import Bools, Floats, Ints, Ints32
     from evaluation.document_blocks import DocumentBlock
     from models.poisson_mrf.topics import LPMRFTopics
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SECONDS_A_TERM = 10e-9
 """Estimated time for a topic, matrix of the tied words and totals c; used for refusals only."""
@@ -43,10 +42,9 @@ def exact(
     topics: LPMRFTopics,
     documents: DocumentBlock,
     *,
-    n_samples: int | None = None,
-    seed: int = 0,
     n_jobs: int | None = None,
     max_memory: int = MAX_MEMORY,
+    **_: Any,
 ) -> LikelihoodEstimate:
     """Return the log-probability of each document's tokens in order, without sampling.
 
@@ -54,59 +52,36 @@ def exact(
 
     For K topics and a document with l tokens of untied words, time is in proportion to
     ∏_s binom(x_s+K-1, K-1) over the tied words, times K binom(l+K-1, K-1); memory is 24 (K + 2)
-    bytes times the last binomial coefficient.
-
-    Parameters
-    ----------
-    max_memory : int
-        Bytes for all documents that are computed at the same time.
-
-    Raises ExactCostError if a document needs more memory, or an estimated time above an hour.
+    bytes times the last binomial coefficient. Raises ExactCostError if documents that are computed
+    at the same time need more than `max_memory` bytes, or one an estimated time above an hour.
     """
-    del n_samples, seed
     edges = check_affordable(topics, documents, max_memory, n_jobs)
-    n_docs, n_tokens = documents.n_documents, documents.n_tokens
-    longest = int(n_tokens.max()) if n_docs else 0
-    log_partition = topics.log_partition_to(max(longest, 1))
-    log_likelihood = np.zeros(n_docs)
+    n_tokens = documents.n_tokens
+    log_partition = topics.log_partition_to(int(n_tokens.max(initial=1)))
+    log_likelihood = np.zeros(len(n_tokens))
 
-    def work(d: int, words: NDArray[np.int32], n: Ints, _: Any) -> None:
+    def work(d: int, words: Ints32, n: Ints, _: Any) -> None:
         tied = _is_tied(edges, words)
         log_likelihood[d] = _log_probability(topics, log_partition, words, n, tied)
 
     for_documents(documents, 0, n_jobs, work)
-    return LikelihoodEstimate(
-        log_likelihood=log_likelihood,
-        standard_error=np.zeros(n_docs),
-        n_tokens=n_tokens,
-        method="exact",
-        convention="sequence",
-        direction="exact",
-    )
+    return LikelihoodEstimate.deterministic(log_likelihood, n_tokens, "exact", "exact")
 
 
 def check_affordable(
     topics: LPMRFTopics, documents: DocumentBlock, max_memory: int, n_jobs: int | None
 ) -> sparse.csr_array:
     """Raise the ExactCostError that `exact` would; else return the edges (V, V) of any topic."""
-    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, np.integer)):
-        raise TypeError(f"max_memory must be a number of bytes, found {max_memory!r}")
-    if max_memory < 1:
-        raise ValueError(f"max_memory must be positive, found {max_memory}")
-    edges = _any_edge(topics)
+    check_whole("max_memory", max_memory, 1)
+    rows, columns = topics.edge_words.T
+    both = (np.concatenate([rows, columns]), np.concatenate([columns, rows]))
+    shape = (topics.n_words, topics.n_words)
+    edges = sparse.csr_array((np.ones(len(both[0])), both), shape=shape)
     _check_affordable(topics, documents, edges, max_memory // effective_n_jobs(n_jobs))
     return edges
 
 
-def _any_edge(topics: LPMRFTopics) -> sparse.csr_array:
-    """Return the edges (V, V) of any topic."""
-    rows, columns = topics.edge_words.T
-    both = (np.concatenate([rows, columns]), np.concatenate([columns, rows]))
-    shape = (topics.n_words, topics.n_words)
-    return sparse.csr_array((np.ones(len(both[0])), both), shape=shape)
-
-
-def _is_tied(edges: sparse.csr_array, words: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _is_tied(edges: sparse.csr_array, words: Ints32) -> Bools:
     """Return whether each word (U,) has an edge to another of `words`."""
     if not len(words):
         return np.zeros(0, dtype=bool)
@@ -129,15 +104,9 @@ def _check_affordable(
             seconds[d] = K * SECONDS_A_TERM * matrices * (totals + n_untied + 1)
             seconds[d] += 10 * K * SECONDS_A_TERM * totals * n_untied  # the totals' own weights
     instead = "use annealed-importance-sampling"
-    for values, most, limit in (
-        (n_bytes, memory, f"{memory} is what max_memory gives a thread, in bytes: {instead}"),
-        (seconds, MAX_SECONDS, f"the limit is {MAX_SECONDS:.0f} seconds: {instead}"),
-    ):
-        if len(values) and values.max() > most:
-            d = int(values.argmax())
-            n_tokens = int(counts.data[counts.indptr[d] : counts.indptr[d + 1]].sum())
-            number = documents.first_document + d
-            raise ExactCostError(limit, number, n_tokens, K, float(n_bytes[d]), float(seconds[d]))
+    too_large = f"{memory} is what max_memory gives a thread, in bytes: {instead}"
+    costs = Costs(documents.n_tokens, np.full(len(seconds), K), n_bytes, seconds)
+    check_costs(costs, memory, too_large, instead, documents.first_document)
 
 
 def _log_n_shares(n: Any, n_topics: int) -> float:
@@ -196,11 +165,7 @@ def _shares_of_all(log_topic: Floats) -> Shares:
 
 
 def _log_probability(
-    topics: LPMRFTopics,
-    log_partition: Floats,
-    words: NDArray[np.int32],
-    n: Ints,
-    tied: NDArray[np.bool_],
+    topics: LPMRFTopics, log_partition: Floats, words: Ints32, n: Ints, tied: Bools
 ) -> float:
     """Return log p of one document with `n` (U,) tokens of each of `words` (U,); `tied` is (U,)."""
     K, length = topics.n_topics, int(n.sum())

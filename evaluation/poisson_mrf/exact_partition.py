@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import binom, gammaln, logsumexp
 
@@ -28,10 +27,9 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evaluation.arrays import Floats, Ints
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_STATES = 2**28
 """Default maximum of terms; they take some seconds."""

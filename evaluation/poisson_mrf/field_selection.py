@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
@@ -36,10 +35,11 @@ from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
+    from evaluation.arrays import Floats, Ints
     from models.poisson_mrf.node_regressions import NodeRegressions
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PENALTIES = tuple(np.logspace(0.0, -3.0, 20).tolist())
 """Those of the paper."""

@@ -10,7 +10,7 @@ is above 1. It serves to compare with what was published.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,27 +28,21 @@ def map_assignment(
     topics: LPMRFTopics | LPMRFClusters,
     documents: DocumentBlock,
     *,
-    n_samples: int | None = None,
-    seed: int = 0,
     n_jobs: int | None = None,
+    **_: Any,
 ) -> LikelihoodEstimate:
-    """Log-probability of documents as they are split up at their best; nothing is sampled.
+    """Return the log-probability of documents at their most probable split.
 
-    Of a mixture the largest log p(x | component) of each document, without the component's share.
-    Of a topic model a local optimum, as moves of one word's tokens find it from the document whole
-    in its best topic.
+    For a mixture it is the largest log p(x | component) of each document, without the component's
+    share. For a topic model it is a local optimum, found by moves of one word's tokens from the
+    document whole in its best topic.
     """
-    del n_samples, seed
     if isinstance(topics, LPMRFClusters):
         log_likelihood = single_topic_scores(topics, documents.counts).max(axis=1)
     else:
         log_likelihood = best_matrices(topics, documents.counts, n_jobs=n_jobs).objective
     n_tokens = documents.n_tokens
-    return LikelihoodEstimate(
-        log_likelihood=np.where(n_tokens > 0, log_likelihood, 0.0),
-        standard_error=np.zeros(len(n_tokens)),
-        n_tokens=n_tokens,
-        method="best-split",
-        convention="bag",
-        direction="plug-in",
+    log_likelihood = np.where(n_tokens > 0, log_likelihood, 0.0)
+    return LikelihoodEstimate.deterministic(
+        log_likelihood, n_tokens, "best-split", "plug-in", "bag"
     )

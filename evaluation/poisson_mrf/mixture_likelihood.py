@@ -8,7 +8,7 @@ log L! is the model's table (Inouye et al. 2015, eq. 1 and Sec. 3).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -20,27 +20,11 @@ if TYPE_CHECKING:
     from models.poisson_mrf.topics import LPMRFClusters
 
 
-def mixture_exact(
-    topics: LPMRFClusters,
-    documents: DocumentBlock,
-    *,
-    n_samples: int | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    max_memory: int | None = None,
-) -> LikelihoodEstimate:
-    """Log-probability of each document's tokens in order; the last four settings change nothing.
+def mixture_exact(topics: LPMRFClusters, documents: DocumentBlock, **_: Any) -> LikelihoodEstimate:
+    """Return the log-probability of each document's tokens in order; settings change nothing.
 
     It is exact given the model's table of partition functions, which are estimates themselves.
     """
-    del n_samples, seed, n_jobs, max_memory
     n_tokens = documents.n_tokens
-    log_likelihood = logsumexp(topics.log_joint(documents.counts), axis=1)
-    return LikelihoodEstimate(
-        log_likelihood=np.where(n_tokens > 0, log_likelihood, 0.0),
-        standard_error=np.zeros(len(n_tokens)),
-        n_tokens=n_tokens,
-        method="exact",
-        convention="sequence",
-        direction="exact",
-    )
+    log_p = np.where(n_tokens > 0, logsumexp(topics.log_joint(documents.counts), axis=1), 0.0)
+    return LikelihoodEstimate.deterministic(log_p, n_tokens, "exact", "exact")

@@ -41,8 +41,7 @@ from models.topics import TopicWords
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Bools, Floats, Ints
     from evaluation.topics.cooccurrence import Cooccurrence
 
 Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
@@ -60,9 +59,9 @@ class Coherence:
     window_size: int | None
     """Tokens in a sliding window; None for documents."""
     n_windows: int
-    per_topic: NDArray[np.float64]
+    per_topic: Floats
     """(K,), NaN for a topic with fewer than two words that occur."""
-    n_pairs: NDArray[np.int64]
+    n_pairs: Ints
     """(K,), pairs of words that both occur, over which each value is a mean."""
 
     @property
@@ -150,7 +149,7 @@ def coherence(
 
 def _word_indices(
     topics: TopicWords | Sequence[Sequence[str]], vocabulary: tuple[str, ...], n_words: int
-) -> NDArray[np.int64]:
+) -> Ints:
     """Return indices (K, n) into `vocabulary` of topics' top words, or UNKNOWN."""
     if n_words < 2:
         raise ValueError(f"n_words must be at least 2, as coherence is of pairs, found {n_words}")
@@ -179,14 +178,14 @@ def _word_indices(
     return indices
 
 
-def _pmi(found: Cooccurrence, smoothing: float) -> NDArray[np.float64]:
+def _pmi(found: Cooccurrence, smoothing: float) -> Floats:
     """Return pointwise mutual information (K, n, n) in nats."""
     n_a, n_b = found.n_word[:, :, None].astype(float), found.n_word[:, None, :]
-    result: NDArray[np.float64] = np.log((found.n_both + smoothing) * found.n_windows / (n_a * n_b))
+    result: Floats = np.log((found.n_both + smoothing) * found.n_windows / (n_a * n_b))
     return result
 
 
-def _npmi(found: Cooccurrence) -> NDArray[np.float64]:
+def _npmi(found: Cooccurrence) -> Floats:
     """Return NPMI (K, n, n) from -1, never together, to 1, always; 1 on the diagonals."""
     ratio = _pmi(found, 0.0) / -np.log(found.n_both / found.n_windows)
     ratio[found.n_both == 0] = -1.0
@@ -194,7 +193,7 @@ def _npmi(found: Cooccurrence) -> NDArray[np.float64]:
     return ratio
 
 
-def _cosines(found: Cooccurrence) -> NDArray[np.float64]:
+def _cosines(found: Cooccurrence) -> Floats:
     """Return the cosine (K, n) of each word's NPMIs with their sum over words that occur."""
     occurs = found.n_word > 0
     vectors = np.where(occurs[:, :, None] & occurs[:, None, :], _npmi(found), 0.0)
@@ -204,9 +203,9 @@ def _cosines(found: Cooccurrence) -> NDArray[np.float64]:
     return np.where(lengths > 0, products / lengths, 0.0)
 
 
-def _mean(values: NDArray[np.float64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _mean(values: Floats, counted: Bools) -> Floats:
     """Return the mean (K,) of the `counted` values; NaN where there is none."""
     axes = tuple(range(1, values.ndim))
-    total: NDArray[np.float64] = np.where(counted, values, 0.0).sum(axis=axes)
-    means: NDArray[np.float64] = total / counted.sum(axis=axes)
+    total: Floats = np.where(counted, values, 0.0).sum(axis=axes)
+    means: Floats = total / counted.sum(axis=axes)
     return means

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from evaluation.arrays import Ints, Ints32
     from evaluation.topics.running_text import RunningText
 
 
@@ -26,13 +27,13 @@ class Cooccurrence:
     """Counts of windows for K topics of n words."""
 
     n_windows: int
-    n_word: NDArray[np.int64]
+    n_word: Ints
     """(K, n), windows with the word; 0 for an unknown word."""
-    n_both: NDArray[np.int64]
+    n_both: Ints
     """(K, n, n), windows with both words; symmetric, with the diagonals `n_word`."""
 
 
-def count_documents(counts: sparse.csr_array[np.int32], topics: NDArray[np.int64]) -> Cooccurrence:
+def count_documents(counts: sparse.csr_array[np.int32], topics: Ints) -> Cooccurrence:
     """Count co-occurrences in documents, from counts (D, V) without explicit zeros.
 
     Parameters
@@ -45,7 +46,7 @@ def count_documents(counts: sparse.csr_array[np.int32], topics: NDArray[np.int64
     return _count(counts.indices, counts.indptr, counts.shape[1], topics, None)
 
 
-def count_windows(text: RunningText, topics: NDArray[np.int64], size: int | None) -> Cooccurrence:
+def count_windows(text: RunningText, topics: Ints, size: int | None) -> Cooccurrence:
     """Count co-occurrences in windows of `size` tokens that slide by one; None: in documents.
 
     Parameters
@@ -60,7 +61,7 @@ def _count(
     word_of: NDArray[Any],
     doc_start: NDArray[Any],
     vocabulary_size: int,
-    topics: NDArray[np.int64],
+    topics: Ints,
     size: int | None,
 ) -> Cooccurrence:
     n_topics, n_words = topics.shape
@@ -101,14 +102,14 @@ def _count(
 
 @kernel
 def _slide(
-    word_of: NDArray[np.int32],
-    doc_start: NDArray[np.int64],
+    word_of: Ints32,
+    doc_start: Ints,
     size: int,
-    partner_start: NDArray[np.int64],
-    partner_of: NDArray[np.int64],
-    number_of: NDArray[np.int64],
-    n_word: NDArray[np.int64],
-    n_pair: NDArray[np.int64],
+    partner_start: Ints,
+    partner_of: Ints,
+    number_of: Ints,
+    n_word: Ints,
+    n_pair: Ints,
 ) -> int:
     """Add the windows with each word and pair to `n_word` (R,) and `n_pair` (P,); return their sum.
 
@@ -146,7 +147,7 @@ def _slide(
 
 
 @kernel
-def _come_in(w: int, window: int, n_in: NDArray[np.int64], since: NDArray[np.int64]) -> None:
+def _come_in(w: int, window: int, n_in: Ints, since: Ints) -> None:
     """Add a token of word `w` to the windows from `window` on; mutates `n_in` and `since`."""
     if w >= 0:
         if n_in[w] == 0:
@@ -158,11 +159,11 @@ def _come_in(w: int, window: int, n_in: NDArray[np.int64], since: NDArray[np.int
 def _go_out(
     w: int,
     window: int,
-    n_in: NDArray[np.int64],
-    since: NDArray[np.int64],
-    partners: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-    n_word: NDArray[np.int64],
-    n_pair: NDArray[np.int64],
+    n_in: Ints,
+    since: Ints,
+    partners: tuple[Ints, Ints, Ints],
+    n_word: Ints,
+    n_pair: Ints,
 ) -> None:
     """Remove a token of `w` from `window` on; mutates `n_in`, `n_word` and `n_pair`."""
     if w < 0:

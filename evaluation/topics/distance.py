@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks
@@ -19,7 +18,8 @@ from models.parallel import effective_n_jobs, for_blocks
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+    from evaluation.arrays import Floats
+
 
 CHUNK = 1024
 """Words in a partial sum, so that rows stay in the CPU cache."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+    from evaluation.arrays import Floats
+
 
 NOISE = 1e-12
 """Share of the largest eigenvalue below which an eigenvalue is rounding."""

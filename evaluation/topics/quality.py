@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from evaluation.arrays import Floats
     from models.topics import TopicWords
 
 
@@ -24,7 +23,7 @@ def diversity(topics: TopicWords, n_words: int = 25) -> float:
     return len(np.unique(top)) / top.size
 
 
-def exclusivity(topics: TopicWords, n_words: int = 10) -> NDArray[np.float64]:
+def exclusivity(topics: TopicWords, n_words: int = 10) -> Floats:
     """Return the mean (K,) of topic_word_kw / Σ_j topic_word_jw over topics' `n_words` top words.
 
     The exclusivity of a word to a topic is that of Bischof & Airoldi 2012, "Summarizing topical
@@ -39,7 +38,7 @@ def exclusivity(topics: TopicWords, n_words: int = 10) -> NDArray[np.float64]:
     in_all = topics.topic_word.sum(axis=0)[top]
     # A word that no topic has is exclusive to none.
     share = np.divide(in_topic, in_all, out=np.zeros_like(in_topic), where=in_all > 0)
-    result: NDArray[np.float64] = share.mean(axis=1)
+    result: Floats = share.mean(axis=1)
     return result
 
 

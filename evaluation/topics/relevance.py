@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.topics.distance import normalised_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+    from evaluation.arrays import Floats
+
 
 WEIGHTS: Final = np.arange(101) / 100
 """The values of λ that `relevant_words` is for: 0, 0.01, …, 1."""

@@ -12,9 +12,8 @@ from corpora.tokens.block import BREAK
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from corpora import TokenBlock
+    from evaluation.arrays import Ints, Ints32
 
 UNKNOWN = -1
 """A word outside the vocabulary: it has a position in windows and is in no topic."""
@@ -27,9 +26,9 @@ class RunningText:
     Raises ValueError if the arrays contradict each other.
     """
 
-    word_of: NDArray[np.int32]
+    word_of: Ints32
     """(n_tokens,) indices into `vocabulary`, or UNKNOWN."""
-    doc_start: NDArray[np.int64]
+    doc_start: Ints
     """(n_docs + 1,) document d is `word_of[doc_start[d]:doc_start[d + 1]]`, which may be empty."""
     vocabulary: tuple[str, ...]
 

@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from evaluation.arrays import Floats, Ints
+
 SHORT: Final = 0.25
 """Share of documents that count as short."""
 
@@ -57,9 +59,7 @@ def typical_documents(
     return [_largest(share, tokens, considered, n_documents) for share in shares.T]
 
 
-def _largest(
-    share: NDArray[np.float64], tokens: NDArray[np.int64], considered: NDArray[np.intp], n: int
-) -> NDArray[np.intp]:
+def _largest(share: Floats, tokens: Ints, considered: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     """Return the typical documents of one topic among the `considered` ones."""
     of_considered = share[considered]
     if len(considered) > n:

@@ -149,7 +149,7 @@ def test_a_table_larger_than_memory_is_never_made() -> None:
 
 def test_bad_draws() -> None:
     model = AllocationModel.nmf(2, 2, 2)
-    with pytest.raises(ValueError, match="n_tokens must not be negative, found -1"):
+    with pytest.raises(ValueError, match="n_tokens must be at least 0, found -1"):
         draw(model, -1, np.random.default_rng(0))
     for bad in (2.5, True):
         with pytest.raises(TypeError, match="n_tokens must be a whole number"):
