@@ -17,13 +17,7 @@ ONE_VALUE = LikelihoodEstimate.one_value_fields()
 
 
 class PartialEstimate:
-    """Estimate of which only some documents are scored.
-
-    Parameters
-    ----------
-    n_docs
-        Number of all documents.
-    """
+    """Estimate of `n_docs` documents of which only some are scored."""
 
     def __init__(self, n_docs: int) -> None:
         self.is_known = np.zeros(n_docs, dtype=bool)
@@ -37,8 +31,7 @@ class PartialEstimate:
     def add(self, first_document: int, part: LikelihoodEstimate) -> None:
         """Add the block of documents that begins at `first_document`.
 
-        Raises ValueError if the block has another method, convention or direction than earlier
-        ones.
+        Raises ValueError if an earlier block has another method, convention or direction.
         """
         names = {name: getattr(part, name) for name in ONE_VALUE}
         if self.names and names != self.names:
@@ -63,10 +56,7 @@ class PartialEstimate:
         return [(int(start), int(stop)) for start, stop in bounds.reshape(-1, 2)]
 
     def estimate(self) -> LikelihoodEstimate:
-        """Return the estimate of all documents.
-
-        Raises ValueError if some documents are not scored.
-        """
+        """Return the estimate of all documents; ValueError if some are not scored."""
         if self.missing(0, len(self.is_known)):
             raise ValueError(f"{(~self.is_known).sum()} documents are not scored")
         return LikelihoodEstimate(**{**self._columns, **self.names})

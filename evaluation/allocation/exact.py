@@ -22,21 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["MAX_MEMORY", "MarginalCostError", "exact"]
 
 MAX_MEMORY = 2 * 2**30
-"""Bytes: what any machine can spare."""
 
 
 def exact(
     model: AllocationModel, observed: CellCounts, *, max_memory: int = MAX_MEMORY
 ) -> MarginalEstimate:
-    """Log-probability of the counts, all that is hidden or missing summed over.
+    """Return the log-probability of the counts, summed over all hidden or missing values.
 
-    Parameters
-    ----------
-    max_memory : int
-        Bytes for all states at a time.
-
-    Raises MarginalCostError if the states need more, found before they are made: a ValueError;
-    ValueError or TypeError if `max_memory` is no positive whole number.
+    Raises MarginalCostError, a ValueError, before states are made that need more than `max_memory`
+    bytes; ValueError or TypeError if that is no positive whole number.
     """
     check_whole("max_memory", max_memory, 1)
     plan = plan_of(model, observed)

@@ -37,7 +37,7 @@ def log_marginal(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> MarginalEstimate:
-    """Log-probability of the counts X under a model, all that is hidden summed and integrated out.
+    """Return the log-probability of counts X under a model, with all hidden values summed over.
 
     Parameters
     ----------
@@ -48,12 +48,10 @@ def log_marginal(
         "exact" enumerates (few tokens); "sis" weighs particles that never meet; "smc" resamples
         them at every token (Cemgil et al. 2019, algorithm 3), "smc-adaptive" when fewer than half
         are effective; "vb" is the evidence lower bound of variational Bayes, best of the repeats.
-    n_particles : int
-        In each repeat.
-    n_repeats : int
-        Independent runs, whose spread is the standard error; of "vb" starts.
+    n_particles, n_repeats : int
+        Particles of each of the independent runs, whose spread is the standard error; for "vb"
+        `n_repeats` starts.
     resampling : {"systematic", "stratified", "residual", "multinomial"}
-        How particles are drawn by their weights.
     n_moves : int
         Processed tokens to rejuvenate after each token, by a Gibbs step given all others, which
         undoes early decisions. 0 as published; with many tokens, particles agree on what was
@@ -65,13 +63,7 @@ def log_marginal(
     max_memory : int
         Bytes; what needs more is refused before it starts ("exact" when it is seen to).
     random_state : int, Generator or RandomState, optional
-        Fixes the result to the bit, whatever `n_jobs`.
-    n_jobs : int, optional
-        Threads, over the repeats; None is 1, -1 every core.
-
-    Returns
-    -------
-    MarginalEstimate
+        Fixes the result to the bit, whatever `n_jobs`, the number of threads over repeats.
 
     Raises TableMemoryError if the tables of all particles take more than `max_memory`: a
     ValueError; MarginalCostError if the exact value would: a ValueError; UnreachableCellError if a

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
+from evaluation.monte_carlo.log_mean import log_mean_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -54,9 +56,7 @@ class MarginalEstimate:
     repeats: Floats = field(repr=False)
     """(n_repeats,), the log of each repeat's estimate, of each start's bound, or of the truth."""
     n_particles: int = 0
-    """Particles of each repeat."""
     path: ParticlePath | None = field(default=None, repr=False)
-    """Path of the particles, for methods that use them."""
 
     @property
     def spread(self) -> float:
@@ -82,7 +82,7 @@ class MarginalEstimate:
         return self.is_unreliable
 
     def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """Every field as an array, by its name after `prefix`; for `from_arrays`."""
+        """Return every field as an array, by its name after `prefix`, for `from_arrays`."""
         found = {
             prefix + each.name: np.asarray(getattr(self, each.name))
             for each in fields(self)
@@ -115,41 +115,29 @@ class MarginalEstimate:
     def of_repeats(
         cls, repeats: Floats, method: str, n_tokens: int, n_particles: int, path: ParticlePath
     ) -> MarginalEstimate:
-        """Return the mean of unbiased estimates of a probability, given their logs.
-
-        The standard error of the log is that of the mean over the mean (delta method).
-        """
-        n_repeats = len(repeats)
-        largest = float(repeats.max())
-        if not np.isfinite(largest):  # nothing but zeros
-            log_marginal, error = largest, float("nan")
-        else:
-            share = np.exp(repeats - largest)
-            log_marginal = largest + float(np.log(share.mean()))
-            error = float("nan")
-            if n_repeats > 1:
-                error = float(share.std(ddof=1) / (share.mean() * np.sqrt(n_repeats)))
+        """Return the mean of unbiased estimates of a probability, given their logs."""
+        log_marginal, error, _ = log_mean_of(repeats)
         return cls(log_marginal, error, method, "unbiased", n_tokens, repeats, n_particles, path)
 
 
 class TimedMarginal(NamedTuple):
-    """An estimate, and how long it took."""
+    """An estimate, and the seconds that it took."""
 
     estimate: MarginalEstimate
     seconds: float
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Both as arrays, for `from_arrays`."""
+        """Return both as arrays, for `from_arrays`."""
         return self.estimate.to_arrays() | {"seconds": np.asarray(self.seconds)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make again what `to_arrays` took apart; errors are those of `MarginalEstimate`."""
+        """Return the result with the arrays of `to_arrays`; see `MarginalEstimate.from_arrays`."""
         return cls(MarginalEstimate.from_arrays(arrays), arrays["seconds"].item())
 
 
 def timed(estimate: Callable[[], MarginalEstimate]) -> TimedMarginal:
-    """Call it with a clock beside it."""
+    """Return the estimate and the seconds that it took."""
     started = time.perf_counter()
     found = estimate()
     return TimedMarginal(found, time.perf_counter() - started)

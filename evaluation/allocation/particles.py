@@ -38,11 +38,8 @@ def by_particles(
 ) -> MarginalEstimate:
     """Estimate by "sis", "smc" or "smc-adaptive" (Cemgil et al. 2019, algorithms 1 and 3).
 
-    Parameters
-    ----------
-    on_progress : function of the tokens taken in since its last call, by any run
-
-    Raises TableMemoryError if the particles take more than `max_memory` bytes.
+    `on_progress` is called with the tokens processed since its last call, by any run. Raises
+    TableMemoryError if the particles take more than `max_memory` bytes.
     """
     plan = plan_of(model, observed)
     n_threads = min(effective_n_jobs(n_jobs), n_repeats)

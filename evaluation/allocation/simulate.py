@@ -22,15 +22,9 @@ def draw(
     Of the tables only those rows are drawn whose parents' values occur, each once, so that a graph
     may have tables that are larger than memory. Cemgil et al. 2019, eqs. 3.3 to 3.6.
 
-    Returns
-    -------
-    X : CellCounts
-        Counts over the visible indices, of `model.shape`.
-    S : CellCounts
-        Counts over all indices, in the order of `model.indices`: an exact draw from the posterior
-        of allocations, given X.
-
-    Raises ValueError if `n_tokens` is negative, or the prior gives a row that occurs no positive
+    Returns counts X over the visible indices, of `model.shape`, and S over all indices, in the
+    order of `model.indices`: an exact draw from the posterior of allocations, given X. Raises
+    ValueError if `n_tokens` is negative, or the prior gives a row that occurs no positive
     pseudo-count; TypeError if `n_tokens` is not a whole number.
     """
     check_whole("n_tokens", n_tokens, 0)

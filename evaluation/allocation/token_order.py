@@ -24,16 +24,9 @@ def cell_order(uses: Ints, counts: Ints, tables: list[Table], table_of: Ints) ->
     """An order of the cells in which few rows are open at a time, found by trial.
 
     Rows are put in order; cells follow by the first of their rows, then by the next. So a row has
-    all its tokens together, except those that rows before it had already.
-
-    Parameters
-    ----------
-    uses : int (n_cells, n_rows)
-        How often a token of each cell is counted in each row.
-    counts : int (n_cells,)
-        Tokens of each cell.
-    table_of : int (n_rows,)
-        The table of each row, by its number among `tables`.
+    all its tokens together, except those that rows before it had already. `uses` (n_cells, n_rows)
+    is how often a token of a cell is counted in a row, `counts` (n_cells,) the tokens of cells,
+    `table_of` (n_rows,) the number of a row's table.
     """
     n_cells = len(counts)
     is_local = (uses > 0).any(axis=0) & ~(uses > 0).all(axis=0)

@@ -37,27 +37,19 @@ def log_marginal_by_total(
     totals: ArrayLike,
     log_marginal: Callable[[AllocationModel, CellCounts], MarginalEstimate] = exact,
 ) -> Floats:
-    """Log-probability of each total number of tokens together with the counts that are known.
+    """Return log p(S₊ = T, observed counts) of each T of `totals` (n_totals,).
+
+    It is -inf where T is less than the observed tokens, or is more and no cell is missing.
 
     Parameters
     ----------
     model : AllocationModel
         With a rate `b` of its own: the default a / S₊ has no meaning where S₊ is unknown.
-    X : array (model.shape)
-        Counts, 0 in the cells that are missing.
-    is_missing : array of bool (model.shape)
-        Cells whose counts are not known.
-    totals : array of int (n_totals,)
-        The values T of S₊ that are asked for.
+    X, is_missing : arrays (model.shape)
+        Counts, 0 in the cells that are missing, and whether a cell is.
     log_marginal : callable
         Log-probability of a whole tensor, given the model and its counts; by default the exact
         one. `functools.partial(evaluation.log_marginal, method="smc")` estimates it.
-
-    Returns
-    -------
-    array (n_totals,)
-        log p(S₊ = T, observed counts); -inf where T is less than the observed tokens, or is more
-        and no cell is missing.
 
     Raises ValueError if the model has no rate `b`, a shape or a count is wrong, or the tokens of
     some total can be spread in more than 10,000 ways.
@@ -102,8 +94,7 @@ def _checked_mask(is_missing: ArrayLike, observed: Ints) -> Bools:
     if observed[mask].any():
         cell = np.argwhere(mask & (observed > 0))[0].tolist()
         raise ValueError(f"X must be 0 where is_missing is True, found a count in cell {cell}")
-    checked: Bools = mask
-    return checked
+    return mask
 
 
 def _checked_totals(totals: ArrayLike) -> Ints:

@@ -31,14 +31,9 @@ def variational(
     n_epochs: int = N_EPOCHS,
     tolerance: float = TOLERANCE,
 ) -> MarginalEstimate:
-    """Best bound of several starts, at most log p(X) (Cemgil et al. 2019, section 4.3).
+    """Return the best bound of several starts, at most log p(X) (Cemgil et al. 2019, section 4.3).
 
-    Parameters
-    ----------
-    n_epochs : int
-        At most, of each start.
-    tolerance : float
-        A start ends when its bound grows by less than this share of itself.
+    A start ends after `n_epochs`, or when its bound grows by less than `tolerance` of itself.
 
     Raises TableMemoryError if the expected counts of the starts that run at the same time take more
     than `max_memory` bytes, or hidden indices have too many values to be summed over together.

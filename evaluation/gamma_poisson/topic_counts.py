@@ -80,16 +80,9 @@ def resample(
 ) -> None:
     """One Gibbs sweep over the first `n_left` words: scores, then topic counts.
 
-    Parameters
-    ----------
-    word_topic, n, prior
-        (U, K), (U,) and (K,): `word_topic`, `n` and `shape` of a `Document`.
-    rate
-        (K,), rate of the scores given the first words: 1 - Q_k + Σ_w'<w q_kw'.
-    shape
-        (K,), r + X. Mutated.
-    room
-        Two scratch arrays (K,).
+    `word_topic`, `n` and `prior` are `word_topic`, `n` and `shape` of a `Document`; `rate` (K,) is
+    that of the scores given the first words: 1 - Q_k + Σ_w'<w q_kw'. Mutates `shape` (K,), r + X;
+    `room` is two scratch arrays (K,).
     """
     scores, p = room
     draw_scores(shape, rate, scores, rng)

@@ -48,15 +48,9 @@ def log_coefficient(
 ) -> float:
     """Return log c_n, c_n = [z^n] ∏_k (1 - success_k z)^-shape_k.
 
-    Parameters
-    ----------
-    shape, success
-        (K,), a and ρ over its largest.
-    power
-        (K,), scratch.
-    sums, coefficients
-        (n + 1 or more,). Set, in place, to s_j for 1 <= j <= n, and to c_j for j <= n times a
-        common factor; coefficients far below c_n underflow to 0.
+    `shape` and `success` (K,) are a and ρ over its largest, `power` (K,) is scratch. Sets `sums`
+    (n + 1 or more,) to s_j for 1 <= j <= n, and `coefficients` to c_j for j <= n times a common
+    factor, in place; coefficients far below c_n underflow to 0.
     """
     power[:] = shape
     coefficients[0], log_scale = 1.0, 0.0

@@ -44,17 +44,9 @@ def filter_counts(
 ) -> None:
     """Fill `log_conditional` with log p(j_l | j_<l) under the topics `word_topic`.
 
-    Parameters
-    ----------
-    word_of
-        (L,) rows of `word_topic`, for each token in order.
-    word_topic
-        (U, K), K >= 2, scaled so that each row's maximum is about 1, or their logarithms if
-        `in_logs`. Then f is in logarithms too: far slower, but nothing underflows.
-    alpha, alpha_sum
-        (K,), and its sum over all topics, including those with none of the words.
-    log_conditional
-        (L,), written.
+    `word_of` and `log_conditional` are (L,); `word_topic` is (U, K >= 2), with rows whose maximum is
+    about 1, or their logarithms if `in_logs`. Then f is in logarithms too: far slower, but nothing
+    underflows. `alpha_sum` includes topics with none of the words, `alpha` (K,) does not.
     """
     n_tokens, n_topics = len(word_of), len(alpha)
     size = simplex_sizes(n_topics, n_tokens + 1)
@@ -168,13 +160,9 @@ def update_block(
 ) -> float:
     """Turn the first rows of the block of f at `start` into those of f_{l+1}; return their sum.
 
-    Parameters
-    ----------
-    weights
-        Factors of the three topics outside the prefix: of the first by c, of the second by
-        l + 1 - c, and of the last by row.
-    neighbours
-        Starts of the other blocks that are added, and their weights.
+    `weights` are the factors of the three topics outside the prefix: of the first by c, of the
+    second by l + 1 - c, and of the last by row. `neighbours` are the starts of the other blocks
+    that are added, and their weights.
     """
     first, second, last = weights
     most = len(first) - 1

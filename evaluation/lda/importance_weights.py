@@ -29,13 +29,8 @@ def log_weights(
     """Return log p(j, k) / q(k) (n_samples,) of k drawn from q.
 
     All samples visit a word together, so that only one word's table is needed at a time.
-
-    Parameters
-    ----------
-    word_topic, q
-        (U, K), φ_kw and the probability of each topic for a token of each different word.
-    n
-        (U,), the count of each word.
+    `word_topic` and `q` (U, K) are φ_kw and the probability of each topic for a token of each
+    different word, and `n` (U,) the counts of the words.
     """
     n_words, n_topics = word_topic.shape
     log_weight, weight = np.zeros(n_samples), np.ones(n_samples)

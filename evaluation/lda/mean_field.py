@@ -100,18 +100,9 @@ def mean_field(
 ) -> Floats:
     """Return the distribution q (U, K) of the topic of each word's tokens; rows sum to 1.
 
-    Tokens of one word are exchangeable and share their q, which is updated for all of them at once.
-
-    Parameters
-    ----------
-    word_topic
-        (U, K), φ_kw times any factor for each word.
-    n
-        (U,), the count of each word.
-    start
-        (U, K), initial q; rows sum to 1.
-    n_cycles
-        Number of updates of each.
+    Tokens of one word are exchangeable and share their q, which is updated for all of them at once,
+    `n_cycles` times. `word_topic` (U, K) is φ_kw times any factor for each word, `n` (U,) the
+    counts of the words, `start` (U, K) the initial q.
     """
     n_words, n_topics = word_topic.shape
     q = start.copy()

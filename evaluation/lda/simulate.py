@@ -22,18 +22,9 @@ def simulated_documents(
 ) -> tuple[sparse.csr_array, Ints32]:
     """Simulate documents of given lengths, and the topic of each of their tokens.
 
-    Parameters
-    ----------
-    lengths : (D,)
-        Tokens of each document; 0 is allowed.
-
-    Returns
-    -------
-    counts : csr_array (D, V)
-        int64, canonical.
-    assignments : (n_tokens,)
-        Topics, in the order of the rows of `counts`, and of the words in a row. Given its words,
-        the topics of a document are an exact draw from their posterior.
+    Returns canonical counts (D, V) of int64, and topics (n_tokens,) in the order of the rows of
+    counts, and of the words in a row. Given its words, the topics of a document are an exact draw
+    from their posterior.
 
     Raises ValueError if `lengths` are not whole numbers in one dimension, none negative.
     """

@@ -93,16 +93,9 @@ def resample(
 ) -> None:
     """Resample the topics of the first `n_tokens` tokens, each once, left to right.
 
-    Parameters
-    ----------
-    word_topic, alpha
-        (U, K) and (K,) of `DocumentWords`.
-    word_of
-        (L,), the word of each token, out of U.
-    topic_of, n_k
-        Mutated: (L,), the tokens' topics, and (K,), the number of the first tokens with each.
-    p
-        (K,), scratch space.
+    `word_topic` and `alpha` are those of `DocumentWords`, `word_of` (L,) is each token's word out
+    of U. Mutates `topic_of` (L,), the tokens' topics, and `n_k` (K,), the number of the first
+    tokens with each; `p` (K,) is scratch.
     """
     drawn = -1
     for i in range(n_tokens):

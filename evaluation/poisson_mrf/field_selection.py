@@ -24,6 +24,7 @@ from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
 from evaluation.poisson_mrf.map_assignment import map_assignment
+from models.allocation.cell_counts import check_whole
 from models.counts import checked_counts
 from models.poisson_mrf.field_fitting import FieldSettings
 from models.poisson_mrf.mixture import LPMRFMixture
@@ -42,11 +43,9 @@ if TYPE_CHECKING:
 
 
 PENALTIES = tuple(np.logspace(0.0, -3.0, 20).tolist())
-"""Those of the paper."""
 LENGTH_SCALES = tuple(np.linspace(1.0, 2.0, 5).tolist())
-"""Those of the paper."""
 EFFORT = FieldSettings(math.nan, math.nan, 1e-4, "envelope", n_samples=100)
-"""Settings of the fit of fields in the paper, for any λ and c."""
+"""Settings of the fit of fields, for any λ and c. All three are those of the paper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,30 +107,24 @@ def select_fields(
     Parameters
     ----------
     train, validation : sparse or dense (D, V), (D', V)
-        Counts of words.
     penalties, length_scales : sequences of float
-        λ, which are gone through from the largest down, and c. By default the paper's.
+        λ and c; by default the paper's.
     shares : integers (D,) or (nnz, K), optional
         Of each training document that has a token its cluster, so that the model is a mixture; or
         of each entry of `train`, in CSR order, how its tokens are shared out, so that it is a topic
         model. See `multinomial_shares`. By default there is one field.
-    effort : FieldSettings
-        How fields are fitted, but for λ and c.
     patience : int, optional
         Number of consecutive λ without a new best perplexity at any c after which smaller λ are
         not tried. None: all are.
     known : array (N, M), optional
         Perplexities that an earlier call with the same arguments arrived at, else NaN: they are
         taken as they are.
-    seed : int
-        Of the annealing; equal seeds give equal bits, whatever `n_jobs` and `known`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core.
     on_pair : callable, optional
         Called with the numbers of λ, from the largest, and of c, and the perplexity of each pair.
 
     Raises ValueError if counts are of different words, no counts, or without a token; if there is
-    no λ or c, or one is out of its range; or if `shares` do not share out `train`.
+    no λ or c, or one is out of its range; or if `shares` do not share out `train`. Equal seeds give
+    equal bits, whatever `n_jobs` and `known`.
     """
     documents, held_out = _documents(train, "train"), _documents(validation, "validation")
     if documents.shape[1] != held_out.shape[1]:
@@ -141,8 +134,8 @@ def select_fields(
         )
     ordered = _checked_grid("penalties", sorted(penalties, reverse=True))
     scales = _checked_grid("length_scales", length_scales)
-    if patience is not None and patience < 1:
-        raise ValueError(f"patience must be at least 1, found {patience}")
+    if patience is not None:
+        check_whole("patience", patience, 1)
     perplexity = np.full((len(ordered), len(scales)), np.nan)
     if known is None:
         known = perplexity
@@ -174,15 +167,11 @@ def select_fields(
 def multinomial_shares(
     counts: Any, n_topics: int, assignments: str, *, seed: int = 0, n_jobs: int | None = None
 ) -> NDArray[Any]:
-    """Shares of `counts` (D, V) at which a mixture or topic model of multinomials arrives.
+    """Return the shares of `counts` (D, V) in a fitted mixture or topic model of multinomials.
 
-    Parameters
-    ----------
-    assignments : {"mixture", "moves"}
-        Clusters of documents that have a token (D,), or how the tokens of entries are shared out
-        (nnz, K).
-
-    Raises ValueError if there is no such kind, or the model cannot be fitted.
+    With `assignments` "mixture" these are the clusters (D,) of documents that have a token, with
+    "moves" the numbers (nnz, K) of the tokens of entries in each topic. Raises ValueError for
+    others, or if the model cannot be fitted.
     """
     if assignments not in ("mixture", "moves"):
         raise ValueError(f'assignments must be "mixture" or "moves", found {assignments!r}')

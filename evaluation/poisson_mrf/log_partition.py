@@ -42,13 +42,12 @@ class PartitionEstimate:
     effective_sample_size: float = float("nan")
     """(Σw)² / Σw² of the importance weights; NaN without samples."""
     n_samples: int = 0
-    """Monte Carlo samples."""
 
     @property
     def has_low_ess(self) -> bool:
-        """Whether the effective sample size is below `MIN_EFFECTIVE_SAMPLES`.
+        """Whether `log_partition` is most likely too low, by more than its standard error.
 
-        `log_partition` is then most likely too low, by more than its standard error.
+        Then the effective sample size is below `MIN_EFFECTIVE_SAMPLES`.
         """
         return self.effective_sample_size < MIN_EFFECTIVE_SAMPLES <= self.n_samples  # never for NaN
 
@@ -70,7 +69,7 @@ def log_partition(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> PartitionEstimate:
-    """A_L, the log-partition function of a fixed-length Poisson MRF.
+    """Return A_L, the log-partition function of a fixed-length Poisson MRF.
 
         A_L = log Σ_x exp(θ·x + ω(L) x·Φx - Σ_s log x_s!)  over all x of L tokens
 
@@ -91,13 +90,7 @@ def log_partition(
     max_states : int
         Terms that "exact" may sum over; what needs more is refused before it starts.
     random_state : int, Generator or RandomState, optional
-        Fixes the result to the bit, whatever `n_jobs`.
-    n_jobs : int, optional
-        Threads, over the samples; None is 1, -1 every core.
-
-    Returns
-    -------
-    PartitionEstimate
+        Fixes the result to the bit, whatever `n_jobs`, the number of threads over samples.
 
     Raises PartitionCostError if the exact value has more than `max_states` terms: a ValueError;
     TypeError if `mrf` is no FixedLengthPoissonMRF, or a number is not whole; ValueError if `length`
@@ -110,36 +103,19 @@ def log_partition(
             f"mrf must be a FixedLengthPoissonMRF, found {type(mrf).__name__}: of a model of "
             "several fields, take one of its fields"
         )
-    for name, value, least in (
-        ("length", length, 0),
-        ("n_samples", n_samples, 1),
-        ("n_temperatures", n_temperatures, 2),
-        ("max_states", max_states, 1),
-    ):
-        check_whole(name, value, least)
+    check_whole("length", length, 0)
+    check_whole("n_samples", n_samples, 1)
+    check_whole("n_temperatures", n_temperatures, 2)
+    check_whole("max_states", max_states, 1)
     seed = seed_from(random_state)
     if length <= 1:  # one token has no other that it could depend on
         known = float(logsumexp(mrf.node)) if length else 0.0
         return PartitionEstimate(known, 0.0, method, "exact", length)
-    if method == "ais":
-        return _annealed(mrf, length, n_samples, n_temperatures, seed, n_jobs)
-    direction: PartitionDirection
     if method == "exact":
-        found, direction = exact_log_partition(mrf, length, max_states=max_states), "exact"
-    else:
-        found, direction = upper_bound(mrf, length), "upper bound"
-    return PartitionEstimate(found, 0.0, method, direction, length)
-
-
-def _annealed(
-    mrf: FixedLengthPoissonMRF,
-    length: int,
-    n_samples: int,
-    n_temperatures: int,
-    seed: int,
-    n_jobs: int | None,
-) -> PartitionEstimate:
-    """Estimate by annealing from the multinomial of Φ = 0."""
+        exact = exact_log_partition(mrf, length, max_states=max_states)
+        return PartitionEstimate(exact, 0.0, method, "exact", length)
+    if method == "upper-bound":
+        return PartitionEstimate(upper_bound(mrf, length), 0.0, method, "upper bound", length)
     log_weights = annealed_log_weights(
         mrf, length, n_samples=n_samples, n_temperatures=n_temperatures, seed=seed, n_jobs=n_jobs
     )

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from evaluation.topics.distance import cross_distances
+from models.allocation.cell_counts import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,33 +62,20 @@ def align_topics(
 
     Distances are of the normalised weights of common words. A topic without any of these is at
     distance 1 from all. Shared words are taken from the `n_top` most probable of each topic over
-    its own vocabulary.
-
-    Parameters
-    ----------
-    first, second : TopicWords
-        Models of any family; they may have different numbers of topics.
-    first_vocabulary, second_vocabulary : sequences of str
-        Words of the columns of their `topic_word`.
-    n_top : int
-        Number of words of each topic that are searched for shared ones.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core.
+    its own vocabulary, the words of the columns of its `topic_word`.
+    Models may be of different families and numbers of topics. Threads: `n_jobs`, -1 for every core.
 
     Raises ValueError if a vocabulary does not fit its model, the two have no word in common, or
     `n_top` is not positive.
     """
-    for name, topics, words in (
-        ("first", first, first_vocabulary),
-        ("second", second, second_vocabulary),
-    ):
+    models = {"first": (first, first_vocabulary), "second": (second, second_vocabulary)}
+    for name, (topics, words) in models.items():
         if topics.n_words != len(words):
             raise ValueError(
                 f"{name}_vocabulary must have the {topics.n_words} words of {name}, found "
                 f"{len(words)}"
             )
-    if n_top < 1:
-        raise ValueError(f"n_top must be at least 1, found {n_top}")
+    check_whole("n_top", n_top, 1)
     place = {word: w for w, word in enumerate(second_vocabulary)}
     common = [(w, place[word]) for w, word in enumerate(first_vocabulary) if word in place]
     if not common:
@@ -98,17 +86,12 @@ def align_topics(
     )
     rows, partners = linear_sum_assignment(distances)
     top, other_top = _top(first, n_top), _top(second, n_top)
-    pairs = [
-        TopicPair(
-            k,
-            j,
-            float(distances[k, j]),
-            _shared(
-                [first_vocabulary[w] for w in top[k]], {second_vocabulary[w] for w in other_top[j]}
-            ),
-        )
-        for k, j in zip(rows.tolist(), partners.tolist(), strict=True)
-    ]
+    pairs = []
+    for k, j in zip(rows.tolist(), partners.tolist(), strict=True):
+        words = [first_vocabulary[w] for w in top[k]]
+        others = {second_vocabulary[w] for w in other_top[j]}
+        shared = tuple(word for word in words if word in others)
+        pairs.append(TopicPair(k, j, float(distances[k, j]), shared))
     pairs.sort(key=lambda pair: (pair.distance, pair.first))
     return TopicAlignment(
         tuple(pairs),
@@ -124,7 +107,3 @@ def _top(topics: TopicWords, n: int) -> list[NDArray[np.intp]]:
         words[weight[words] > 0]
         for words, weight in zip(topics.top_words(n), topics.topic_word, strict=True)
     ]
-
-
-def _shared(words: list[str], others: set[str]) -> tuple[str, ...]:
-    return tuple(word for word in words if word in others)

@@ -57,7 +57,6 @@ class Coherence:
     window: Literal["sliding", "document"]
     """"document" also for a measure of sliding windows that was given counts, not running text."""
     window_size: int | None
-    """Tokens in a sliding window; None for documents."""
     n_windows: int
     per_topic: Floats
     """(K,), NaN for a topic with fewer than two words that occur."""
@@ -92,20 +91,11 @@ def coherence(
     n_words: int = 10,
     smoothing: float = 1.0,
 ) -> Coherence:
-    """Coherence of the `n_words` most probable words of each topic.
+    """Return the coherence of the `n_words` most probable words of each topic.
 
-    Parameters
-    ----------
-    topics : TopicWords or sequence of sequences of str
-        The topics of a model, over the vocabulary of `corpus`; or each topic's words, the most
-        probable first, equally many for each.
-    corpus : Corpus or RunningText
-        Text in which windows are counted. In a `Corpus`, which has no order, documents are the
-        windows of every measure, as `window` of the result says.
-    measure : str
-        "u_mass", "c_uci", "c_npmi" or "c_v".
-    smoothing : float
-        Number added to n_ab in u_mass and c_uci, positive. gensim adds 1e-12 N.
+    Topics are over the vocabulary of `corpus`, or each topic's words, the most probable first.
+    Windows are counted in `corpus`; in a `Corpus`, which has no order, documents are the windows of
+    every measure. `smoothing` is added to n_ab in u_mass and c_uci; gensim adds 1e-12 N.
 
     Raises ValueError if the measure is not known, a topic has fewer than two words or one twice,
     topics have different numbers of words, or a model has another number of words than the corpus.

@@ -36,10 +36,7 @@ class Cooccurrence:
 def count_documents(counts: sparse.csr_array[np.int32], topics: Ints) -> Cooccurrence:
     """Count co-occurrences in documents, from counts (D, V) without explicit zeros.
 
-    Parameters
-    ----------
-    topics : (K, n)
-        Column numbers, all different in a topic, or UNKNOWN.
+    `topics` (K, n) are column numbers, all different in a topic, or UNKNOWN.
     """
     # Only pairs of words of one topic are counted. A product of sparse matrices would count all
     # pairs: for 1,000 topics that took 2 to 10 times as long.
@@ -47,13 +44,7 @@ def count_documents(counts: sparse.csr_array[np.int32], topics: Ints) -> Cooccur
 
 
 def count_windows(text: RunningText, topics: Ints, size: int | None) -> Cooccurrence:
-    """Count co-occurrences in windows of `size` tokens that slide by one; None: in documents.
-
-    Parameters
-    ----------
-    topics : (K, n)
-        Vocabulary indices, all different in a topic, or UNKNOWN.
-    """
+    """Count co-occurrences in windows of `size` tokens that slide by one; None: in documents."""
     return _count(text.word_of, text.doc_start, len(text.vocabulary), topics, size)
 
 
@@ -117,13 +108,9 @@ def _slide(
     the windows shared with a partner in the window are those since the later entry of the two. That
     takes one step for each token, and one for each partner and stay, whatever the size.
 
-    Parameters
-    ----------
-    word_of
-        (n_tokens,) from 0 to R - 1, or -1 for words of no topic.
-    partner_start, partner_of, number_of
-        Word r is in the pairs `number_of[partner_start[r]:partner_start[r + 1]]`, with the words
-        in `partner_of` at the same positions.
+    `word_of` (n_tokens,) is from 0 to R - 1, or -1 for words of no topic. Word r is in the pairs
+    `number_of[partner_start[r]:partner_start[r + 1]]`, with the words in `partner_of` at the same
+    positions.
     """
     n_windows = 0
     n_in = np.zeros(len(n_word), dtype=np.int64)  # tokens of each word in the window

@@ -36,15 +36,9 @@ EXPONENT_OF_INTEGER = 0x4330000000000000
 def topic_distances(topic_word: ArrayLike, *, n_jobs: int | None = None) -> Floats:
     """Return Jensen-Shannon distances (K, K) of topics; symmetric to the bit, with a zero diagonal.
 
-    Parameters
-    ----------
-    topic_word : (K, V)
-        Weights of words, none negative; rows need not sum to 1. The distance of a topic without
-        weights from another topic is 1, and that of two such topics 0.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core. They change no bit.
-
-    Raises ValueError if `topic_word` is no matrix of such weights.
+    `topic_word` (K, V) are weights, none negative, of which rows need not sum to 1, else ValueError
+    is raised. The distance of a topic without weights from another topic is 1, and that of two such
+    topics 0. Threads (`n_jobs`; None is 1, -1 every core) change no bit.
     """
     rows = normalised_rows(topic_word, "topic_word")
     return _distances(rows, rows, effective_n_jobs(n_jobs), is_square=True)
@@ -53,14 +47,7 @@ def topic_distances(topic_word: ArrayLike, *, n_jobs: int | None = None) -> Floa
 def cross_distances(first: ArrayLike, second: ArrayLike, *, n_jobs: int | None = None) -> Floats:
     """Return Jensen-Shannon distances (K1, K2) of the topics of one model from those of another.
 
-    Parameters
-    ----------
-    first, second : (K1, V) and (K2, V)
-        Weights over the same words; see `topic_distances`.
-    n_jobs : int, optional
-        Threads.
-
-    Raises ValueError if they are no matrices of weights, or have different numbers of words.
+    Both are weights over the same V words, as for `topic_distances`, else ValueError is raised.
     """
     rows, columns = normalised_rows(first, "first"), normalised_rows(second, "second")
     if rows.shape[1] != columns.shape[1]:
@@ -74,8 +61,7 @@ def cross_distances(first: ArrayLike, second: ArrayLike, *, n_jobs: int | None =
 def normalised_rows(weights: ArrayLike, name: str) -> Floats:
     """Return `weights` (K, V) with rows that sum to 1; rows of zeros stay.
 
-    Raises ValueError if `weights` is no matrix of finite weights, none negative; the message calls
-    it `name`.
+    Raises ValueError, about `name`, if it is no matrix of finite weights, none negative.
     """
     rows = np.asarray(weights, dtype=np.float64)
     if rows.ndim != 2 or not rows.size:

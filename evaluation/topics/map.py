@@ -38,16 +38,18 @@ def topic_map(distances: ArrayLike) -> TopicMap:
     -J D² J / 2, with J = I - 1/K, are the inner products of centred points; its first two
     eigenvectors, times the roots of the eigenvalues, are the coordinates. On each axis the point
     farthest from the centre, the first of equal ones, is on the positive side, and the longer of
-    the two extents goes from 0 to 1. Points that all coincide are in the middle.
-
-    Parameters
-    ----------
-    distances : (K, K)
-        Symmetric, not negative, with a zero diagonal, as `topic_distances` gives them.
-
-    Raises ValueError if `distances` are not such a matrix.
+    the two extents goes from 0 to 1. Points that all coincide are in the middle. Raises ValueError
+    if `distances` (K, K) are not symmetric, none negative, with a zero diagonal.
     """
-    between = _checked(distances)
+    between = np.asarray(distances, dtype=np.float64)
+    if between.ndim != 2 or between.shape[0] != between.shape[1] or not between.size:
+        raise ValueError(f"distances must be (n_topics, n_topics), found shape {between.shape}")
+    if not np.isfinite(between).all() or (between < 0).any():
+        raise ValueError("distances must be finite and not negative")
+    if between.diagonal().any() or not np.allclose(between, between.T, rtol=1e-9, atol=0):
+        raise ValueError(
+            "distances must be symmetric with a zero diagonal: give those of topic_distances"
+        )
     n_topics = len(between)
     squared = between**2
     mean = squared.mean(axis=0)
@@ -72,16 +74,3 @@ def _signs(plane: Floats) -> Floats:
     farthest = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-9), axis=0)
     at_farthest = plane[farthest, np.arange(plane.shape[1])]
     return np.where(at_farthest < 0, -1.0, 1.0)
-
-
-def _checked(distances: ArrayLike) -> Floats:
-    between = np.asarray(distances, dtype=np.float64)
-    if between.ndim != 2 or between.shape[0] != between.shape[1] or not between.size:
-        raise ValueError(f"distances must be (n_topics, n_topics), found shape {between.shape}")
-    if not np.isfinite(between).all() or (between < 0).any():
-        raise ValueError("distances must be finite and not negative")
-    if between.diagonal().any() or not np.allclose(between, between.T, rtol=1e-9, atol=0):
-        raise ValueError(
-            "distances must be symmetric with a zero diagonal: give those of topic_distances"
-        )
-    return between

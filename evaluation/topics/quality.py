@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.allocation.cell_counts import check_whole
+
 if TYPE_CHECKING:
     from evaluation.arrays import Floats
     from models.topics import TopicWords
 
 
 def diversity(topics: TopicWords, n_words: int = 25) -> float:
-    """Share of distinct words among the `n_words` top words of all topics, from 1/K to 1.
+    """Return the share of distinct words in the `n_words` top words of all topics, from 1/K to 1.
 
     Dieng, Ruiz & Blei 2020, "Topic modeling in embedding spaces", with 25 words. A vocabulary with
-    fewer words is taken whole.
-
-    Raises ValueError if `n_words` is not positive.
+    fewer words is taken whole. Raises ValueError if `n_words` is not positive.
     """
-    top = topics.top_words(_checked(n_words))
+    check_whole("n_words", n_words, 1)
+    top = topics.top_words(n_words)
     return len(np.unique(top)) / top.size
 
 
@@ -29,20 +30,13 @@ def exclusivity(topics: TopicWords, n_words: int = 10) -> Floats:
     The exclusivity of a word to a topic is that of Bischof & Airoldi 2012, "Summarizing topical
     content with word frequency and exclusivity", before it is ranked: the share of the topic in the
     word if all topics are equally frequent. It is 1 for words that no other topic has, and 1/K if
-    all topics are equal, so that it depends on K.
-
-    Raises ValueError if `n_words` is not positive.
+    all topics are equal, so that it depends on K. Raises ValueError if `n_words` is not positive.
     """
-    top = topics.top_words(_checked(n_words))
+    check_whole("n_words", n_words, 1)
+    top = topics.top_words(n_words)
     in_topic = np.take_along_axis(topics.topic_word, top, axis=1)
     in_all = topics.topic_word.sum(axis=0)[top]
     # A word that no topic has is exclusive to none.
     share = np.divide(in_topic, in_all, out=np.zeros_like(in_topic), where=in_all > 0)
     result: Floats = share.mean(axis=1)
     return result
-
-
-def _checked(n_words: int) -> int:
-    if n_words < 1:
-        raise ValueError(f"n_words must be at least 1, found {n_words}")
-    return n_words

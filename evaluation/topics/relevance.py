@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from evaluation.topics.distance import normalised_rows
+from models.allocation.cell_counts import check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -24,20 +25,12 @@ WORDS_AT_ONCE: Final = 4096
 
 
 def relevance(probability: ArrayLike, word_share: ArrayLike, weight: float) -> Floats:
-    """λ log p(w | k) + (1 - λ) log (p(w | k) / p(w)), λ being `weight` (eq. 1).
+    """Return λ log p(w | k) + (1 - λ) log (p(w | k) / p(w)), λ from 0 to 1 being `weight` (eq. 1).
 
     λ = 1 ranks words by probability, λ = 0 by lift, which favours words that hardly occur
     elsewhere, even those that occur only once. In a study people identified topics best with λ of
-    about 0.6 (Sec. 4).
-
-    Parameters
-    ----------
-    probability : (…, V)
-        p(w | k). Words of probability 0 have relevance -∞.
-    word_share : (V,)
-        p(w), positive where the probability is.
-    weight : float
-        λ, from 0 to 1.
+    about 0.6 (Sec. 4). `probability` (…, V) is p(w | k); where it is 0, relevance is -∞.
+    `word_share` (V,) is p(w), positive where the probability is.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         log_probability = np.log(np.asarray(probability, dtype=np.float64))
@@ -56,18 +49,11 @@ def relevant_words(
     """Return the words of each topic among its `n_words` most relevant at some λ of `WEIGHTS`.
 
     They are indices into the vocabulary, the most probable first, equally probable ones in its
-    order. So a stable sort of these by relevance, at any such λ, begins with the same
-    `n_words` as one of the whole vocabulary. Words with probability 0 in a topic are never among
-    them.
+    order. So a stable sort of these by relevance, at any such λ, begins with the same `n_words` as
+    one of the whole vocabulary. Words with probability 0 in a topic are never among them.
 
-    Parameters
-    ----------
-    topic_word : (K, V)
-        Weights, none negative; rows need not sum to 1.
-    word_share : (V,)
-        p(w) up to a factor, positive where a topic has weight: `TopicWords.word_share`.
-
-    Raises ValueError if an argument is not as described, or `n_words` not positive.
+    `topic_word` (K, V) are weights, none negative; `word_share` (V,) is p(w) up to a factor,
+    positive where a topic has weight. Raises ValueError otherwise, or if `n_words` is not positive.
     """
     rows = normalised_rows(topic_word, "topic_word")
     share = np.asarray(word_share, dtype=np.float64)
@@ -81,8 +67,7 @@ def relevant_words(
             "word_share must be finite and not negative, and positive where a topic has weight: "
             "give the model's own word_share"
         )
-    if n_words < 1:
-        raise ValueError(f"n_words must be at least 1, found {n_words}")
+    check_whole("n_words", n_words, 1)
     total = share.sum()
     return [_relevant(row, share / total, n_words) for row in rows]
 
@@ -93,16 +78,9 @@ def topics_of_words(
     """Return the `n` most probable topics of each word, and their probabilities (V, min(n, K)).
 
     p(k | w) ∝ prevalence_k p(w | k), the most probable first, the lower number of equal ones. They
-    are 0 for a word that no topic has.
-
-    Parameters
-    ----------
-    topic_word : (K, V)
-        Weights, none negative; rows need not sum to 1.
-    prevalence : (K,)
-        Shares of topics in all tokens, up to a factor.
-
-    Raises ValueError if an argument is not as described, or `n` not positive.
+    are 0 for a word that no topic has. `topic_word` (K, V) are weights, and `prevalence` (K,) the
+    shares of topics in all tokens up to a factor, none negative. Raises ValueError otherwise, or if
+    `n` is not positive.
     """
     rows = normalised_rows(topic_word, "topic_word")
     of_topic = np.asarray(prevalence, dtype=np.float64)
@@ -113,8 +91,7 @@ def topics_of_words(
         )
     if not np.isfinite(of_topic).all() or (of_topic < 0).any():
         raise ValueError("prevalence must be finite and not negative")
-    if n < 1:
-        raise ValueError(f"n must be at least 1, found {n}")
+    check_whole("n", n, 1)
     n_topics, n_words = rows.shape
     n = min(n, n_topics)
     topics, shares = np.empty((n_words, n), dtype=np.intp), np.empty((n_words, n))

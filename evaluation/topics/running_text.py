@@ -21,10 +21,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False)
 class RunningText:
-    """The kept words of documents in their order, without ends of runs.
-
-    Raises ValueError if the arrays contradict each other.
-    """
+    """The kept words of documents in their order; ValueError if the arrays are inconsistent."""
 
     word_of: Ints32
     """(n_tokens,) indices into `vocabulary`, or UNKNOWN."""

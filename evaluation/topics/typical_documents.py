@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from models.allocation.cell_counts import check_whole
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -26,21 +28,9 @@ def typical_documents(
     as many tokens as the lower quartile. Of equal shares the longer document comes first, then the
     earlier one.
 
-    Parameters
-    ----------
-    proportions : (D, K)
-        Shares of topics in documents.
-    n_tokens : (D,)
-        Tokens of documents.
-    n_documents : int
-        Maximal number of documents for each topic.
-
-    Returns
-    -------
-    list of K arrays of indices of documents
-
-    Raises ValueError if shapes disagree, a value is no share or no count, or `n_documents` is not
-    positive.
+    `proportions` are (D, K), `n_tokens` (D,); each of the K results has at most `n_documents`
+    indices. Raises ValueError if shapes disagree, a value is no share or no count, or `n_documents`
+    is not positive.
     """
     shares = np.asarray(proportions, dtype=np.float64)
     tokens = np.asarray(n_tokens)
@@ -51,8 +41,7 @@ def typical_documents(
         )
     if not np.isfinite(shares).all() or (tokens < 0).any():
         raise ValueError("proportions must be finite, and n_tokens not negative")
-    if n_documents < 1:
-        raise ValueError(f"n_documents must be at least 1, found {n_documents}")
+    check_whole("n_documents", n_documents, 1)
     known = tokens[tokens > 0]
     least = np.quantile(known, SHORT, method="lower") if len(known) else 1
     considered = np.flatnonzero((tokens > 0) & (tokens >= least))
