@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from evaluation.document_blocks import DocumentBlock
     from models.topics import TopicWords
 
-
 DEFAULT_SPLITS = 4
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import TopicWords, WeightedTopics
 
-
 WHOLE_DOCUMENTS = "whole documents"
 
 Refusable = Literal["certify", "completion", "restriction", "smoothing"]

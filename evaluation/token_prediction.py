@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Bools, Floats
     from models.topics import TopicWords, WeightedTopics
 
-
 FOLDS = 5
 TASKS = ("completion", "word-prediction")
 PLUG_IN = "plug-in"

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats, Ints
 
-
 LARGEST_ERROR = 0.5
 """Nats. Above it, the mean of the repeats hangs on the few that are largest."""
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Ints
     from models.allocation.tables import Table
 
-
 MAX_TRIALS = 2000
 """Orders of the tokens that are tried: a second or less."""
 SEARCH_EFFORT = 4e7

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from evaluation.estimate import LikelihoodEstimate
     from models import GammaPoissonTopics
 
-
 _halves: WeakKeyDictionary[GammaPoissonTopics, tuple[GammaPoissonTopics, Floats]] = (
     WeakKeyDictionary()
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.monte_carlo.simulated_counts import counts_of_tokens
+from evaluation.lda.simulate import counts_of_tokens
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats, Ints
 
-
 TOKENS_A_TOPIC = 4
 """Tokens per topic above which a binomial draw for each topic is faster than a draw for each token
 (measured: about 100 ns against 25 ns)."""

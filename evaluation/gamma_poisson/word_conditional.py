@@ -33,7 +33,6 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from evaluation.arrays import Floats
 
-
 LARGEST = 1e250
 """Threshold above which coefficients are scaled down."""
 SMALLEST = 1e-100

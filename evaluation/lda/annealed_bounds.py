@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-
 DEFAULT_CHAINS = 16
 DEFAULT_TEMPERATURES = 500
 """With 16 chains the two bounds on documents of 150 tokens, with 10 or 100 topics and alpha 0.1,

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-
 LARGE = 1e100
 """Limit of a product, above which its logarithm is added to a sum."""
 BELOW_ONE = 1.0 - 1e-15

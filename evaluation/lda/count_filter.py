@@ -44,9 +44,10 @@ def filter_counts(
 ) -> None:
     """Fill `log_conditional` with log p(j_l | j_<l) under the topics `word_topic`.
 
-    `word_of` and `log_conditional` are (L,); `word_topic` is (U, K >= 2), with rows whose maximum is
-    about 1, or their logarithms if `in_logs`. Then f is in logarithms too: far slower, but nothing
-    underflows. `alpha_sum` includes topics with none of the words, `alpha` (K,) does not.
+    `word_of` and `log_conditional` are (L,); `word_topic` is (U, K), K >= 2, with rows whose
+    maximum is about 1, or their logarithms if `in_logs`. Then f is in logarithms too: far slower,
+    but nothing underflows. `alpha` (K,) is without topics that have none of the words, `alpha_sum`
+    is with them.
     """
     n_tokens, n_topics = len(word_of), len(alpha)
     size = simplex_sizes(n_topics, n_tokens + 1)

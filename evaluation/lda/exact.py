@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from evaluation.document_blocks import DocumentBlock
     from models.topics import WeightedTopics
 
-
 SECONDS_AN_UPDATE, SECONDS_A_STATE = 1e-9, 10e-9
 """Seconds for each topic, measured, within a factor of about 3; they only serve to refuse."""
 TOLERANCE = 1e-13

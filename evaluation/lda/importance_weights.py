@@ -17,7 +17,6 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
 
-
 SMALL, LARGE = 1e-100, 1e100
 """Range of products, outside of which their logarithms are added to a sum."""
 

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Bools, Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-
 RESAMPLE_BELOW = 0.5
 """Particles are resampled when the effective sample size is below this share of them."""
 LOOKAHEAD_SHARE = 0.06

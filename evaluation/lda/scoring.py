@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Bools, Floats
 
-
 EXACT = Method(
     "exact",
     exact,

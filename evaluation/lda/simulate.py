@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
-from evaluation.monte_carlo.simulated_counts import counts_of_tokens
 from models.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-    from scipy import sparse
 
     from evaluation.arrays import Floats, Ints, Ints32
     from models import LDATopics
@@ -41,6 +40,27 @@ def simulated_documents(
         rng,
     )
     return counts_of_tokens(n_tokens, word_of, topic_of, topics.n_words)
+
+
+def counts_of_tokens(
+    n_tokens: Ints, word_of: Ints32, topic_of: Ints32, n_words: int
+) -> tuple[sparse.csr_array, Ints32]:
+    """Return counts (D, V) of tokens by document, `n_tokens` (D,) of each, and reordered topics.
+
+    The order is stable and depends on the words alone, so that topics stay a draw given these.
+    """
+    n_docs = len(n_tokens)
+    doc_of = np.repeat(np.arange(n_docs), n_tokens)
+    cell = doc_of * n_words + word_of
+    order = np.argsort(cell, kind="stable")
+    cells, data = np.unique(cell[order], return_counts=True)
+    rows, columns = np.divmod(cells, n_words)
+    start = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_docs))))
+    counts = sparse.csr_array(
+        (data.astype(np.int64), columns.astype(np.int32), start.astype(np.int32)),
+        shape=(n_docs, n_words),
+    )
+    return counts, topic_of[order]
 
 
 def checked_lengths(lengths: Any) -> Ints:

@@ -52,23 +52,37 @@ def sample_to_target(
     document's result does not depend on the samples of others.
     """
     first = max(MIN_PILOT_SAMPLES, n_samples or PILOT_SAMPLES)
-    settings = {"n_samples": first, "seed": seed, "n_jobs": n_jobs}
-    result = method(topics, documents, **settings)
+
+    def sampled_again(
+        result: LikelihoodEstimate, chosen: NDArray[np.intp], seeds: list[int]
+    ) -> LikelihoodEstimate:
+        """Return `result` with the `chosen` documents sampled again, `size` (D,) times each."""
+        names = ("log_likelihood", "standard_error", "effective_sample_size", "n_samples")
+        changed = {name: getattr(result, name).copy() for name in names}
+        for n in np.unique(size[chosen]):
+            rows = chosen[size[chosen] == n]
+            state = np.random.SeedSequence([*seeds, int(n)]).generate_state(1, np.uint64)
+            some = documents.emptied_but(rows)
+            part = method(topics, some, n_samples=int(n), seed=int(state[0] >> 1), n_jobs=n_jobs)
+            for name in names:
+                changed[name][rows] = getattr(part, name)[rows]
+        return replace(result, **changed)
+
+    result = method(topics, documents, n_samples=first, seed=seed, n_jobs=n_jobs)
     scored = np.flatnonzero(result.n_tokens > 0)
-    size, wanted = (
-        np.full(documents.n_documents, first),
-        np.full(documents.n_documents, float(first)),
-    )
-    looking, look = scored, 0
-    while len(looking):
-        error = np.nan_to_num(result.standard_error[looking], nan=UNKNOWN * target)
-        wanted[looking] = size[looking] * MARGIN * (error / target) ** 2
-        looking = looking[(wanted[looking] > STEP * size[looking]) & (size[looking] < MAX_SAMPLES)]
-        size[looking] = _rounded(wanted[looking] / STEP, first)
-        look += 1
-        result = _sampled(method, topics, documents, result, looking, size, [seed, 1, look], n_jobs)
+    size = np.full(documents.n_documents, first)
+    wanted = np.full(documents.n_documents, float(first))
+    unsettled, n_pilots = scored, 0
+    while len(unsettled):
+        error = np.nan_to_num(result.standard_error[unsettled], nan=UNKNOWN * target)
+        wanted[unsettled] = size[unsettled] * MARGIN * (error / target) ** 2
+        is_far = wanted[unsettled] > STEP * size[unsettled]
+        unsettled = unsettled[is_far & (size[unsettled] < MAX_SAMPLES)]
+        size[unsettled] = _rounded(wanted[unsettled] / STEP, first)
+        n_pilots += 1
+        result = sampled_again(result, unsettled, [seed, 1, n_pilots])
     size[scored] = _rounded(wanted[scored], first)
-    result = _sampled(method, topics, documents, result, scored, size, [seed, 2], n_jobs)
+    result = sampled_again(result, scored, [seed, 2])
     return replace(result, target_standard_error=target)
 
 
@@ -76,26 +90,3 @@ def _rounded(n: Floats, first: int) -> Ints:
     """Round n up to `first` times a power of two, at most about MAX_SAMPLES."""
     powers = np.ceil(np.log2(np.clip(n, first, max(first, MAX_SAMPLES)) / first))
     return first * 2 ** powers.astype(np.int64)
-
-
-def _sampled(
-    method: Callable[..., LikelihoodEstimate],
-    topics: Any,
-    documents: DocumentBlock,
-    result: LikelihoodEstimate,
-    chosen: NDArray[np.intp],
-    size: Ints,
-    seeds: list[int],
-    n_jobs: int | None,
-) -> LikelihoodEstimate:
-    """Return `result` with the `chosen` documents sampled again, `size` (D,) times each."""
-    names = ("log_likelihood", "standard_error", "effective_sample_size", "n_samples")
-    changed = {name: getattr(result, name).copy() for name in names}
-    for n in np.unique(size[chosen]):
-        rows = chosen[size[chosen] == n]
-        state = np.random.SeedSequence([*seeds, int(n)]).generate_state(1, np.uint64)
-        some = documents.emptied_but(rows)
-        part = method(topics, some, n_samples=int(n), seed=int(state[0] >> 1), n_jobs=n_jobs)
-        for name in names:
-            changed[name][rows] = getattr(part, name)[rows]
-    return replace(result, **changed)

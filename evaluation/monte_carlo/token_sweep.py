@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-
 LANES = 8
 """Topics in a block; rows are padded with zeros to a multiple."""
 

@@ -1,4 +1,4 @@
-"""Exact log-probability of documents under topic models of Poisson MRFs: a sum over topic matrices.
+"""Exact log-probability of documents under Poisson MRFs: a sum over topic matrices, or components.
 
 Tokens of one word are exchangeable, so the sum is over topic matrices Z (U, K), the number of the
 x_s tokens of each word s in each topic, not over the topic of each token. Divided by the number of
@@ -11,6 +11,13 @@ A word is *tied* if it has an edge to another word of the document in some topic
 by their topics' totals c only: their part of the sum is the coefficients of ∏_l Σ_k φ[k, j_l] y_k,
 one for each c (K,). The rows of tied words are enumerated, and each of these matrices is combined
 with all c.
+
+Under a mixture the sum is over its components, with weights π (Inouye et al. 2015, eq. 1, Sec. 3):
+
+    p(j | L) = Σ_k π_k exp(θ^k·x + ω_k(L) x·Φ^k x - Ã^k_L)
+
+Both are of tokens in order: the bag probability of x over L! / ∏ x_s!, with the model's table Ã_L =
+A_L + log L!. They are exact given this table, an estimate itself.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import betaln, comb, gammaln
+from scipy.special import betaln, comb, gammaln, logsumexp
 
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.exact_cost import MAX_MEMORY, Costs, check_costs
@@ -31,8 +38,7 @@ from models.parallel import effective_n_jobs
 if TYPE_CHECKING:
     from evaluation.arrays import Bools, Floats, Ints, Ints32
     from evaluation.document_blocks import DocumentBlock
-    from models.poisson_mrf.topics import LPMRFTopics
-
+    from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
 SECONDS_A_TERM = 10e-9
 """Estimated time for a topic, matrix of the tied words and totals c; used for refusals only."""
@@ -46,9 +52,7 @@ def exact(
     max_memory: int = MAX_MEMORY,
     **_: Any,
 ) -> LikelihoodEstimate:
-    """Return the log-probability of each document's tokens in order, without sampling.
-
-    It is exact given the model's table of partition functions, which are estimates themselves.
+    """Return the log-probability of each document's tokens in order, under a topic model.
 
     For K topics and a document with l tokens of untied words, time is in proportion to
     ∏_s binom(x_s+K-1, K-1) over the tied words, times K binom(l+K-1, K-1); memory is 24 (K + 2)
@@ -68,6 +72,13 @@ def exact(
     return LikelihoodEstimate.deterministic(log_likelihood, n_tokens, "exact", "exact")
 
 
+def mixture_exact(topics: LPMRFClusters, documents: DocumentBlock, **_: Any) -> LikelihoodEstimate:
+    """Return the log-probability of each document's tokens in order; settings change nothing."""
+    n_tokens = documents.n_tokens
+    log_p = np.where(n_tokens > 0, logsumexp(topics.log_joint(documents.counts), axis=1), 0.0)
+    return LikelihoodEstimate.deterministic(log_p, n_tokens, "exact", "exact")
+
+
 def check_affordable(
     topics: LPMRFTopics, documents: DocumentBlock, max_memory: int, n_jobs: int | None
 ) -> sparse.csr_array:
@@ -77,20 +88,7 @@ def check_affordable(
     both = (np.concatenate([rows, columns]), np.concatenate([columns, rows]))
     shape = (topics.n_words, topics.n_words)
     edges = sparse.csr_array((np.ones(len(both[0])), both), shape=shape)
-    _check_affordable(topics, documents, edges, max_memory // effective_n_jobs(n_jobs))
-    return edges
-
-
-def _is_tied(edges: sparse.csr_array, words: Ints32) -> Bools:
-    """Return whether each word (U,) has an edge to another of `words`."""
-    if not len(words):
-        return np.zeros(0, dtype=bool)
-    return np.asarray(edges[words][:, words].sum(axis=1)).ravel() > 0
-
-
-def _check_affordable(
-    topics: LPMRFTopics, documents: DocumentBlock, edges: sparse.csr_array, memory: int
-) -> None:
+    memory = max_memory // effective_n_jobs(n_jobs)
     K, counts = topics.n_topics, documents.counts
     n_bytes, seconds = np.zeros(counts.shape[0]), np.zeros(counts.shape[0])
     for d in range(counts.shape[0]):
@@ -107,6 +105,14 @@ def _check_affordable(
     too_large = f"{memory} is what max_memory gives a thread, in bytes: {instead}"
     costs = Costs(documents.n_tokens, np.full(len(seconds), K), n_bytes, seconds)
     check_costs(costs, memory, too_large, instead, documents.first_document)
+    return edges
+
+
+def _is_tied(edges: sparse.csr_array, words: Ints32) -> Bools:
+    """Return whether each word (U,) has an edge to another of `words`."""
+    if not len(words):
+        return np.zeros(0, dtype=bool)
+    return np.asarray(edges[words][:, words].sum(axis=1)).ravel() > 0
 
 
 def _log_n_shares(n: Any, n_topics: int) -> float:

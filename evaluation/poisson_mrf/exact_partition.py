@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
-
 MAX_STATES = 2**28
 """Default maximum of terms; they take some seconds."""
 LARGEST_TABLE = 2**25

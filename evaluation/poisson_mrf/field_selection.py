@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
     from models.poisson_mrf.node_regressions import NodeRegressions
 
-
 PENALTIES = tuple(np.logspace(0.0, -3.0, 20).tolist())
 LENGTH_SCALES = tuple(np.linspace(1.0, 2.0, 5).tolist())
 EFFORT = FieldSettings(math.nan, math.nan, 1e-4, "envelope", n_samples=100)

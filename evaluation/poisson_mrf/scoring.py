@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from evaluation.family import Method, Scoring, Validation
 from evaluation.poisson_mrf.annealed import annealed
-from evaluation.poisson_mrf.exact_likelihood import check_affordable, exact
+from evaluation.poisson_mrf.exact_likelihood import check_affordable, exact, mixture_exact
 from evaluation.poisson_mrf.map_assignment import map_assignment
-from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats
 
-
 CHUNK = 1024
 """Words in a partial sum, so that rows stay in the CPU cache."""
 ROWS = 8

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats
 
-
 NOISE = 1e-12
 """Share of the largest eigenvalue below which an eigenvalue is rounding."""
 

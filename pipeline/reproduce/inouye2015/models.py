@@ -33,8 +33,8 @@ from scipy.special import gammaln
 from evaluation.document_blocks import DocumentBlock
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.poisson_mrf.annealed import annealed
+from evaluation.poisson_mrf.exact_likelihood import mixture_exact
 from evaluation.poisson_mrf.map_assignment import map_assignment
-from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
 from models import GibbsLDA
 from models.poisson_mrf.condensation import damp_condensing_interactions
 from models.poisson_mrf.mixture import LPMRFMixture

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.stats import multinomial
 
 from evaluation.document_blocks import DocumentBlock
-from evaluation.poisson_mrf.mixture_likelihood import mixture_exact
+from evaluation.poisson_mrf.exact_likelihood import mixture_exact
 from models.poisson_mrf.field_scores import field_scores
 from models.poisson_mrf.topics import LPMRFClusters
 from tests.evaluation.poisson_mrf.test_exact_likelihood import short_documents, tokens_of
