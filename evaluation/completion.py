@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 DEFAULT_SPLITS = 4
 
 
-def topics_of_half(topics: TopicWords) -> tuple[TopicWords, Floats]:
-    """Return the topics and their `word_topic` (V, K): proportions do not depend on lengths."""
-    return topics, topics.word_topic
-
-
 def completion(
     topics: Any,
     documents: DocumentBlock,
@@ -41,7 +36,7 @@ def completion(
     n_samples: int | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-    half: Callable[[Any], tuple[TopicWords, Floats]] = topics_of_half,
+    half: Callable[[Any], tuple[TopicWords, Floats]] = lambda topics: (topics, topics.word_topic),
 ) -> LikelihoodEstimate:
     """Return log p of the second half of each document given the first, mean of random splits.
 
@@ -57,11 +52,12 @@ def completion(
         seen, scored = split_tokens(counts, split_rng(seed, split, documents.n_tokens_before))
         proportions = model_of_half.proportions(seen, n_jobs=n_jobs)
         log_likelihood[split] = log_word_probability(scored, proportions, word_topic, n_jobs)
+    zeros = np.zeros(n_docs)  # sums are in the order of splits, unlike NumPy's for one document
     with np.errstate(invalid="ignore"):  # of an impossible document: NaN
-        mean = _sum_of_rows(log_likelihood) / n_splits
+        mean = sum(log_likelihood, start=zeros) / n_splits
         spread = np.full(n_docs, np.nan)
         if n_splits > 1:
-            variance = _sum_of_rows((log_likelihood - mean) ** 2) / (n_splits - 1)
+            variance = sum((log_likelihood - mean) ** 2, start=zeros) / (n_splits - 1)
             spread = np.sqrt(variance) / np.sqrt(n_splits)
     spread[n_tokens == 0] = 0.0
     return LikelihoodEstimate(
@@ -72,14 +68,6 @@ def completion(
         convention="sequence",
         direction="plug-in",
     )
-
-
-def _sum_of_rows(rows: Floats) -> Floats:
-    """Equivalent to rows.sum(axis=0), always in the order of rows, unlike NumPy for one column."""
-    total = np.zeros(rows.shape[1])
-    for row in rows:
-        total += row
-    return total
 
 
 def split_rng(seed: int, split: int, n_tokens_before: int = 0) -> np.random.Generator:
@@ -102,10 +90,11 @@ def split_tokens(
     start = np.concatenate(([0], np.cumsum(n_tokens)))
     place = np.arange(len(entry_of)) - start[doc_of]  # lexsort keeps documents in their order
     seen = np.bincount(entry_of[shuffled[place < n_tokens[doc_of] // 2]], minlength=counts.nnz)
-    return _with_data(counts, seen), _with_data(counts, counts.data - seen)
+    return with_data(counts, seen), with_data(counts, counts.data - seen)
 
 
-def _with_data(counts: sparse.csr_array, data: Ints) -> sparse.csr_array:
+def with_data(counts: sparse.csr_array, data: Ints) -> sparse.csr_array:
+    """Return a copy of `counts` (D, V) with `data` (nnz,) in place of its numbers, less zeros."""
     result = sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape, copy=True)
     result.eliminate_zeros()
     return result

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from evaluation.completion import DEFAULT_SPLITS, split_tokens
+from evaluation.completion import DEFAULT_SPLITS, split_tokens, with_data
 from evaluation.document_blocks import DocumentBlock, check_possible
 from evaluation.estimate import LikelihoodEstimate
 from evaluation.lda.exact import exact
@@ -145,7 +145,8 @@ def parts_of(counts: sparse.csr_array, task: str, seed: int) -> Iterator[Part]:
     fold_of = np.random.default_rng([seed, 0]).permutation(n_words) % FOLDS
     for fold in range(FOLDS):
         hidden = fold_of == fold
-        yield Part(_columns(counts, ~hidden), _columns(counts, hidden), hidden)
+        data = np.where(hidden[counts.indices], counts.data, 0)
+        yield Part(with_data(counts, counts.data - data), with_data(counts, data), hidden)
 
 
 def plug_in(topics: TopicWords, scores: Floats, part: Part, n_jobs: int | None) -> Floats:
@@ -180,11 +181,3 @@ def by_likelihood(
         both.log_likelihood - seen.log_likelihood,
         both.standard_error**2 + seen.standard_error**2,
     )
-
-
-def _columns(counts: sparse.csr_array, kept: Bools) -> sparse.csr_array:
-    """Return `counts` (D, V) with zeros for the words that are not `kept` (V,)."""
-    result = counts.copy()
-    result.data = np.where(kept[result.indices], result.data, 0)
-    result.eliminate_zeros()
-    return result

@@ -41,14 +41,8 @@ def exact(
             total += sum(table.log_rising(plan.counts_of(table)) for table in tables)
         else:
             total += Frontier(plan, tables, max_memory).log_probability()
-    return MarginalEstimate(
-        log_marginal=total,
-        standard_error=0.0,
-        method="exact",
-        direction="exact",
-        n_tokens=observed.n_tokens,
-        repeats=np.array([total]),
-    )
+    repeats = np.array([total])
+    return MarginalEstimate(total, 0.0, "exact", "exact", observed.n_tokens, repeats)
 
 
 def _parts(plan: InferencePlan) -> list[list[Table]]:

@@ -11,9 +11,8 @@ is of all words that do not occur (eq. 22), after S sweeps over those that do:
     ∏_k b_k^(r_k + X_k),   b_k = 1 - Q_k + Σ_w' q_kw'
 
 in the units of `by_document`. The two methods differ in p(y_w | x_<w) (`word_conditional`):
-estimated from draws of x_w, or exact. Both draw a word's own topic counts exactly from
-p(x_w | y_w, x_<w), so the chain needs no burn-in and does not depend on the estimates of factors.
-Time is S U² / 2 multinomial draws for U different words, and S U K draws of scores.
+estimated from draws of x_w, or exact. Both draw a word's own topic counts exactly, so the chain
+needs no burn-in. Time is S U² / 2 multinomial draws for U different words, and S U K of scores.
 """
 
 from __future__ import annotations
@@ -55,9 +54,8 @@ def left_to_right(
 
     The standard error is by batch means of each factor's records, √S batches, added over factors
     in quadrature. It ignores the dependence of neighbouring factors, and states that the chain has
-    not visited: for small r, a topic without tokens has a score near 0 and hardly ever gets any;
-    for p near 1, the most likely topic counts may be proposed once in a billion draws. The estimate
-    is then too low by many standard errors.
+    not visited, as for small r a topic without tokens hardly ever gets any, or for p near 1. The
+    estimate is then too low by many standard errors.
     """
     return _score(document, n_samples, rng, n_proposals)
 

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation.family import AsLDA, Method, Scoring
-from evaluation.gamma_poisson.by_lda import by_lda, log_factor_of_tokens
+from evaluation.gamma_poisson.by_lda import (
+    by_lda,
+    completion_by_thinning,
+    log_factor_of_tokens,
+)
 from evaluation.gamma_poisson.direct_sampling import direct_sampling
-from evaluation.gamma_poisson.half import completion_by_thinning
 from evaluation.gamma_poisson.harmonic_mean import harmonic_mean
 from evaluation.gamma_poisson.left_to_right import left_to_right, left_to_right_exact
 from evaluation.gamma_poisson.length import log_length_probability

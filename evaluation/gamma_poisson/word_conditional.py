@@ -6,16 +6,13 @@ X_k, independently of other topics (Capdevila et al. 2018, eqs. 17 and 19), wher
 
     p(y_w | x_<w) = ∏_k (1 - ρ_k)^a_k · c_y,   c_y = [z^y] ∏_k (1 - ρ_k z)^-a_k
 
-The paper sums over binom(y + K - 1, K - 1) partitions. The logarithmic derivative of the product,
-Σ_k a_k ρ_k / (1 - ρ_k z), gives a recursion in O(K y + y²), as in `length`:
+The paper sums over binom(y + K - 1, K - 1) partitions. The recursion of `length` takes O(K y + y²):
 
     n c_n = Σ_{j=1}^n s_j c_{n-j},   s_j = Σ_k a_k ρ_k^j
 
-Its terms are also probabilities. A negative binomial variate is a Poisson number of clusters with
-logarithmic sizes (Quenouille 1949). The cluster of a token picked from n has size j with
-probability s_j c_{n-j} / (n c_n), and topic k in proportion to a_k ρ_k^j. Cluster by cluster, this
-draws x_w given y_w and x_<w, exactly.
-
+A negative binomial variate is a Poisson number of clusters with logarithmic sizes (Quenouille
+1949). The cluster of a token picked from n has size j with probability s_j c_{n-j} / (n c_n), and
+topic k in proportion to a_k ρ_k^j. Cluster by cluster, this draws x_w given y_w and x_<w, exactly.
 All ρ are divided by the largest: c_y gets the factor ρ_max^-y.
 """
 

@@ -20,9 +20,9 @@ logarithm is below log p(j) in expectation, and by Markov's inequality above log
 probability less than exp(-b).
 
 Downwards (Grosse, Ghahramani & Adams 2015, "Sandwiching the marginal likelihood using bidirectional
-Monte Carlo"): the same path backwards, tokens of each sweep visited in the opposite order, from a z
-that is an exact draw from p(z | j). For a simulated document that is the topics it was simulated
-with. The mean of 1 / weight is Z_0 / p(j) in expectation: an upper bound of the same kind.
+Monte Carlo"): the same path backwards, tokens of each sweep visited in the opposite order, from an
+exact draw from p(z | j), such as the topics with which a document was simulated. The mean of
+1 / weight is Z_0 / p(j) in expectation: an upper bound of the same kind.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 LARGE = 1e100
 """Limit of a product, above which its logarithm is added to a sum."""
 BELOW_ONE = 1.0 - 1e-15
-"""Largest uniform number, so that rounding draws nothing after the last cumulative sum."""
+"""So that rounding draws nothing after the last cumulative sum."""
 
 
 class Document(NamedTuple):
@@ -53,7 +53,6 @@ class Document(NamedTuple):
     word_of: Ints32
     """(L,), the row of each token's word."""
     alpha: Floats
-    """(K,)."""
 
 
 class Tally(NamedTuple):
@@ -68,7 +67,7 @@ class Tally(NamedTuple):
     n_active: Ints32
     """(1,), the number of topics with tokens."""
     share: Floats
-    """(K,), scratch space for a token's probabilities."""
+    """(K,), scratch."""
 
 
 def document_of(topics: WeightedTopics, words: Ints32, n: Ints) -> tuple[Document, float]:
@@ -152,10 +151,7 @@ def _sweep(
 
 @kernel
 def _place_of(share: Floats, n: int, rest: float) -> int:
-    """Return the first place where the cumulative sum of the n shares exceeds `rest`.
-
-    If rounding has left `rest` above their sum, return the last place with a share.
-    """
+    """Return the first place where the cumulative sum of n shares exceeds `rest`, else the last."""
     a = 0
     while a < n and rest >= share[a]:
         rest -= share[a]

@@ -9,13 +9,11 @@ joint probability of the first l tokens and topic counts C, ΣC = l. Then f_0(0)
 and p(j_0..j_l) = Σ_C f_{l+1}(C). All terms are positive, so nothing cancels. Dividing f by its sum
 after each token keeps it in range; the sums are the p(j_l | j_<l).
 
-The last topic's count follows from l, so f_l is one array over the simplex
-{c_1..c_{K-1} : Σc <= L}, laid out once for the whole document. A block has all counts of one prefix
-(c_1..c_{K-3}); blocks are in lexicographic order. A block has a row for each sum s of the two other
-counts, (0, s) to (s, 0), for s from 0 to L - Σ prefix, so that blocks of two prefixes line up. A
-token changes the array in place, from the last block and row to the first, as f(C) depends on the
-earlier f(C - e_k). That takes binom(L+K-1, K-1) numbers, and K binom(L+K, K) multiplications and
-additions.
+The last topic's count follows from l, so f_l is one array over {c_1..c_{K-1} : Σc <= L}. A block
+has all counts of one prefix (c_1..c_{K-3}), in lexicographic order, with a row for each sum s of
+the two other counts, (0, s) to (s, 0), from 0 to L - Σ prefix, so that blocks line up. A token
+changes the array in place, from the last block and row to the first, as f(C) depends on the earlier
+f(C - e_k). That takes binom(L+K-1, K-1) numbers, and K binom(L+K, K) multiplications and additions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Left-to-right SMC with look-ahead pseudo-counts: unbiased, sparse in topics.
 
-log p(j) = Σ_u log p(word u | words before it), each term a mean over particles that hold topics of
-the words before (Buntine 2009, eqs. 5 to 7). The paper's samplers resample all topics before each
-word, which is quadratic in the length of a document, and their chains never quite reach their
-target distribution. Here the mean is weighted instead:
+log p(j) = Σ_u log p(word u | words before it), each term a mean over particles with topics of the
+words before (Buntine 2009, eqs. 5 to 7). The paper's samplers resample all topics before each word,
+in time quadratic in the length of a document, and stay biased. Here the mean is weighted instead:
 
 - A particle's weight is the product of its terms. When the effective sample size is low, particles
   are resampled by weight, and at some words each particle is rejuvenated by a Gibbs sweep (Gilks &
@@ -15,12 +14,10 @@ target distribution. Here the mean is weighted instead:
   first.
 - Before the last word, the prior of the topics is α plus look-ahead counts, a share of the counts
   that a mean field expects of the words to come. They are removed step by step as words come in,
-  each with the factor by which that changes the weight; at the end there are none. Any such
-  sequence of distributions gives the same mean, a good one with less variance, a bad one with far
-  more: where topics are alike, a mean field is one of the many ways in which they could share the
-  words, or the average of all, which is none. So pilot runs try the look-ahead counts of one mean
-  field, of another, and none; the best is used. Their particles are then discarded: the estimate
-  does not depend on them.
+  each with the factor by which that changes the weight. Any such sequence of distributions gives
+  the same mean, a good one with less variance, a bad one with far more: where topics are alike, a
+  mean field is one of the many ways in which they could share the words, or the average of all. So
+  pilot runs, which are then discarded, try the look-ahead counts of two mean fields and none.
 - The variance of the mean is estimated from the particles of one run, by their ancestors at the
   start (Lee & Whiteley 2018, eq. 10), for which resampling is multinomial. A lower limit is the
   variance of the weights at the times of resampling.
@@ -53,7 +50,7 @@ if TYPE_CHECKING:
 RESAMPLE_BELOW = 0.5
 """Particles are resampled when the effective sample size is below this share of them."""
 LOOKAHEAD_SHARE = 0.06
-"""Share of the expected counts of words to come in the look-ahead counts."""
+"""Share of the expected counts of words to come."""
 N_PILOT_PARTICLES = (10, 40)
 """Range of the particles of a pilot run, which has an eighth as many as the run proper."""
 LOOKAHEAD_STEP = 0.05
@@ -76,11 +73,10 @@ class Arrangement(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Result of a run of particles."""
+    """Result of a run: the log-mean, and the relative variance of the mean (NaN for 1 particle)."""
 
     log_mean: float
     relative_variance: float
-    """Relative variance of exp(log_mean); NaN for one particle."""
 
 
 @sampled("left-to-right-sequential", "unbiased", 100)
@@ -102,11 +98,10 @@ def score_document(
     n_particles: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """Return log p of a document with `n` (U,) tokens of the `words` (U,), and its variance.
+    """Return log p of a document with `n` (U,) tokens of `words` (U,), and p's relative variance.
 
-    The variance is that of p relative to p², and NaN for one particle. Runs are independent, so
-    that their mean is unbiased too. The result is no named tuple, as numba crashes on an interrupt
-    while it makes one for Python.
+    The variance is NaN for one particle. Runs are independent, so that their mean is unbiased too.
+    The result is no named tuple, as numba crashes on an interrupt while it makes one for Python.
     """
     arrangement = arrange(word_topic, words, n, alpha)
     _, log_mean, variance = run_with_pilots(arrangement, alpha, n_particles, rng)
@@ -223,8 +218,8 @@ def entropy_of_topic(weight: Floats, alpha: Floats) -> float:
 def greedy_start(word_topic: Floats, n: Ints, alpha: Floats, order: Ints) -> Floats:
     """Return topics (U, K) of words in `order`, each given the likeliest topics of those before.
 
-    From the usual start of a mean field, q ∝ φ alpha, similar topics would share all their words,
-    because updates keep such shares; no posterior does so if alpha is small.
+    From q ∝ φ alpha, the usual start, similar topics would share all their words, because updates
+    keep such shares; no posterior does so if alpha is small.
     """
     q, mean = np.empty_like(word_topic), alpha.copy()
     for u in order:

@@ -9,14 +9,12 @@ alpha_k), C the counts of the other tokens' topics, whose mean plus alpha is μ_
     second order   q_l(k) ∝ φ_k,j_l μ_k exp(-v_k / (2 μ_k²))
 
 Time is linear in the document's length. The estimate of p(j) is unbiased for any q with q_l(k) > 0
-wherever φ_k,j_l > 0. That holds here, since no factor after φ is less than alpha_k: C_k >= 0, thus
-exp E log(C_k + alpha_k) >= alpha_k. Where the second order, which is poor if v_k is large beside
-μ_k², would be below alpha_k, it is replaced by alpha_k.
+wherever φ_k,j_l > 0. That holds here: exp E log(C_k + alpha_k) >= alpha_k, as C_k >= 0, and where
+the second order, which is poor if v_k is large beside μ_k², is below alpha_k, that replaces it.
 
 An unbiased estimate can be far off. A mean field is one mode of a posterior that has several if
-alpha is small or topics are similar; the other modes then have weights so large and rare that an
-estimate by few samples is most often too low, and neither its standard error nor its effective
-sample size shows it.
+alpha is small or topics are similar. The other modes have weights so large and rare that an
+estimate by few samples is most often too low, and its standard error does not show it.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.lda.importance_weights import log_weights
 from evaluation.monte_carlo.by_document import Score, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
@@ -40,6 +37,8 @@ AT_ONCE = 2**22
 """Maximal number of topic counts, of all samples, in memory at the same time."""
 N_CYCLES = 10
 """Number of updates of every q_l."""
+SMALL, LARGE = 1e-100, 1e100
+"""Range of products, outside of which their logarithms are added to a sum."""
 
 
 @sampled("mean-field-is-1", "unbiased", DEFAULT_SAMPLES)
@@ -142,3 +141,75 @@ def expected_factor(
         if spread > 0.0:  # always, except for rounding
             factor *= math.exp(-0.5 * spread / (factor * factor))
     return factor if factor > alpha else alpha
+
+
+@kernel
+def log_weights(
+    word_topic: Floats, n: Ints, alpha: Floats, q: Floats, n_samples: int, rng: np.random.Generator
+) -> Floats:
+    """Return log p(j, k) / q(k) (n_samples,) of k drawn from q (Buntine 2009, eqs. 1 and 2).
+
+    It is Σ_l log φ_k_l,j_l / q_l(k_l) · (C_k_l + alpha_k_l) / (l + Σ alpha), where C counts the
+    topics of the tokens before l. All samples visit a word together, so that only one word's table
+    is needed at a time. `word_topic` and `q` (U, K) are φ_kw and the probability of each topic for
+    a token of each different word, and `n` (U,) the counts of the words.
+    """
+    n_words, n_topics = word_topic.shape
+    log_weight, weight = np.zeros(n_samples), np.ones(n_samples)
+    pseudo_counts = np.empty((n_samples, n_topics))  # C + alpha of each sample
+    pseudo_counts[:] = alpha
+    ratio, cut = np.empty(n_topics), np.empty(n_topics)
+    alias, waiting = np.empty(n_topics, dtype=np.int64), np.empty(n_topics, dtype=np.int64)
+    for u in range(n_words):
+        fill_alias_table(q[u], cut, alias, waiting)
+        for k in range(n_topics):
+            ratio[k] = word_topic[u, k] / q[u, k] if q[u, k] > 0.0 else 0.0
+        for s in range(n_samples):
+            product = weight[s]
+            for _ in range(n[u]):
+                x = rng.random() * n_topics
+                k = int(x)
+                k = k if x < cut[k] else alias[k]
+                product *= ratio[k] * pseudo_counts[s, k]
+                pseudo_counts[s, k] += 1.0
+                if product < SMALL or product > LARGE:
+                    log_weight[s] += math.log(product)
+                    product = 1.0
+            weight[s] = product
+    constant, alpha_sum = 0.0, alpha.sum()
+    for t in range(n.sum()):
+        constant += math.log(t + alpha_sum)
+    for s in range(n_samples):
+        log_weight[s] += math.log(weight[s]) - constant
+    return log_weight
+
+
+@kernel
+def fill_alias_table(q: Floats, cut: Floats, alias: Ints, waiting: Ints) -> None:
+    """Fill the alias table, by which one uniform number draws from q (K,) in constant time.
+
+    For x uniform on [0, K), k = ⌊x⌋ if x < cut[⌊x⌋], else alias[⌊x⌋] (Vose 1991). `waiting` (K,) is
+    scratch space.
+    """
+    n_topics = len(q)
+    n_small, large = 0, n_topics  # `waiting` has topics below the mean in front, others at the back
+    for k in range(n_topics):
+        cut[k] = q[k] * n_topics
+        alias[k] = k
+        if cut[k] < 1.0:
+            waiting[n_small] = k
+            n_small += 1
+        else:
+            large -= 1
+            waiting[large] = k
+    while n_small > 0 and large < n_topics:
+        n_small -= 1
+        small, k = waiting[n_small], waiting[large]
+        alias[small] = k
+        cut[k] -= 1.0 - cut[small]
+        if cut[k] < 1.0:
+            large += 1
+            waiting[n_small] = k
+            n_small += 1
+    for k in range(n_topics):  # the rest are 1, up to rounding
+        cut[k] = k + (cut[k] if alias[k] != k else 1.0)

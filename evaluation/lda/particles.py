@@ -126,10 +126,7 @@ def visit_groups(  # noqa: C901, PLR0912, PLR0915
 
     If `again`, existing topics are resampled, a group's tokens being left out of the counts: a
     Gibbs sweep. Otherwise topics are drawn for the first time, and `weight` (N,) is multiplied by
-    h_c of each group.
-
-    One long function: calls of shorter ones, with a dozen arrays as arguments for some nanoseconds
-    of work, took two thirds of the time.
+    h_c of each group. One long function: calls of shorter ones took two thirds of the time.
     """
     n_listed, topic, tally, place, topic_of = particles
     word_topic, cumulative = groups.weight, groups.cumulative

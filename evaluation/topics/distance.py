@@ -111,8 +111,7 @@ def _mixed_negentropy(
 
         m = 2^e f, √½ ≤ f < √2;   log2 f = 2 / log 2 · (s + s³/3 + s⁵/5 + …), s = (f - 1) / (f + 1)
 
-    The series ends at s²¹, with an error of 1e-17. For m = 0 the bits give a finite logarithm, and
-    the product is 0.
+    The series ends at s²¹, with an error of 1e-17. At m = 0 the product is 0.
     """
     n_words = rows.shape[1]
     mixture = np.empty(CHUNK)

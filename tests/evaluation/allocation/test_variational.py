@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evaluation.allocation.exact import exact
-from evaluation.allocation.variational import variational
+from evaluation.allocation.log_marginal import variational
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.model import AllocationModel

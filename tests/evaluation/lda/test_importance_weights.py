@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.lda.importance_weights import fill_alias_table, log_weights
+from evaluation.lda.mean_field import fill_alias_table, log_weights
 from models.kernel import read_only
 from tests.oracles.lda_likelihood import log_prior_of_counts
 

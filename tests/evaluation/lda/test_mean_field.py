@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
-from evaluation.lda.importance_weights import log_weights
 from evaluation.lda.mean_field import (
     independent_start,
+    log_weights,
     mean_field,
     mean_field_is_1,
     mean_field_is_2,
