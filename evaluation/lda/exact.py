@@ -71,6 +71,11 @@ def _log_probability(topics: WeightedTopics, words: Ints32, n: Ints) -> float:
     # matter at the end are not improbable before.
     position = np.arange(n.sum()) * ((np.sqrt(5) - 1) / 2) % 1
     word_of = np.repeat(np.arange(len(n)), n)[np.argsort(position, kind="stable")]
+    return log_probability_in_order(topics, words, word_of)
+
+
+def log_probability_in_order(topics: WeightedTopics, words: Ints32, word_of: Ints) -> float:
+    """Return log p of a document with the tokens words[word_of] (L,), taken in this order."""
     word_topic = topics.word_topic[words]
     is_used = word_topic.max(axis=0) > 0
     word_topic, alpha = np.ascontiguousarray(word_topic[:, is_used]), topics.alpha[is_used]
