@@ -19,7 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
-from evaluation.lda.exact import ExactCostError, exact
+from evaluation.exact_cost import ExactCostError
+from evaluation.lda.exact import exact
 from models import LDATopics
 
 N_WORDS = 1000

@@ -1,0 +1,11 @@
+"""Types of arrays, for annotations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
