@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from evaluation.arrays import Ints
     from models.topics import TopicWords
 
-N_BLOCKS = 64
-"""Number of blocks of a corpus of medium size, enough to keep some machines busy."""
+N_BLOCKS = 64  # number of blocks of a corpus of medium size, enough to keep some machines busy
 MIN_DOCUMENTS, MAX_DOCUMENTS = 8, 1000
-MAX_ENTRIES = 2**19
-"""Maximal number of entries of a block, which limits its memory."""
+MAX_ENTRIES = 2**19  # maximal number of entries of a block, which limits its memory
 
 
 class ZeroProbabilityError(ValueError):
@@ -94,11 +92,10 @@ class DocumentBlock:
         return self._with(sparse.csr_array(arrays, shape=counts.shape))
 
     def widened(self, n_words: int) -> DocumentBlock:
-        """Return the block with `n_words` columns; added columns are empty.
-
-        Raises ValueError if the block has more columns.
-        """
+        """Return the block with `n_words` columns, added ones being empty; ValueError if fewer."""
         counts = self.counts
+        if n_words == counts.shape[1]:
+            return self
         if n_words < counts.shape[1]:
             raise ValueError(f"n_words must be at least {counts.shape[1]}, found {n_words}")
         arrays = (counts.data, counts.indices, counts.indptr)

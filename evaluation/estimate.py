@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 Convention = Literal["sequence", "bag", "bag-and-length"]
 Direction = Literal["exact", "unbiased", "lower bound", "upward biased", "biased", "plug-in"]
 
-MIN_EFFECTIVE_SAMPLES = 5.0
-"""Effective sample size below which a standard error is not reliable."""
-MISSED_FROM = 1.5
-"""Multiple of the target above which a document misses it."""
+MIN_EFFECTIVE_SAMPLES = 5.0  # effective sample size below which a standard error is not reliable
+MISSED_FROM = 1.5  # multiple of the target above which a document misses it
 PER_DOCUMENT: dict[str, type[np.generic]] = {
     "log_likelihood": np.float64,
     "standard_error": np.float64,

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import TopicWords, WeightedTopics
 
+    Simulate = Callable[[Any, Ints, np.random.Generator], tuple[sparse.csr_array, Ints32]]
+
 WHOLE_DOCUMENTS = "whole documents"
 
 Refusable = Literal["certify", "completion", "restriction", "smoothing"]
-"""Features that a family can refuse: simulation of documents with exact draws of their topics;
-prediction of a part of a document from the rest; models of some of the words; smoothed topics."""
+"""Simulation of documents with exact draws of their topics, prediction of a part of a document
+from the rest, models of some of the words, and smoothed topics."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,12 @@ class Method:
     """Function of (topics, `DocumentBlock`, *, n_samples, seed, n_jobs), and of `max_memory` if
     there is a `check_cost`."""
     meaning: str
-    """Meaning of its figure, and the side on which the truth lies, in a few sentences for
-    newcomers."""
+    """Meaning of its figure, and the side on which the truth lies, for newcomers."""
     is_sampled: bool = True
     is_unbiased: bool = False
     """Whether estimates converge to the truth with more samples, with a valid standard error."""
     is_quotable: bool = True
-    """Whether its perplexity may be quoted."""
     scored: str = WHOLE_DOCUMENTS
-    """Scored part of documents."""
     is_conditional: bool = False
     """Whether only a part of each document is scored, given the rest."""
     sample: str = "sample"
@@ -55,8 +54,7 @@ class Method:
     default_samples: int | None = None
     """Default samples of a document, where estimates do not report them."""
     check_cost: Callable[[Any, DocumentBlock, int, int | None], object] | None = None
-    """Function of (topics, documents, max_memory, n_jobs) that raises the ExactCostError of `score`
-    without scoring; None if nothing is too costly."""
+    """Function of (topics, documents, max_memory, n_jobs) that raises an ExactCostError."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,6 @@ class Validation:
 
     method: str
     measure: str
-    """Description of the measure."""
     has_bound: bool = False
     """Whether the variational bound of some documents is measured too."""
 
@@ -88,7 +85,6 @@ class Scoring:
     methods: tuple[Method, ...]
     """Methods, those whose figure is preferred first."""
     default: str
-    """Name of the default method."""
     shown: tuple[str, ...]
     """Cheap methods that together show the differences, for a report."""
     validation: Validation
@@ -97,13 +93,10 @@ class Scoring:
     caveat: str = ""
     """Sentence on an error of all figures that no figure shows."""
     as_lda: Callable[[Any], AsLDA] | None = None
-    """Function from topics to their form as LDA."""
     log_length: Callable[[Any, Ints], Floats] | None = None
     """Function from topics and numbers of tokens (D,) to their log-probability (D,); None for
     families that do not model lengths."""
-    simulate: Callable[[Any, Ints, np.random.Generator], tuple[sparse.csr_array, Ints32]] | None = (
-        None
-    )
+    simulate: Simulate | None = None
     """Function from topics, lengths and a generator to documents (D, V) with tokens, and topics of
     their tokens, an exact draw from the posterior."""
     scores_given: Callable[..., Floats] | None = None
@@ -116,10 +109,7 @@ class Scoring:
     """Classes that are no topics, with advice for an error message."""
 
     def method(self, name: str) -> Method:
-        """Return the method of that name.
-
-        Raises ValueError if the family has no such method.
-        """
+        """Return the method of that name; ValueError if the family has none."""
         for each in self.methods:
             if each.name == name:
                 return each

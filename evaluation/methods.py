@@ -33,10 +33,7 @@ def scoring_of(model: Any) -> Scoring:
 
 
 def fitted_topics(model: Any) -> Any:
-    """Return topics, or those of a fitted estimator.
-
-    Raises sklearn.exceptions.NotFittedError if the estimator has not been fitted.
-    """
+    """Return topics, or those of a fitted estimator; sklearn's NotFittedError if it is not."""
     if hasattr(model, "fit"):
         from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415 - takes half a second
 

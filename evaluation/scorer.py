@@ -83,16 +83,8 @@ def log_likelihood(
     a value that is no count; TypeError if the model is of no known family;
     sklearn.exceptions.NotFittedError if the model is an estimator that has not been fitted.
     """
-    scorer = Scorer.of(
-        model,
-        method,
-        n_samples=n_samples,
-        target_standard_error=target_standard_error,
-        smoothing=smoothing,
-        convention=convention,
-        max_memory=max_memory,
-        random_state=random_state,
-    )
+    sampling = (n_samples, target_standard_error)
+    scorer = Scorer.of(model, method, *sampling, smoothing, convention, max_memory, random_state)
     estimate = scorer.score(scorer.checked(counts), n_jobs)
     for warning in estimate.warnings:
         logger.warning("%s", warning)
@@ -120,7 +112,6 @@ class Scorer:
         cls,
         model: Any,
         method: str | None = None,
-        *,
         n_samples: int | None = None,
         target_standard_error: float | None = None,
         smoothing: float = 0.0,
@@ -136,14 +127,18 @@ class Scorer:
         if n_samples is not None:
             check_whole("n_samples", n_samples, 1)
         if target_standard_error is not None:
-            _check_target(target_standard_error)
+            _check_number("target_standard_error", target_standard_error)
+            if not 0 < target_standard_error < np.inf:
+                raise ValueError(
+                    f"target_standard_error must be positive, found {target_standard_error}"
+                )
             if chosen.is_sampled and not chosen.is_unbiased:
+                unbiased = sorted(each.name for each in scoring.methods if each.is_unbiased)
                 raise ValueError(
                     f"target_standard_error: more samples do not bring {method} to the truth; use "
-                    "one of " + ", ".join(unbiased_names(scoring))
+                    f"one of {', '.join(unbiased)}"
                 )
-        if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float, np.number)):
-            raise TypeError(f"smoothing must be a number, found {smoothing!r}")
+        _check_number("smoothing", smoothing)
         if convention is not None and convention not in CONVENTIONS:
             raise ValueError(f"convention must be one of {CONVENTIONS}, found {convention!r}")
         return cls(
@@ -168,9 +163,9 @@ class Scorer:
         A block with fewer words than the model has the model's first words.
         """
         effective_n_jobs(n_jobs)  # also for methods with a single thread
-        documents, score = self._widened(documents), self._chosen.score
-        settings: dict[str, Any] = {"n_samples": self.n_samples}
-        settings |= {"seed": self.seed, "n_jobs": n_jobs}
+        documents, score = documents.widened(self.topics.n_words), self._chosen.score
+        settings: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed}
+        settings["n_jobs"] = n_jobs
         if self._chosen.check_cost is not None and self.max_memory is not None:
             settings["max_memory"] = self.max_memory
         target = self.target_standard_error if self._chosen.is_sampled else None
@@ -188,7 +183,7 @@ class Scorer:
         check = self._chosen.check_cost
         if check is not None:
             limit = MAX_MEMORY if self.max_memory is None else self.max_memory
-            check(self.topics, self._widened(documents), limit, n_jobs)
+            check(self.topics, documents.widened(self.topics.n_words), limit, n_jobs)
 
     @property
     def has_cost(self) -> bool:
@@ -207,19 +202,7 @@ class Scorer:
     def _chosen(self) -> Method:
         return self._scoring.method(self.method)
 
-    def _widened(self, documents: DocumentBlock) -> DocumentBlock:
-        n_words = self.topics.n_words
-        is_wide = documents.counts.shape[1] == n_words
-        return documents if is_wide else documents.widened(n_words)
 
-
-def unbiased_names(scoring: Scoring) -> list[str]:
-    """Return the sorted names of unbiased methods."""
-    return sorted(each.name for each in scoring.methods if each.is_unbiased)
-
-
-def _check_target(target: Any) -> None:
-    if isinstance(target, bool) or not isinstance(target, (int, float, np.number)):
-        raise TypeError(f"target_standard_error must be a number, found {target!r}")
-    if not (np.isfinite(target) and target > 0):
-        raise ValueError(f"target_standard_error must be positive, found {target}")
+def _check_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise TypeError(f"{name} must be a number, found {value!r}")

@@ -53,8 +53,7 @@ class Part(NamedTuple):
 
     seen: sparse.csr_array
     scored: sparse.csr_array
-    hidden: Bools
-    """(V,), whether held-out tokens can be of each word."""
+    hidden: Bools  # (V,), whether held-out tokens can be of each word
 
 
 def prediction(

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
 Words = NDArray[np.uint64]
 
-BYTES_A_COLUMN = 100
-"""Bytes in Python for one of the columns that a token can count in."""
-WORD = 64
-"""Bits of an integer that holds fields."""
+BYTES_A_COLUMN = 100  # bytes in Python for one of the columns that a token can count in
+WORD = 64  # bits of an integer that holds fields
 
 
 class MarginalCostError(ValueError):

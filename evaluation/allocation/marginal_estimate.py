@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats, Ints
 
-LARGEST_ERROR = 0.5
-"""Nats. Above it, the mean of the repeats hangs on the few that are largest."""
+LARGEST_ERROR = 0.5  # nats. Above it, the mean of the repeats hangs on the few that are largest.
 MarginalDirection = Literal["exact", "unbiased", "lower bound"]
-PATH = "path/"
-"""Begins the names of the arrays of a path."""
+PATH = "path/"  # begins the names of the arrays of a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class MarginalEstimate:
     standard_error: float
     """Monte Carlo standard error of `log_marginal`; 0 without sampling, NaN for one repeat.
 
-    It is at most 1: the value when one repeat outweighs all others (`is_unreliable`)."""
+    It is at most 1: the value when one repeat outweighs all others."""
     method: str
     direction: MarginalDirection
     """"unbiased" is of the probability, whose mean over runs is right: its log is too low by about
@@ -66,10 +64,7 @@ class MarginalEstimate:
 
     @property
     def is_unreliable(self) -> bool:
-        """Whether the estimate is most likely too low, by more than its standard error.
-
-        One repeat outweighs the others then, and further repeats may be larger still.
-        """
+        """Whether the estimate is most likely too low: one repeat outweighs the others."""
         return self.direction == "unbiased" and (
             not np.isfinite(self.log_marginal) or bool(self.standard_error > LARGEST_ERROR)
         )

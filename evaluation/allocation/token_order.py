@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from evaluation.arrays import Ints
     from models.allocation.tables import Table
 
-MAX_TRIALS = 2000
-"""Orders of the tokens that are tried: a second or less."""
+MAX_TRIALS = 2000  # orders of the tokens that are tried: a second or less
 SEARCH_EFFORT = 4e7
 """Counts that are looked at in all trials: fewer orders are tried where there are many rows."""
 STATES_A_TRIAL = 3e5

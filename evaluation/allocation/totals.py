@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from evaluation.arrays import Bools, Floats, Ints
     from models.allocation.model import AllocationModel
 
-MAX_COMPOSITIONS = 10_000
-"""Ways to spread the tokens of one total; more are refused."""
+MAX_COMPOSITIONS = 10_000  # ways to spread the tokens of one total; more are refused
 
 
 def log_marginal_by_total(

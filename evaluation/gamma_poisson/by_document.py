@@ -37,16 +37,11 @@ class Document(NamedTuple):
 
     word_topic: Floats
     """(U, K padded), q_kw of each word over the largest of its K, padded with zeros."""
-    log_scale: Floats
-    """(U,), logarithms of these divisors."""
-    n: Ints
-    """(U,), how often each word occurs, none 0."""
-    shape: Floats
-    """(K padded,), r, padded with zeros."""
-    rate: Floats
-    """(K padded,), 1 - Q_k, of the scores before anything is seen; padded with ones."""
-    expected: Floats
-    """(K padded,), Q_k, how many tokens a score of 1 brings; padded with zeros."""
+    log_scale: Floats  # (U,), logarithms of these divisors
+    n: Ints  # (U,), how often each word occurs, none 0
+    shape: Floats  # (K padded,), r, padded with zeros
+    rate: Floats  # (K padded,), 1 - Q_k, of the scores before anything is seen; padded with ones
+    expected: Floats  # (K padded,), Q_k, how many tokens a score of 1 brings; padded with zeros
 
     @property
     def log_constant(self) -> float:

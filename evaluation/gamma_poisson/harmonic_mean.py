@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
     from evaluation.gamma_poisson.by_document import Document
 
-BURN_IN = 100
-"""Sweeps before the first recorded one."""
+BURN_IN = 100  # sweeps before the first recorded one
 
 
 @sampled_counts("harmonic-mean", "upward biased", 1000)

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from evaluation.gamma_poisson.by_document import Document
 
 DEFAULT_SAMPLES = 1000
-EXACTLY = 0
-"""Number of proposals that stands for exact conditionals."""
+EXACTLY = 0  # number of proposals that stands for exact conditionals
 
 
 @sampled_counts("left-to-right", "biased", DEFAULT_SAMPLES)

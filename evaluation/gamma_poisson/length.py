@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 300_000
 ROUNDING = 1e-14
-LARGEST = 1e250
-"""Above it numbers are scaled down."""
+LARGEST = 1e250  # above it numbers are scaled down
 
 _tables: WeakKeyDictionary[GammaPoissonTopics, Floats] = WeakKeyDictionary()
 """Cache of log p_n / p_0 from n = 0 on, for the next block of documents."""

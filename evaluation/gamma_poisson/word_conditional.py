@@ -30,12 +30,9 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from evaluation.arrays import Floats
 
-LARGEST = 1e250
-"""Threshold above which coefficients are scaled down."""
-SMALLEST = 1e-100
-"""Threshold below which coefficients are recomputed."""
-FEW = 8
-"""Number of factors up to which a product is faster than two logarithms of Γ."""
+LARGEST = 1e250  # threshold above which coefficients are scaled down
+SMALLEST = 1e-100  # threshold below which coefficients are recomputed
+FEW = 8  # number of factors up to which a product is faster than two logarithms of Γ
 
 
 @kernel

@@ -37,37 +37,27 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-LARGE = 1e100
-"""Limit of a product, above which its logarithm is added to a sum."""
-BELOW_ONE = 1.0 - 1e-15
-"""So that rounding draws nothing after the last cumulative sum."""
+LARGE = 1e100  # limit of a product, above which its logarithm is added to a sum
+BELOW_ONE = 1.0 - 1e-15  # so that rounding draws nothing after the last cumulative sum
 
 
 class Document(NamedTuple):
     """A document of L tokens and U different words in the form that kernels read."""
 
-    weight: Floats
-    """(U, K), φ of each word, divided by its maximum."""
-    cumulative: Floats
-    """(U, K), Σ_{k' <= k} weight_k' alpha_k'."""
-    word_of: Ints32
-    """(L,), the row of each token's word."""
+    weight: Floats  # (U, K), φ of each word, divided by its maximum
+    cumulative: Floats  # (U, K), Σ_{k' <= k} weight_k' alpha_k'
+    word_of: Ints32  # (L,), the row of each token's word
     alpha: Floats
 
 
 class Tally(NamedTuple):
     """Numbers of tokens of the topics that have any: few of many."""
 
-    topic: Ints32
-    """(K,), the topics with tokens, in no order."""
-    n: Floats
-    """(K,), their numbers of tokens."""
-    place: Ints32
-    """(K,), the position of a topic in these two; -1 for a topic without tokens."""
-    n_active: Ints32
-    """(1,), the number of topics with tokens."""
-    share: Floats
-    """(K,), scratch."""
+    topic: Ints32  # (K,), the topics with tokens, in no order
+    n: Floats  # (K,), their numbers of tokens
+    place: Ints32  # (K,), the position of a topic in these two; -1 for a topic without tokens
+    n_active: Ints32  # (1,), the number of topics with tokens
+    share: Floats  # (K,), scratch
 
 
 def document_of(topics: WeightedTopics, words: Ints32, n: Ints) -> tuple[Document, float]:

@@ -27,8 +27,7 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
 
-SMALLEST = 1e-290
-"""Smaller numbers become 0, as arithmetic on subnormal numbers is slow."""
+SMALLEST = 1e-290  # smaller numbers become 0, as arithmetic on subnormal numbers is slow
 
 
 @kernel

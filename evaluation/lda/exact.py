@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 SECONDS_AN_UPDATE, SECONDS_A_STATE = 1e-9, 10e-9
 """Seconds for each topic, measured, within a factor of about 3; they only serve to refuse."""
-TOLERANCE = 1e-13
-"""Maximal share of a probability that may be lost to underflow."""
+TOLERANCE = 1e-13  # maximal share of a probability that may be lost to underflow
 
 
 def exact(

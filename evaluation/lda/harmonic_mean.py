@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-BURN_IN = 20
-"""Sweeps before the first recorded one."""
+BURN_IN = 20  # sweeps before the first recorded one
 
 
 @sampled("harmonic-mean", "upward biased", 200)

@@ -49,14 +49,12 @@ if TYPE_CHECKING:
 
 RESAMPLE_BELOW = 0.5
 """Particles are resampled when the effective sample size is below this share of them."""
-LOOKAHEAD_SHARE = 0.06
-"""Share of the expected counts of words to come."""
+LOOKAHEAD_SHARE = 0.06  # share of the expected counts of words to come
 N_PILOT_PARTICLES = (10, 40)
 """Range of the particles of a pilot run, which has an eighth as many as the run proper."""
 LOOKAHEAD_STEP = 0.05
 """Minimal decrease of a topic's look-ahead counts in a step; a smaller one is postponed."""
-LARGEST_GROUP = 32
-"""Maximal number of tokens of a word in a step, whose time grows with its square."""
+LARGEST_GROUP = 32  # maximal number of tokens of a word in a step, whose time grows with its square
 RUN_NUMBERS = 2**24
 """Maximal size of the particles of one run, in numbers; more particles are several runs."""
 
@@ -68,8 +66,7 @@ class Arrangement(NamedTuple):
     lookahead_counts: Floats
     """(3, U + 1, K), look-ahead counts of each topic before group u: of the mean field from an
     independent start, of that from a greedy start, and zeros. After the last group all are 0."""
-    log_scale: float
-    """Logarithm of the divisor of the groups' weights."""
+    log_scale: float  # logarithm of the divisor of the groups' weights
 
 
 class Run(NamedTuple):

@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from models.topics import WeightedTopics
 
 DEFAULT_SAMPLES = 200
-AT_ONCE = 2**22
-"""Maximal number of topic counts, of all samples, in memory at the same time."""
-N_CYCLES = 10
-"""Number of updates of every q_l."""
+AT_ONCE = 2**22  # maximal number of topic counts, of all samples, in memory at the same time
+N_CYCLES = 10  # number of updates of every q_l
 SMALL, LARGE = 1e-100, 1e100
 """Range of products, outside of which their logarithms are added to a sum."""
 

@@ -26,31 +26,21 @@ if TYPE_CHECKING:
 class Groups(NamedTuple):
     """A document's words in the order in which particles take them."""
 
-    size: Ints
-    """(U,), number of tokens of each group."""
-    start: Ints
-    """(U + 1,), positions of its tokens in a row of `topic_of`."""
-    weight: Floats
-    """(U, K), φ_kw divided by the maximum of a row."""
-    power: Floats
-    """(U, largest size + 1), Σ_k prior_k weight_k^m at m >= 1, for the current prior."""
-    cumulative: Floats
-    """(U, K), cumulative sums of prior_k weight_k."""
+    size: Ints  # (U,), number of tokens of each group
+    start: Ints  # (U + 1,), positions of its tokens in a row of `topic_of`
+    weight: Floats  # (U, K), φ_kw divided by the maximum of a row
+    power: Floats  # (U, largest size + 1), Σ_k prior_k weight_k^m at m >= 1, for the current prior
+    cumulative: Floats  # (U, K), cumulative sums of prior_k weight_k
 
 
 class Particles(NamedTuple):
     """N particles; S = min(K, number of tokens) is the maximal number of topics of one."""
 
-    n_listed: Ints32
-    """(N,), number of topics with a token."""
-    topic: Ints32
-    """(N, S), these topics."""
-    tally: Floats
-    """(N, S), their numbers of tokens."""
-    place: Ints32
-    """(N, K), position of a topic in the list; -1 if it has no token."""
-    topic_of: Ints32
-    """(N, number of tokens)."""
+    n_listed: Ints32  # (N,), number of topics with a token
+    topic: Ints32  # (N, S), these topics
+    tally: Floats  # (N, S), their numbers of tokens
+    place: Ints32  # (N, K), position of a topic in the list; -1 if it has no token
+    topic_of: Ints32  # (N, number of tokens)
 
 
 @kernel

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     Estimator = Callable[..., LikelihoodEstimate]
     Work = Callable[[int, Ints32, Ints, np.random.Generator], object]
 
-DOCUMENT_BLOCK = 4
-"""Documents in a task: few, as sampling one takes milliseconds."""
+DOCUMENT_BLOCK = 4  # documents in a task: few, as sampling one takes milliseconds
 
 
 def for_documents(documents: DocumentBlock, seed: int, n_jobs: int | None, work: Work) -> None:

@@ -15,10 +15,8 @@ class LogMean(NamedTuple):
     """The logarithm of a mean of weights."""
 
     log_mean: float
-    standard_error: float
-    """Standard error of `log_mean`, to first order; NaN for one weight."""
-    effective_sample_size: float
-    """(Σw)² / Σw²."""
+    standard_error: float  # standard error of `log_mean`, to first order; NaN for one weight
+    effective_sample_size: float  # (Σw)² / Σw²
 
 
 def log_mean_of(log_weights: Floats) -> LogMean:

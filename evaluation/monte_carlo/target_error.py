@@ -17,16 +17,12 @@ if TYPE_CHECKING:
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
 
-PILOT_SAMPLES = 50
-"""Samples of the first pilot run, if no number is given."""
+PILOT_SAMPLES = 50  # samples of the first pilot run, if no number is given
 MIN_PILOT_SAMPLES = 20
 """Minimal number of a pilot run's samples: with fewer, an error can seem to be 0."""
-STEP = 4.0
-"""Largest growth of the samples after a step."""
-MARGIN = 1.2
-"""Factor of the samples that a pilot run asks for, as it is uncertain itself."""
-UNKNOWN = 4.0
-"""Assumed value of an unknown standard error, in multiples of the target."""
+STEP = 4.0  # largest growth of the samples after a step
+MARGIN = 1.2  # factor of the samples that a pilot run asks for, as it is uncertain itself
+UNKNOWN = 4.0  # assumed value of an unknown standard error, in multiples of the target
 MAX_SAMPLES = 2**17
 
 

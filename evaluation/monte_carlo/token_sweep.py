@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints, Ints32
     from models.topics import WeightedTopics
 
-LANES = 8
-"""Topics in a block; rows are padded with zeros to a multiple."""
+LANES = 8  # topics in a block; rows are padded with zeros to a multiple
 
 
 class DocumentWords(NamedTuple):
@@ -28,10 +27,8 @@ class DocumentWords(NamedTuple):
 
     word_topic: Floats
     """(U, K padded with zeros), φ_kw divided by each word's maximum, so that none underflows."""
-    log_scale: Floats
-    """(U,), logarithms of these maxima."""
-    alpha: Floats
-    """(K padded with zeros,)."""
+    log_scale: Floats  # (U,), logarithms of these maxima
+    alpha: Floats  # (K padded with zeros,)
 
 
 def document_words(topics: WeightedTopics, words: Ints32) -> DocumentWords:

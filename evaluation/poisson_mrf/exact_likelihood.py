@@ -123,10 +123,8 @@ def _log_n_shares(n: Any, n_topics: int) -> float:
 class Shares(NamedTuple):
     """Ways to divide tokens among K topics, with their log-weights."""
 
-    n: Ints
-    """(S, K)."""
-    log_weight: Floats
-    """(S,)."""
+    n: Ints  # (S, K)
+    log_weight: Floats  # (S,)
 
 
 def _shares_of_one(n: int, log_topic: Floats) -> Shares:

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
-MAX_STATES = 2**28
-"""Default maximum of terms; they take some seconds."""
-LARGEST_TABLE = 2**25
-"""Maximum of numbers in a table over counts, 256 MiB."""
+MAX_STATES = 2**28  # default maximum of terms; they take some seconds
+LARGEST_TABLE = 2**25  # maximum of numbers in a table over counts, 256 MiB
 WORDS_A_TERM = 32
 """Number of words whose interactions with one word take as long as a term of the sum."""
 

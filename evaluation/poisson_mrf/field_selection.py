@@ -188,8 +188,7 @@ def multinomial_shares(
 class _Trial:
     """Data on which every pair of λ and c is tried."""
 
-    parts: Sequence[sparse.csr_array]
-    """The documents of each topic that have a token of it."""
+    parts: Sequence[sparse.csr_array]  # the documents of each topic that have a token of it
     validation: sparse.csr_array
     kind: type[LPMRFClusters] | type[LPMRFTopics]
     seed: int

@@ -20,14 +20,12 @@ from scipy.special import gammaln, logsumexp
 if TYPE_CHECKING:
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
-DENSE_BELOW = 50
-"""Words below which eigenvalues are those of the dense matrix."""
-LARGEST_EXPONENT = 700.0
-"""Above it, an exponential may be too large for a number."""
+DENSE_BELOW = 50  # words below which eigenvalues are those of the dense matrix
+LARGEST_EXPONENT = 700.0  # above it, an exponential may be too large for a number
 
 
 def upper_bound(mrf: FixedLengthPoissonMRF, length: int) -> float:
-    """A number that A_L is at most; it is A_L if Φ = 0, or of at most two tokens."""
+    """Return an upper bound of A_L; it is A_L if Φ = 0, or of at most two tokens."""
     most = float(length * logsumexp(mrf.node) - gammaln(length + 1.0))
     if length <= 1 or not mrf.n_interactions:
         return most

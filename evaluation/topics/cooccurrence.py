@@ -27,10 +27,8 @@ class Cooccurrence:
     """Counts of windows for K topics of n words."""
 
     n_windows: int
-    n_word: Ints
-    """(K, n), windows with the word; 0 for an unknown word."""
-    n_both: Ints
-    """(K, n, n), windows with both words; symmetric, with the diagonals `n_word`."""
+    n_word: Ints  # (K, n), windows with the word; 0 for an unknown word
+    n_both: Ints  # (K, n, n), windows with both words; symmetric, with the diagonals `n_word`
 
 
 def count_documents(counts: sparse.csr_array[np.int32], topics: Ints) -> Cooccurrence:

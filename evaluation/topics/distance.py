@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats
 
-CHUNK = 1024
-"""Words in a partial sum, so that rows stay in the CPU cache."""
-ROWS = 8
-"""Rows in a task of a thread."""
+CHUNK = 1024  # words in a partial sum, so that rows stay in the CPU cache
+ROWS = 8  # rows in a task of a thread
 
-ROOT_HALF = 0x3FE6A09E667F3BCD
-"""Bits of √½, the lower limit of mantissas."""
+ROOT_HALF = 0x3FE6A09E667F3BCD  # bits of √½, the lower limit of mantissas
 BIAS = 1024
 EXPONENT_OF_INTEGER = 0x4330000000000000
 """Bits of 2⁵²: the number with these bits and an integer's is 2⁵² plus the integer."""

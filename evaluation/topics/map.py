@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats
 
-NOISE = 1e-12
-"""Share of the largest eigenvalue below which an eigenvalue is rounding."""
+NOISE = 1e-12  # share of the largest eigenvalue below which an eigenvalue is rounding
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats
 
-WEIGHTS: Final = np.arange(101) / 100
-"""The values of λ that `relevant_words` is for: 0, 0.01, …, 1."""
+WEIGHTS: Final = np.arange(101) / 100  # the values of λ that `relevant_words` is for: 0, 0.01, …, 1
 WORDS_AT_ONCE: Final = 4096
 
 

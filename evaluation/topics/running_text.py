@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from corpora import TokenBlock
     from evaluation.arrays import Ints, Ints32
 
-UNKNOWN = -1
-"""A word outside the vocabulary: it has a position in windows and is in no topic."""
+UNKNOWN = -1  # a word outside the vocabulary: it has a position in windows and is in no topic
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from evaluation.arrays import Floats, Ints
 
-SHORT: Final = 0.25
-"""Share of documents that count as short."""
+SHORT: Final = 0.25  # share of documents that count as short
 
 
 def typical_documents(

@@ -15,9 +15,9 @@ from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
 from evaluation.document_blocks import DocumentBlock
+from evaluation.exact_cost import ExactCostError
 from evaluation.lda import exact as module
 from evaluation.lda.count_filter import filter_counts, simplex_sizes
-from evaluation.exact_cost import ExactCostError
 from evaluation.lda.exact import exact
 from models import LDATopics
 from tests.oracles import lda_likelihood as oracle
