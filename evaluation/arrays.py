@@ -1,4 +1,4 @@
-"""Types of arrays, for annotations."""
+"""Types of arrays, and of generators of random numbers, for annotations."""
 
 from __future__ import annotations
 
@@ -9,3 +9,4 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
+Rng = np.random.Generator

@@ -30,7 +30,7 @@ from models.counts import checked_counts
 from models.seed import seed_from
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints
+    from evaluation.arrays import Floats, Ints, Rng
     from evaluation.estimate import LikelihoodEstimate
 
 DEFAULT_DOCUMENTS = 100
@@ -170,7 +170,7 @@ def certify(
     return _certificate(estimate, bounds, n_samples, seed)
 
 
-def _chosen(lengths: Ints, n_documents: int, rng: np.random.Generator) -> Ints:
+def _chosen(lengths: Ints, n_documents: int, rng: Rng) -> Ints:
     """Return at most `n_documents` random lengths that are not 0, in their order."""
     check_whole("n_documents", n_documents, 2)
     lengths = lengths[lengths > 0]

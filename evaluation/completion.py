@@ -4,9 +4,7 @@ The estimate of p(second half | first half) is ∏_i Σ_k θ̂_k φ_k,w_i, where
 variational posterior of θ given the first half (Wallach, Murray, Salakhutdinov & Mimno 2009, §5.1
 call the task document completion; Hoffman et al. 2013 use this estimate). It treats all models
 alike and needs only a trainer's E-step, but it is not p(document): it is the probability of half of
-each document, with θ̂ in the place of an integral over θ.
-
-Families differ in their model of half of a document: see `half` of `completion`.
+each document, with θ̂ in the place of an integral over θ. Families differ in their model of `half`.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from models.variational.word_probability import log_word_probability
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evaluation.arrays import Floats, Ints
+    from evaluation.arrays import Floats, Ints, Rng
     from evaluation.document_blocks import DocumentBlock
     from models.topics import TopicWords
 
@@ -76,9 +74,7 @@ def split_rng(seed: int, split: int, n_tokens_before: int = 0) -> np.random.Gene
     return np.random.Generator(bits.advance(n_tokens_before) if n_tokens_before else bits)
 
 
-def split_tokens(
-    counts: sparse.csr_array, rng: np.random.Generator
-) -> tuple[sparse.csr_array, sparse.csr_array]:
+def split_tokens(counts: sparse.csr_array, rng: Rng) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Split `counts` (D, V) into a random ⌊n/2⌋ of each document's n tokens and the rest.
 
     Every choice of tokens is equally likely.

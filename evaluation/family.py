@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.topics import TopicWords, WeightedTopics
 
-    Simulate = Callable[[Any, Ints, np.random.Generator], tuple[sparse.csr_array, Ints32]]
+    Simulate = Callable[[Any, Ints, Rng], tuple[sparse.csr_array, Ints32]]
 
 WHOLE_DOCUMENTS = "whole documents"
 

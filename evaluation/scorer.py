@@ -39,7 +39,7 @@ def log_likelihood(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LikelihoodEstimate:
-    """Score documents under a model.
+    """Return one log-probability a document, in nats, under a model.
 
     Parameters
     ----------
@@ -54,31 +54,31 @@ def log_likelihood(
         "completion", the default, which is of half of each document. For Gamma-Poisson models these
         but for "left-to-right-particle", and "left-to-right", "left-to-right-exact" and
         "direct-sampling" (Capdevila et al. 2018). For topic models of Poisson MRFs
-        "annealed-importance-sampling", the default, or "exact", and for mixtures of them "exact",
-        the default, all given their estimates of partition functions; and for both "best-split",
-        with which Inouye et al. (2015) compare, and which is no probability.
+        "annealed-importance-sampling", the default, or "exact", the default for mixtures of them,
+        given their estimates of partition functions; and "best-split", with which Inouye et al.
+        (2015) compare, and which is no probability.
     n_samples : int, optional
         Monte Carlo samples of a document; each method has a default.
     target_standard_error : float, optional
-        Target in nats: each document gets enough samples for a Monte Carlo error of about this;
-        `n_samples` is then the first number tried. For unbiased methods.
+        Nats: each document gets enough samples for a Monte Carlo error of about this; `n_samples`
+        is then the first number tried. For unbiased methods.
     smoothing : float
         Share of each topic that is spread evenly over all words before documents are scored, so
-        that no document is impossible; 0 by default (see `smoothed` of the topics).
+        that no document is impossible (see `smoothed` of the topics).
     convention : {"sequence", "bag", "bag-and-length"}, optional
         Event whose log p is estimated: tokens in order or counts, given their number, or counts and
         their number (see `evaluation.convention`). By default "sequence" for LDA and Poisson MRFs,
         "bag" for "best-split", and for Gamma-Poisson models "bag-and-length", except "sequence" for
         "completion". Only the first two compare between families.
     max_memory : int, optional
-        Bytes that "exact" may take, 2 GiB by default; more is refused. Other methods ignore it.
+        Bytes that "exact" may take, 2 GiB by default; more is refused.
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
 
-    Raises ZeroProbabilityError if a document holds a word that no topic has: a ValueError;
-    ExactCostError if the exact likelihood would take too much memory or time: a ValueError;
+    Raises ZeroProbabilityError, a ValueError, if a document holds a word that no topic has;
+    ExactCostError, a ValueError, if the exact likelihood would take too much memory or time;
     ValueError if the method is not one of the model's, or `counts` does not fit the model, or holds
     a value that is no count; TypeError if the model is of no known family;
     sklearn.exceptions.NotFittedError if the model is an estimator that has not been fitted.

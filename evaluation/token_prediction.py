@@ -11,11 +11,10 @@ The log-probability of the held-out tokens b given the seen tokens a is
 
     log p(b | a) = log E[∏_a π·q_w ∏_b π·q_w] - log E[∏_a π·q_w (π·Q)^m]
 
-over π ~ Dirichlet, where m is the number of tokens in b, and Q_k = Σ q_kw over all words that b can
-have: the second term is that of a document with m tokens of one more word. In LDA q are the topics,
-in Gamma-Poisson models the tilted ones (see `TiltedTopics`). So any estimator of the likelihood of
-documents gives the exact prediction, and with it the error of the plug-in estimate, ∏_b s·φ_w / s·Φ
-with the posterior mean s of the scores.
+over π ~ Dirichlet, with m tokens in b, and Q_k = Σ q_kw over all words that b can have: the second
+term is that of a document with m tokens of one more word. In LDA q are the topics, in Gamma-Poisson
+models the tilted ones (`TiltedTopics`). So any estimator of likelihoods gives the exact prediction,
+and the error of the plug-in estimate ∏_b s·φ_w / s·Φ, with the posterior mean s of the scores.
 """
 
 from __future__ import annotations

@@ -10,13 +10,11 @@ import numpy as np
 from models.allocation.cell_counts import CellCounts, check_whole
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints
+    from evaluation.arrays import Floats, Ints, Rng
     from models.allocation.model import AllocationModel
 
 
-def draw(
-    model: AllocationModel, n_tokens: int, rng: np.random.Generator
-) -> tuple[CellCounts, CellCounts]:
+def draw(model: AllocationModel, n_tokens: int, rng: Rng) -> tuple[CellCounts, CellCounts]:
     """Draw `n_tokens` tokens from tables that are drawn from their Dirichlet priors.
 
     Of the tables only those rows are drawn whose parents' values occur, each once, so that a graph
@@ -53,9 +51,7 @@ def draw(
     return counts(tuple(model.visible)), counts(model.indices)
 
 
-def _conditional(
-    model: AllocationModel, name: str, parents: tuple[int, ...], rng: np.random.Generator
-) -> Floats:
+def _conditional(model: AllocationModel, name: str, parents: tuple[int, ...], rng: Rng) -> Floats:
     """Cumulative probabilities of an index's values given those of its parents, drawn."""
     size = model.cardinalities[name]
     if model.prior is None:

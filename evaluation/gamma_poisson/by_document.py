@@ -24,7 +24,7 @@ from evaluation.monte_carlo.token_sweep import document_words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import Direction, LikelihoodEstimate
     from evaluation.monte_carlo.by_document import Estimator, Score
@@ -74,7 +74,7 @@ def sampled_counts(
                 words: Ints32,
                 n: Ints,
                 n_samples: int,
-                rng: np.random.Generator,
+                rng: Rng,
                 **further: Any,
             ) -> Score:
                 rows = document_words(tilted, words)

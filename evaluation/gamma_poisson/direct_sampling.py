@@ -20,12 +20,12 @@ from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints
+    from evaluation.arrays import Floats, Ints, Rng
     from evaluation.gamma_poisson.by_document import Document
 
 
 @sampled_counts("direct-sampling", "unbiased", 1000)
-def direct_sampling(document: Document, n_samples: int, rng: np.random.Generator) -> Score:
+def direct_sampling(document: Document, n_samples: int, rng: Rng) -> Score:
     """Return the mean of p(y | θ) over `n_samples` draws from the prior of θ, 1000 by default.
 
     The standard error and the effective sample size are those of the mean of independent weights
@@ -47,7 +47,7 @@ def log_probabilities_given_scores(
     rate: Floats,
     expected: Floats,
     n_draws: int,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> Floats:
     """Return Σ_w n_w log Σ_k u_k word_topic_wk - Σ_k u_k Q_k (n_draws,) for u of the prior.
 

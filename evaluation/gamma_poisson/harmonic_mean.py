@@ -5,8 +5,7 @@
 (Capdevila et al. 2018, Sec. 4, after Newton & Raftery 1994), by Gibbs sampling of scores and topic
 counts given all words (eqs. 15 and 16), including words that do not occur: the scale of the scores
 is p_k / (1 - p_k + p_k Φ_k), which equals the p_k of the paper only where Φ_k = 1. It is
-consistent, but the mean is dominated by scores that no chain of practical length visits: without
-them 1 / p is too small and p too large.
+consistent, but scores that no chain of practical length visits dominate the mean: p is too large.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from evaluation.monte_carlo.log_mean import log_mean_of, standard_error_of_mean
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints
+    from evaluation.arrays import Floats, Ints, Rng
     from evaluation.gamma_poisson.by_document import Document
 
 BURN_IN = 100  # sweeps before the first recorded one
 
 
 @sampled_counts("harmonic-mean", "upward biased", 1000)
-def harmonic_mean(document: Document, n_samples: int, rng: np.random.Generator) -> Score:
+def harmonic_mean(document: Document, n_samples: int, rng: Rng) -> Score:
     """Return the harmonic mean of p(y | θ) over `n_samples` Gibbs sweeps, 1000 by default.
 
     Errors are those of LDA's `harmonic_mean`, and too small for the same reason.
@@ -45,12 +44,7 @@ def harmonic_mean(document: Document, n_samples: int, rng: np.random.Generator) 
 
 @kernel
 def log_probabilities_of_posterior(
-    word_topic: Floats,
-    n: Ints,
-    prior: Floats,
-    expected: Floats,
-    n_sweeps: int,
-    rng: np.random.Generator,
+    word_topic: Floats, n: Ints, prior: Floats, expected: Floats, n_sweeps: int, rng: Rng
 ) -> Floats:
     """Return `log_probability` (n_sweeps,) after each sweep of a chain given the document.
 

@@ -33,7 +33,7 @@ from evaluation.monte_carlo.log_mean import standard_error_of_mean
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints
+    from evaluation.arrays import Floats, Ints, Rng
     from evaluation.gamma_poisson.by_document import Document
 
 DEFAULT_SAMPLES = 1000
@@ -41,9 +41,7 @@ EXACTLY = 0  # number of proposals that stands for exact conditionals
 
 
 @sampled_counts("left-to-right", "biased", DEFAULT_SAMPLES)
-def left_to_right(
-    document: Document, n_samples: int, rng: np.random.Generator, n_proposals: int = 1
-) -> Score:
+def left_to_right(document: Document, n_samples: int, rng: Rng, n_proposals: int = 1) -> Score:
     """Score by the sampler L2R with conditionals by importance sampling (eqs. 20 and 21).
 
     `n_samples` is the number of sweeps S a word, 1000 by default, `n_proposals` the number of draws
@@ -60,7 +58,7 @@ def left_to_right(
 
 
 @sampled_counts("left-to-right-exact", "biased", DEFAULT_SAMPLES)
-def left_to_right_exact(document: Document, n_samples: int, rng: np.random.Generator) -> Score:
+def left_to_right_exact(document: Document, n_samples: int, rng: Rng) -> Score:
     """Score by the sampler L2R with exact conditionals (eqs. 17 and 19).
 
     Like `left_to_right`, without the noise of proposals. A word that occurs y times takes time in
@@ -69,7 +67,7 @@ def left_to_right_exact(document: Document, n_samples: int, rng: np.random.Gener
     return _score(document, n_samples, rng, EXACTLY)
 
 
-def _score(document: Document, n_samples: int, rng: np.random.Generator, n_proposals: int) -> Score:
+def _score(document: Document, n_samples: int, rng: Rng, n_proposals: int) -> Score:
     order = rng.permutation(len(document.n))
     log_f = log_factors(
         document.word_topic[order],
@@ -97,7 +95,7 @@ def log_factors(
     initial_rate: Floats,
     n_sweeps: int,
     n_proposals: int,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> Floats:
     """Return log factors (U + 1, n_sweeps) of one chain: of each word, then of absent words.
 

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation.family import AsLDA, Method, Scoring
-from evaluation.gamma_poisson.by_lda import (
-    by_lda,
-    completion_by_thinning,
-    log_factor_of_tokens,
-)
+from evaluation.gamma_poisson.by_lda import by_lda, completion_by_thinning, log_factor_of_tokens
 from evaluation.gamma_poisson.direct_sampling import direct_sampling
 from evaluation.gamma_poisson.harmonic_mean import harmonic_mean
 from evaluation.gamma_poisson.left_to_right import left_to_right, left_to_right_exact
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from evaluation.arrays import Bools, Floats, Ints, Ints32
+    from evaluation.arrays import Bools, Floats, Ints, Ints32, Rng
     from evaluation.document_blocks import DocumentBlock
 
 
@@ -75,7 +71,7 @@ def tilted(topics: GammaPoissonTopics) -> AsLDA:
 
 
 def simulate(
-    topics: GammaPoissonTopics, lengths: Ints, rng: np.random.Generator
+    topics: GammaPoissonTopics, lengths: Ints, rng: Rng
 ) -> tuple[sparse.csr_array, Ints32]:
     """Simulate as many documents as `lengths`, with random lengths; drop empty ones."""
     counts, assignments = simulated_documents(topics, len(lengths), rng)

@@ -11,12 +11,12 @@ from evaluation.lda.simulate import counts_of_tokens
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from evaluation.arrays import Ints32
+    from evaluation.arrays import Ints32, Rng
     from models import GammaPoissonTopics
 
 
 def simulated_documents(
-    topics: GammaPoissonTopics, n_docs: int, rng: np.random.Generator
+    topics: GammaPoissonTopics, n_docs: int, rng: Rng
 ) -> tuple[sparse.csr_array, Ints32]:
     """Counts (D, V), and the topic (n_tokens,) of each token, in the order of the rows of counts.
 

@@ -15,9 +15,7 @@ from evaluation.monte_carlo.token_sweep import pick
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from evaluation.arrays import Floats, Ints
+    from evaluation.arrays import Floats, Ints, Rng
 
 TOKENS_A_TOPIC = 4
 """Tokens per topic above which a binomial draw for each topic is faster than a draw for each token
@@ -25,7 +23,7 @@ TOKENS_A_TOPIC = 4
 
 
 @kernel
-def draw_scores(shape: Floats, rate: Floats, scores: Floats, rng: np.random.Generator) -> None:
+def draw_scores(shape: Floats, rate: Floats, scores: Floats, rng: Rng) -> None:
     """Set `scores` (K,) to draws from Gamma(shape, rate), in place; 0 where the shape is 0."""
     for k in range(len(shape)):
         if shape[k] > 0.0:
@@ -46,7 +44,7 @@ def fill_rates(word_topic: Floats, w: int, scores: Floats, p: Floats) -> float:
 
 
 @kernel
-def spread(p: Floats, total: float, n: int, counts: Floats, rng: np.random.Generator) -> None:
+def spread(p: Floats, total: float, n: int, counts: Floats, rng: Rng) -> None:
     """Add Multinomial(n, p / total) to `counts` (K,), in place; `total` is the sum of p (K,)."""
     if n < TOKENS_A_TOPIC * len(p):
         for _ in range(n):
@@ -75,7 +73,7 @@ def resample(
     rate: Floats,
     shape: Floats,
     room: tuple[Floats, Floats],
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> None:
     """One Gibbs sweep over the first `n_left` words: scores, then topic counts.
 

@@ -28,7 +28,7 @@ from evaluation.monte_carlo.token_sweep import pick
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats
+    from evaluation.arrays import Floats, Rng
 
 LARGEST = 1e250  # threshold above which coefficients are scaled down
 SMALLEST = 1e-100  # threshold below which coefficients are recomputed
@@ -73,7 +73,7 @@ def add_topic_counts(
     sums: Floats,
     coefficients: Floats,
     room: tuple[Floats, Floats],
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> None:
     """Draw the topic counts of a word's n tokens and add them to `shape` (K,), in place.
 
@@ -112,7 +112,7 @@ def log_proposal_mean(
     kept: Floats,
     n_proposals: int,
     room: tuple[Floats, Floats],
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> float:
     """Return the log of an unbiased estimate of c_n by `n_proposals` draws of x (eqs. 20 and 21).
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
 DEFAULT_CHAINS = 16
@@ -62,16 +62,11 @@ def annealed_bounds(
 ) -> AnnealedBounds:
     """Return a lower bound on each log p(document), and an upper one with exact assignments.
 
-    Parameters
-    ----------
-    counts : (D, V)
-        Canonical whole numbers above 0, without words that are impossible under the topics.
-    assignments : (n_tokens,), optional
-        The topic of each token, in the order of the rows of `counts` and of the words in a row.
-        They must be draws from p(z | document), as those of `simulated_documents` are. Others
-        cannot be detected, and their result is no bound.
-    n_samples, n_temperatures : int
-        Chains in each direction; temperatures from 0 to 1, both included.
+    `counts` (D, V) are canonical, without words that are impossible under the topics. `assignments`
+    (n_tokens,) are the topic of each token, in the order of the rows of `counts` and of the words
+    in a row. They must be draws from p(z | document), as those of `simulated_documents` are. Others
+    cannot be detected, and their result is no bound. There are `n_samples` chains in each direction
+    over `n_temperatures` from 0 to 1, both included.
 
     Raises ValueError if shapes disagree, an assignment is no topic or one that does not have the
     word, or there are no chains or fewer than two temperatures.
@@ -85,7 +80,7 @@ def annealed_bounds(
     if assignments is None:
         upper[n_tokens > 0] = upper_error[n_tokens > 0] = np.nan
 
-    def work(d: int, words: Ints32, n: Ints, rng: np.random.Generator) -> None:
+    def work(d: int, words: Ints32, n: Ints, rng: Rng) -> None:
         document, constant = document_of(topics, words, n)
         temperatures = temperatures_for(n_temperatures, len(document.word_of), topics.alpha)
         up = log_mean_of(log_weights_upwards(document, temperatures, n_samples, rng))

@@ -19,9 +19,7 @@ from evaluation.monte_carlo.by_document import Score, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from evaluation.arrays import Ints, Ints32
+    from evaluation.arrays import Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
 
@@ -31,7 +29,7 @@ def annealed(
     words: Ints32,
     n: Ints,
     n_samples: int,
-    rng: np.random.Generator,
+    rng: Rng,
     n_temperatures: int = DEFAULT_TEMPERATURES,
 ) -> Score:
     """Return the mean weight of `n_samples` chains, 20 by default; unbiased for any number.

@@ -34,7 +34,7 @@ import numpy as np
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
 LARGE = 1e100  # limit of a product, above which its logarithm is added to a sum
@@ -91,12 +91,7 @@ def _tally_of(topic_of: Ints32, n_topics: int) -> Tally:
 
 @kernel
 def _sweep(
-    document: Document,
-    t: float,
-    backwards: bool,
-    topic_of: Ints32,
-    tally: Tally,
-    rng: np.random.Generator,
+    document: Document, t: float, backwards: bool, topic_of: Ints32, tally: Tally, rng: Rng
 ) -> None:
     """Resample each token's topic k ∝ weight_k (alpha_k + t C_k), C without the token.
 
@@ -185,7 +180,7 @@ def _log_ratio(alpha: Floats, tally: Tally, above: float, below: float) -> float
 
 @kernel
 def log_weights_upwards(
-    document: Document, temperatures: Floats, n_chains: int, rng: np.random.Generator
+    document: Document, temperatures: Floats, n_chains: int, rng: Rng
 ) -> Floats:
     """Return the log-weights (n_chains,) of independent chains from t = 0 to t = 1.
 
@@ -206,7 +201,7 @@ def log_weights_upwards(
 
 @kernel
 def log_weights_downwards(
-    document: Document, temperatures: Floats, n_chains: int, exact: Ints32, rng: np.random.Generator
+    document: Document, temperatures: Floats, n_chains: int, exact: Ints32, rng: Rng
 ) -> Floats:
     """Return the log-weights (n_chains,) of chains from t = 1 to t = 0, each reversed.
 

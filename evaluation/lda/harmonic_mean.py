@@ -20,7 +20,7 @@ from evaluation.monte_carlo.token_sweep import document_words, fill_probabilitie
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
 BURN_IN = 20  # sweeps before the first recorded one
@@ -28,7 +28,7 @@ BURN_IN = 20  # sweeps before the first recorded one
 
 @sampled("harmonic-mean", "upward biased", 200)
 def harmonic_mean(
-    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: Rng
 ) -> Score:
     """Return the harmonic mean of ∏_l φ_k_l,j_l over `n_samples` Gibbs sweeps, 200 by default.
 
@@ -56,7 +56,7 @@ def log_probabilities_given_topics(
     alpha: Floats,
     word_of: Ints,
     n_sweeps: int,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> Floats:
     """Return log p(j | k) (n_sweeps,) after each sweep of a chain of k given all words j.
 

@@ -28,7 +28,7 @@ from evaluation.monte_carlo.token_sweep import document_words, fill_probabilitie
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
 DEFAULT_SAMPLES = 100
@@ -36,7 +36,7 @@ DEFAULT_SAMPLES = 100
 
 @sampled("left-to-right-particle", "biased", DEFAULT_SAMPLES)
 def left_to_right_particle(
-    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: Rng
 ) -> Score:
     """Score by `n_samples` particles R (Wallach 2008; Buntine 2009, Sec. 3.5), as MALLET does.
 
@@ -54,7 +54,7 @@ def left_to_right_particle(
 
 @sampled("left-to-right-sequential (straight)", "biased", DEFAULT_SAMPLES)
 def straight_sequential(
-    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: Rng
 ) -> Score:
     """Score by one chain of `n_samples` sweeps a token (Buntine 2009, Sec. 3.6, corrected).
 
@@ -79,12 +79,7 @@ def error_over_particles(factors: Floats) -> float:
 
 
 def _sampled_factors(
-    topics: WeightedTopics,
-    words: Ints32,
-    n: Ints,
-    n_chains: int,
-    n_sweeps: int,
-    rng: np.random.Generator,
+    topics: WeightedTopics, words: Ints32, n: Ints, n_chains: int, n_sweeps: int, rng: Rng
 ) -> tuple[float, Floats]:
     """Return log p of a document and its factors (n_chains, L, n_sweeps), in a random order."""
     document = document_words(topics, words)
@@ -98,12 +93,7 @@ def _sampled_factors(
 
 @kernel
 def predictive_factors(
-    word_topic: Floats,
-    alpha: Floats,
-    word_of: Ints,
-    n_chains: int,
-    n_sweeps: int,
-    rng: np.random.Generator,
+    word_topic: Floats, alpha: Floats, word_of: Ints, n_chains: int, n_sweeps: int, rng: Rng
 ) -> Floats:
     """Return the factors (n_chains, L, n_sweeps) of each token after each sweep of each chain.
 

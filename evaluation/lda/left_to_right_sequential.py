@@ -44,7 +44,7 @@ from evaluation.monte_carlo.by_document import Score, sampled
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Bools, Floats, Ints, Ints32
+    from evaluation.arrays import Bools, Floats, Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
 RESAMPLE_BELOW = 0.5
@@ -78,7 +78,7 @@ class Run(NamedTuple):
 
 @sampled("left-to-right-sequential", "unbiased", 100)
 def left_to_right_sequential(
-    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: Rng
 ) -> Score:
     """Left-to-right with `n_samples` particles, 100 by default; unbiased for p with any number."""
     log_p, found = score_document(topics.word_topic, words, n, topics.alpha, n_samples, rng)
@@ -88,12 +88,7 @@ def left_to_right_sequential(
 
 @kernel
 def score_document(
-    word_topic: Floats,
-    words: Ints32,
-    n: Ints,
-    alpha: Floats,
-    n_particles: int,
-    rng: np.random.Generator,
+    word_topic: Floats, words: Ints32, n: Ints, alpha: Floats, n_particles: int, rng: Rng
 ) -> tuple[float, float]:
     """Return log p of a document with `n` (U,) tokens of `words` (U,), and p's relative variance.
 
@@ -115,7 +110,7 @@ def score_document(
 
 @kernel
 def run_with_pilots(
-    arrangement: Arrangement, alpha: Floats, n_particles: int, rng: np.random.Generator
+    arrangement: Arrangement, alpha: Floats, n_particles: int, rng: Rng
 ) -> tuple[int, Floats, Floats]:
     """Make a pilot run with each kind of look-ahead counts, and the run proper with the best.
 
@@ -242,7 +237,7 @@ def run_particles(
     n_particles: int,
     sweeps: Bools,
     is_pilot: bool,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> Run:
     """Return the mean weight of particles after all groups, with `lookahead_counts` (U + 1, K).
 
@@ -350,9 +345,7 @@ def log_rising_ratio(above: float, below: float, n: int) -> float:
 
 
 @kernel
-def resample_multinomial(
-    weight: Floats, particles: Particles, root: Ints, rng: np.random.Generator
-) -> None:
+def resample_multinomial(weight: Floats, particles: Particles, root: Ints, rng: Rng) -> None:
     """Resample particles by weights of mean 1, multinomially and in place; weights become 1.
 
     The sorted uniforms are cumulative sums of exponentials, divided by the last. A drawn particle

@@ -29,7 +29,7 @@ from evaluation.monte_carlo.log_mean import log_mean_of
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
 DEFAULT_SAMPLES = 200
@@ -41,7 +41,7 @@ SMALL, LARGE = 1e-100, 1e100
 
 @sampled("mean-field-is-1", "unbiased", DEFAULT_SAMPLES)
 def mean_field_is_1(
-    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: Rng
 ) -> Score:
     """Importance sampling from the first-order mean field, 200 samples by default."""
     return _score(topics, words, n, n_samples, rng, second_order=False)
@@ -49,20 +49,14 @@ def mean_field_is_1(
 
 @sampled("mean-field-is-2", "unbiased", DEFAULT_SAMPLES)
 def mean_field_is_2(
-    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: np.random.Generator
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: Rng
 ) -> Score:
     """Importance sampling from the second-order mean field, 200 samples by default."""
     return _score(topics, words, n, n_samples, rng, second_order=True)
 
 
 def _score(
-    topics: WeightedTopics,
-    words: Ints32,
-    n: Ints,
-    n_samples: int,
-    rng: np.random.Generator,
-    *,
-    second_order: bool,
+    topics: WeightedTopics, words: Ints32, n: Ints, n_samples: int, rng: Rng, *, second_order: bool
 ) -> Score:
     word_topic = topics.word_topic[words]
     scale = word_topic.max(axis=1)  # so that no rare word underflows
@@ -143,7 +137,7 @@ def expected_factor(
 
 @kernel
 def log_weights(
-    word_topic: Floats, n: Ints, alpha: Floats, q: Floats, n_samples: int, rng: np.random.Generator
+    word_topic: Floats, n: Ints, alpha: Floats, q: Floats, n_samples: int, rng: Rng
 ) -> Floats:
     """Return log p(j, k) / q(k) (n_samples,) of k drawn from q (Buntine 2009, eqs. 1 and 2).
 

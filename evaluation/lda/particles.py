@@ -20,7 +20,7 @@ import numpy as np
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
 
 
 class Groups(NamedTuple):
@@ -110,7 +110,7 @@ def visit_groups(  # noqa: C901, PLR0912, PLR0915
     prior: Floats,
     again: bool,
     weight: Floats,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> None:
     """Draw the topics of the groups `first <= u < last` in each particle, in place.
 
@@ -222,7 +222,7 @@ def fill_series(
 
 
 @kernel
-def draw_share(left: int, power: Floats, series: Floats, rng: np.random.Generator) -> int:
+def draw_share(left: int, power: Floats, series: Floats, rng: Rng) -> int:
     """Draw how many of the tokens `left` share the topic of the first of them."""
     rest = rng.random() * series[left] * left
     m = 1

@@ -12,12 +12,12 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from models import LDATopics
 
 
 def simulated_documents(
-    topics: LDATopics, lengths: ArrayLike, rng: np.random.Generator
+    topics: LDATopics, lengths: ArrayLike, rng: Rng
 ) -> tuple[sparse.csr_array, Ints32]:
     """Simulate documents of given lengths, and the topic of each of their tokens.
 
@@ -94,7 +94,7 @@ def draw_tokens(
     cumulative_word: Floats,
     topic_of: Ints32,
     word_of: Ints32,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> None:
     """Fill `topic_of` and `word_of` (n_tokens,) with the documents' tokens.
 

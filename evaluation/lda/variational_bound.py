@@ -17,11 +17,7 @@ TOLERANCE = 1e-6
 
 
 def variational_bound(
-    topics: WeightedTopics,
-    documents: DocumentBlock,
-    *,
-    n_jobs: int | None = None,
-    **_: Any,
+    topics: WeightedTopics, documents: DocumentBlock, *, n_jobs: int | None = None, **_: Any
 ) -> LikelihoodEstimate:
     """Return the evidence lower bound of each document, E_q[log p(w, z, θ)] - E_q[log q(z, θ)]."""
     counts = documents.counts

@@ -13,12 +13,12 @@ from models.parallel import effective_n_jobs, for_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evaluation.arrays import Ints, Ints32
+    from evaluation.arrays import Ints, Ints32, Rng
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import Direction
 
     Estimator = Callable[..., LikelihoodEstimate]
-    Work = Callable[[int, Ints32, Ints, np.random.Generator], object]
+    Work = Callable[[int, Ints32, Ints, Rng], object]
 
 DOCUMENT_BLOCK = 4  # documents in a task: few, as sampling one takes milliseconds
 
@@ -78,7 +78,7 @@ def sampled(
             scores = np.zeros((len(n_tokens), 3))
             scores[:, 2] = np.nan
 
-            def work(d: int, words: Ints32, n: Ints, rng: np.random.Generator) -> None:
+            def work(d: int, words: Ints32, n: Ints, rng: Rng) -> None:
                 scores[d] = score(topics, words, n, size, rng, **settings)
 
             for_documents(documents, seed, n_jobs, work)

@@ -42,10 +42,8 @@ def sample_to_target(
     the error falls with their square root. They are discarded. The estimate is that of a separate
     last run, whatever its error: so no result decides whether it is kept, and estimates are as
     unbiased as those of a fixed number of samples (Stein 1945). Numbers of samples are that of the
-    first pilot run times powers of two, so that there are few different ones.
-
-    Documents that are sampled together keep their numbers, all others being emptied, so that a
-    document's result does not depend on the samples of others.
+    first pilot run times powers of two, so that there are few different ones. Documents that are
+    sampled together keep their numbers, so that none depends on the samples of others.
     """
     first = max(MIN_PILOT_SAMPLES, n_samples or PILOT_SAMPLES)
 

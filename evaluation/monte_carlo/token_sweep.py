@@ -16,7 +16,7 @@ import numpy as np
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
 LANES = 8  # topics in a block; rows are padded with zeros to a multiple
@@ -85,7 +85,7 @@ def resample(
     topic_of: Ints,
     n_k: Floats,
     p: Floats,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> None:
     """Resample the topics of the first `n_tokens` tokens, each once, left to right.
 

@@ -34,7 +34,7 @@ from models.poisson_mrf.assignment_kernel import (
 )
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Ints32
+    from evaluation.arrays import Floats, Ints, Ints32, Rng
     from evaluation.document_blocks import DocumentBlock
     from evaluation.estimate import LikelihoodEstimate
     from models.poisson_mrf.topics import LPMRFTopics
@@ -56,9 +56,7 @@ def annealed(
     alpha, alpha_sum = topics.alpha, float(topics.alpha.sum())
 
     @sampled("annealed-importance-sampling", "unbiased", DEFAULT_CHAINS)
-    def by_chains(
-        share: Floats, words: Ints32, n: Ints, n_chains: int, rng: np.random.Generator
-    ) -> Score:
+    def by_chains(share: Floats, words: Ints32, n: Ints, n_chains: int, rng: Rng) -> Score:
         n_tokens = int(n.sum())
         temperatures = temperatures_for(n_temperatures, n_tokens, alpha)
         constant = float(n @ np.log(fields.word_topic[words] @ share))
@@ -71,12 +69,7 @@ def annealed(
 
 @kernel
 def log_weights(
-    words: Ints32,
-    n: Ints,
-    fields: FieldArrays,
-    temperatures: Floats,
-    n_chains: int,
-    rng: np.random.Generator,
+    words: Ints32, n: Ints, fields: FieldArrays, temperatures: Floats, n_chains: int, rng: Rng
 ) -> Floats:
     """Return the log-weights (n_chains,) of independent chains from t = 0 to t = 1.
 
