@@ -16,9 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.document_blocks import DocumentBlock
-from evaluation.lda.annealed_bounds import (
-    DEFAULT_CHAINS,
-    DEFAULT_TEMPERATURES,
+from evaluation.lda.annealed import (
+    BOUND_CHAINS,
+    BOUND_TEMPERATURES,
     AnnealedBounds,
     annealed_bounds,
 )
@@ -94,8 +94,8 @@ def certify(
     n_samples: int | None = None,
     target_standard_error: float | None = None,
     max_memory: int | None = None,
-    n_chains: int = DEFAULT_CHAINS,
-    n_temperatures: int = DEFAULT_TEMPERATURES,
+    n_chains: int = BOUND_CHAINS,
+    n_temperatures: int = BOUND_TEMPERATURES,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Certificate:

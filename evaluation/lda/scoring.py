@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evaluation.completion import DEFAULT_SPLITS, completion
 from evaluation.family import AsLDA, Method, Scoring, Validation
-from evaluation.lda.annealed_likelihood import annealed
+from evaluation.lda.annealed import annealed
 from evaluation.lda.exact import checked_costs, exact
 from evaluation.lda.harmonic_mean import harmonic_mean
 from evaluation.lda.left_to_right import left_to_right_particle

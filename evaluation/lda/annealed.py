@@ -1,4 +1,8 @@
-"""Stochastic lower and upper bounds on log p(document), by annealed importance sampling."""
+"""Annealed importance sampling of documents' topics (Neal 2001): likelihoods, and two bounds.
+
+The path is that of `annealing`. Topic models of Poisson MRFs are scored by the same method with as
+many chains and temperatures by default, so that the errors from their finite numbers are similar.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,12 @@ import numpy as np
 
 from evaluation.document_blocks import DocumentBlock
 from evaluation.lda.annealing import document_of, log_weights_downwards, log_weights_upwards
-from evaluation.monte_carlo.annealed_chains import temperatures_for
-from evaluation.monte_carlo.by_document import for_documents
+from evaluation.monte_carlo.annealed_chains import (
+    DEFAULT_CHAINS,
+    DEFAULT_TEMPERATURES,
+    temperatures_for,
+)
+from evaluation.monte_carlo.by_document import Score, for_documents, sampled
 from evaluation.monte_carlo.log_mean import log_mean_of
 from models.allocation.cell_counts import check_whole
 
@@ -21,10 +29,31 @@ if TYPE_CHECKING:
     from evaluation.arrays import Floats, Ints, Ints32, Rng
     from models.topics import WeightedTopics
 
-DEFAULT_CHAINS = 16
-DEFAULT_TEMPERATURES = 500
+BOUND_CHAINS = 16
+BOUND_TEMPERATURES = 500
 """With 16 chains the two bounds on documents of 150 tokens, with 10 or 100 topics and alpha 0.1,
 were on average less than 0.1 nats a document apart. Longer documents need more."""
+
+
+@sampled("annealed-importance-sampling", "unbiased", DEFAULT_CHAINS)
+def annealed(
+    topics: WeightedTopics,
+    words: Ints32,
+    n: Ints,
+    n_samples: int,
+    rng: Rng,
+    n_temperatures: int = DEFAULT_TEMPERATURES,
+) -> Score:
+    """Return the mean weight of `n_samples` chains, 20 by default; unbiased for any number.
+
+    It estimates p of the tokens in order. Standard error and effective sample size are those of the
+    mean of independent weights (`log_mean_of`). Raises ValueError or TypeError if `n_temperatures`,
+    from 0 to 1, both included, is no integer of at least 2.
+    """
+    document, constant = document_of(topics, words, n)
+    temperatures = temperatures_for(n_temperatures, len(document.word_of), topics.alpha)
+    mean = log_mean_of(log_weights_upwards(document, temperatures, n_samples, rng))
+    return Score(constant + mean.log_mean, *mean[1:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +68,7 @@ class AnnealedBounds:
     lower_standard_error: Floats
     """(D,), to first order."""
     upper: Floats
-    """(D,), minus the logarithm of the mean of 1 / weight of the chains downwards; NaN without
-    exact assignments."""
+    """(D,), minus the logarithm of the mean of 1 / weight of the chains downwards."""
     upper_standard_error: Floats
     """(D,), as if chains were independent. All start near one draw from p(z | j), so it is too
     small where chains still depend on it; the spread over documents includes that part."""
@@ -53,14 +81,14 @@ class AnnealedBounds:
 def annealed_bounds(
     topics: WeightedTopics,
     counts: sparse.csr_array,
-    assignments: NDArray[np.integer] | None = None,
+    assignments: NDArray[np.integer],
     *,
-    n_samples: int = DEFAULT_CHAINS,
-    n_temperatures: int = DEFAULT_TEMPERATURES,
+    n_samples: int = BOUND_CHAINS,
+    n_temperatures: int = BOUND_TEMPERATURES,
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> AnnealedBounds:
-    """Return a lower bound on each log p(document), and an upper one with exact assignments.
+    """Return a lower and an upper bound on each log p(document), from exact assignments.
 
     `counts` (D, V) are canonical, without words that are impossible under the topics. `assignments`
     (n_tokens,) are the topic of each token, in the order of the rows of `counts` and of the words
@@ -77,20 +105,15 @@ def annealed_bounds(
     start = np.concatenate(([0], np.cumsum(n_tokens)))
     lower, lower_error = np.zeros(n_docs), np.zeros(n_docs)
     upper, upper_error = np.zeros(n_docs), np.zeros(n_docs)
-    if assignments is None:
-        upper[n_tokens > 0] = upper_error[n_tokens > 0] = np.nan
 
     def work(d: int, words: Ints32, n: Ints, rng: Rng) -> None:
         document, constant = document_of(topics, words, n)
         temperatures = temperatures_for(n_temperatures, len(document.word_of), topics.alpha)
         up = log_mean_of(log_weights_upwards(document, temperatures, n_samples, rng))
         lower[d], lower_error[d] = constant + up.log_mean, up.standard_error
-        if assignments is not None:
-            exact = assignments[start[d] : start[d + 1]].astype(np.int32)
-            down = log_mean_of(
-                -log_weights_downwards(document, temperatures, n_samples, exact, rng)
-            )
-            upper[d], upper_error[d] = constant - down.log_mean, down.standard_error
+        exact = assignments[start[d] : start[d + 1]].astype(np.int32)
+        down = log_mean_of(-log_weights_downwards(document, temperatures, n_samples, exact, rng))
+        upper[d], upper_error[d] = constant - down.log_mean, down.standard_error
 
     for_documents(DocumentBlock(counts), seed, n_jobs, work)
     return AnnealedBounds(
@@ -101,7 +124,7 @@ def annealed_bounds(
 def _check(
     topics: WeightedTopics,
     counts: sparse.csr_array,
-    assignments: NDArray[np.integer] | None,
+    assignments: NDArray[np.integer],
     n_samples: int,
     n_temperatures: int,
 ) -> None:
@@ -109,8 +132,6 @@ def _check(
         raise ValueError(f"counts must be (n_docs, {topics.n_words}), found {counts.shape}")
     check_whole("n_samples", n_samples, 1)
     check_whole("n_temperatures", n_temperatures, 2)
-    if assignments is None:
-        return
     n_tokens = int(counts.sum())
     if assignments.shape != (n_tokens,) or assignments.dtype.kind not in "iu":
         raise ValueError(

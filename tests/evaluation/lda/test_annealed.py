@@ -1,4 +1,4 @@
-"""Annealed importance sampling in both directions, against exact values."""
+"""Annealed importance sampling in both directions against exact values, and as an estimator."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from evaluation import log_likelihood
+from evaluation.document_blocks import DocumentBlock
 from evaluation.lda import annealing
-from evaluation.lda.annealed_bounds import annealed_bounds, temperatures_for
+from evaluation.lda.annealed import annealed, annealed_bounds, temperatures_for
 from evaluation.lda.simulate import simulated_documents
-from models import LDATopics
+from models import GammaPoissonTopics, LDATopics, LPMRFTopics
 from tests.evaluation.lda.test_annealing import document_of
 from tests.oracles import lda_likelihood
 
@@ -48,9 +50,11 @@ def t_of_one(ratios):
 @pytest.mark.parametrize(("name", "n_samples"), [*((name, 1) for name in CASES), ("ordinary", 3)])
 def test_weights_upwards_are_unbiased(name, n_samples):
     model, document = CASES[name]
-    counts = sparse.csr_array(np.tile(document, (1500, 1)))
-    found = annealed_bounds(model, counts, n_samples=n_samples, n_temperatures=30, seed=1)
-    assert abs(t_of_one(np.exp(found.lower - exact(model, document)))) < 4
+    counts = DocumentBlock(sparse.csr_array(np.tile(document, (1500, 1))))
+    found = annealed(model, counts, n_samples=n_samples, n_temperatures=30, seed=1)
+    ratios = np.exp(found.log_likelihood - exact(model, document))
+    assert abs(t_of_one(ratios)) < 4  # a false alarm once in 16,000
+    assert t_of_one(ratios / np.exp(0.25)) < -4  # the control: a quarter of a nat too low
 
 
 def mean_weight(model, document, shift, n_chains=2500):
@@ -82,10 +86,12 @@ def test_sweeps_at_the_next_temperature_are_noticed():
 
 def test_the_standard_error_is_the_spread():
     model, document = CASES["ordinary"]
-    counts = sparse.csr_array(np.tile(document, (800, 1)))
-    found = annealed_bounds(model, counts, n_samples=40, n_temperatures=5)
-    spread = found.lower.std()
-    assert np.sqrt((found.lower_standard_error**2).mean()) == pytest.approx(spread, rel=0.1)
+    counts = DocumentBlock(sparse.csr_array(np.tile(document, (800, 1))))
+    found = annealed(model, counts, n_samples=40, n_temperatures=5)
+    error = np.sqrt((found.standard_error**2).mean())
+    assert error == pytest.approx(found.log_likelihood.std(), rel=0.1)  # 4 / sqrt(2 · 800)
+    assert ((found.effective_sample_size > 1) & (found.effective_sample_size <= 40)).all()
+    assert (found.n_samples == 40).all()
 
 
 # --- downwards ------------------------------------------------------------------------------------
@@ -129,12 +135,7 @@ def simulated(n_topics=3, n_docs=40, length=20, alpha=0.3, n_words=30):
 def test_the_truth_is_between():
     model, counts, assignments = simulated()
     found = annealed_bounds(model, counts, assignments, n_samples=4, n_temperatures=6)
-    truth = np.array(
-        [
-            lda_likelihood.log_probability_by_polynomial(c, model.topic_word, model.alpha)
-            for c in counts.toarray()
-        ]
-    )
+    truth = np.array([lda_log_p(document, model) for document in counts.toarray()])
     below, above = truth - found.lower, found.upper - truth
     for gap in (below, above):
         assert gap.mean() > 2 * gap.std(ddof=1) / math.sqrt(len(gap))
@@ -157,29 +158,27 @@ def test_more_temperatures_bring_the_bounds_together():
     assert few > 2 * some > 4 * many > 0
 
 
+def lda_log_p(document, model):
+    return lda_likelihood.log_probability_by_polynomial(document, model.topic_word, model.alpha)
+
+
+def assert_meets(model, document, truth, **settings):
+    found = annealed(model, DocumentBlock(sparse.csr_array([document])), n_samples=50, **settings)
+    assert found.standard_error[0] < 0.25
+    assert abs(found.total - truth) < 4 * found.standard_error[0]
+
+
 def test_many_topics_that_are_copies_of_two():
     """The law of large K is that of the merged topics with their alphas added up."""
     base = np.array([[0.7, 0.2, 0.1], [0.0, 0.4, 0.6]])
     merged = LDATopics(base, [0.6, 1.4])
     model = LDATopics(np.repeat(base, 1000, axis=0), np.repeat([0.6e-3, 1.4e-3], 1000))
-    document = (20, 30, 10)
-    truth = lda_likelihood.log_probability_by_polynomial(document, base, merged.alpha)
-    found = annealed_bounds(
-        model, sparse.csr_array([document]), n_samples=50, n_temperatures=300, seed=4
-    )
-    assert found.lower_standard_error[0] < 0.25
-    assert abs(found.lower[0] - truth) < 4 * found.lower_standard_error[0]
+    assert_meets(model, (20, 30, 10), lda_log_p((20, 30, 10), merged), n_temperatures=300, seed=4)
 
 
 def test_one_word_300_times():
     model = LDATopics([[0.9, 0.1], [0.2, 0.8]], [0.1, 0.2])
-    document = (300, 3)
-    truth = lda_likelihood.log_probability_by_polynomial(document, model.topic_word, model.alpha)
-    found = annealed_bounds(
-        model, sparse.csr_array([document]), n_samples=30, n_temperatures=1000, seed=5
-    )
-    assert found.lower_standard_error[0] < 0.25
-    assert abs(found.lower[0] - truth) < 4 * found.lower_standard_error[0]
+    assert_meets(model, (300, 3), lda_log_p((300, 3), model), n_temperatures=1000, seed=5)
 
 
 def test_one_topic_and_one_token_leave_nothing_to_chance():
@@ -203,10 +202,9 @@ def test_documents_without_tokens():
     found = annealed_bounds(ORDINARY, counts, np.array([0, 1, 1]), n_temperatures=5)
     assert found.lower[0] == found.upper[0] == found.upper_standard_error[0] == 0
     assert found.n_tokens.tolist() == [0, 3]
-    without = annealed_bounds(ORDINARY, counts, n_temperatures=5)
-    assert without.upper[0] == 0
-    assert np.isnan(without.upper[1])
-    assert (without.lower == found.lower).all()
+    chains = annealed(ORDINARY, DocumentBlock(counts), n_samples=16, n_temperatures=5)
+    assert (chains.log_likelihood == found.lower).all()
+    assert (chains.standard_error == found.lower_standard_error).all()
 
 
 def test_the_same_bits_whatever_the_threads():
@@ -234,6 +232,51 @@ def test_temperatures(n_tokens, alpha):
         assert (np.diff(found) > 0).all()
 
 
+# --- the estimator --------------------------------------------------------------------------------
+
+RNG = np.random.default_rng(0)
+MODEL = LDATopics(RNG.dirichlet(np.full(8, 0.4), 3), [0.3, 0.7, 0.2])
+COUNTS = sparse.csr_array(RNG.poisson(0.8, size=(12, 8)))
+
+
+def test_gamma_poisson_models_are_scored_by_their_tilted_topics():
+    model = GammaPoissonTopics(3 * MODEL.topic_word, [0.4, 0.3, 0.8], [0.3, 0.6, 0.5])
+    found = log_likelihood(model, COUNTS, "annealed-importance-sampling", random_state=1)
+    exact = log_likelihood(model, COUNTS, "exact")
+    assert found.convention == "bag-and-length"
+    z = (found.log_likelihood - exact.log_likelihood) / np.maximum(found.standard_error, 1e-9)
+    assert np.abs(z).max() < 4.5  # of twelve
+
+
+def test_poisson_mrfs_without_edges_are_scored_alike():
+    """By other kernels with other draws, and as many chains and temperatures."""
+    same = LPMRFTopics(
+        MODEL.topic_word,
+        np.empty(0, dtype=int),
+        np.empty((0, 2), dtype=int),
+        np.empty(0),
+        np.full(3, np.inf),
+        np.zeros((3, 2)),
+        MODEL.alpha,
+    )
+    one, other = (
+        log_likelihood(model, COUNTS, "annealed-importance-sampling", random_state=seed)
+        for seed, model in enumerate((MODEL, same))
+    )
+    assert one.method == other.method
+    error = np.hypot(one.monte_carlo_standard_error, other.monte_carlo_standard_error)
+    assert abs(one.total - other.total) < 4 * error
+
+
+def test_more_samples_bring_the_error_down():
+    target = 0.02
+    settings = {"target_standard_error": target, "random_state": 0}
+    found = log_likelihood(MODEL, COUNTS[:4], "annealed-importance-sampling", **settings)
+    assert (found.standard_error <= 1.5 * target).all()
+    exact = log_likelihood(MODEL, COUNTS[:4], "exact").log_likelihood
+    assert (np.abs(found.log_likelihood - exact) < 4.5 * found.standard_error + 1e-9).all()
+
+
 # --- errors ---------------------------------------------------------------------------------------
 
 
@@ -241,9 +284,9 @@ def test_temperatures(n_tokens, alpha):
     ("settings", "message"),
     [
         ({"n_samples": 0}, "n_samples must be at least 1"),
-        ({"n_samples": 2.0}, "n_samples must be an integer"),
+        ({"n_samples": 2.0}, "n_samples must be a whole number"),
         ({"n_temperatures": 1}, "n_temperatures must be at least 2"),
-        ({"n_temperatures": True}, "n_temperatures must be an integer"),
+        ({"n_temperatures": True}, "n_temperatures must be a whole number"),
         ({"assignments": np.zeros(4, int)}, r"shape \(5,\)"),
         ({"assignments": np.zeros(5)}, "integers"),
         ({"assignments": np.full(5, 3)}, "topics from 0 to 2"),
@@ -256,4 +299,10 @@ def test_temperatures(n_tokens, alpha):
 def test_bad_settings(settings, message):
     counts = settings.pop("counts", sparse.csr_array([[1, 2, 1, 1]]))
     with pytest.raises((ValueError, TypeError), match=message):
-        annealed_bounds(WITH_ZEROS, counts, **settings)
+        annealed_bounds(WITH_ZEROS, counts, **{"assignments": np.array([0, 1, 1, 1, 2])} | settings)
+
+
+@pytest.mark.parametrize("bad", [1, 0, 2.5, True])
+def test_bad_temperatures(bad):
+    with pytest.raises((ValueError, TypeError), match="n_temperatures"):
+        annealed(MODEL, DocumentBlock(COUNTS), n_temperatures=bad)
