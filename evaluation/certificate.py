@@ -30,7 +30,7 @@ from models.counts import checked_counts
 from models.seed import seed_from
 
 if TYPE_CHECKING:
-    from evaluation.arrays import Floats, Ints, Rng
+    from evaluation.arrays import Floats
     from evaluation.estimate import LikelihoodEstimate
 
 DEFAULT_DOCUMENTS = 100
@@ -126,6 +126,7 @@ def certify(
         raise TypeError(
             f"no documents can be simulated from a {type(model).__name__}{why}{instead}"
         )
+    check_whole("n_documents", n_documents, 2)
     check_whole("n_chains", n_chains, 1)
     check_whole("n_temperatures", n_temperatures, 2)
     seed = seed_from(random_state)
@@ -134,7 +135,12 @@ def certify(
         lengths = DocumentBlock(checked_counts(lengths_or_counts, topics.n_words)).n_tokens
     else:
         lengths = checked_lengths(lengths_or_counts)
-    lengths = _chosen(lengths, n_documents, np.random.default_rng(choosing))
+    lengths = lengths[lengths > 0]
+    if len(lengths) < 2:
+        raise ValueError(f"two documents with a token at least are needed, found {len(lengths)}")
+    size = min(int(n_documents), len(lengths))
+    chosen = np.random.default_rng(choosing).choice(len(lengths), size, replace=False)
+    lengths = lengths[np.sort(chosen)]
     counts, assignments = scoring.simulate(topics, lengths, np.random.default_rng(simulating))
     lengths = DocumentBlock(counts).n_tokens
     estimate = log_likelihood(
@@ -168,16 +174,6 @@ def certify(
         constant = as_lda.log_factor(counts)
         bounds = replace(bounds, lower=bounds.lower + constant, upper=bounds.upper + constant)
     return _certificate(estimate, bounds, n_samples, seed)
-
-
-def _chosen(lengths: Ints, n_documents: int, rng: Rng) -> Ints:
-    """Return at most `n_documents` random lengths that are not 0, in their order."""
-    check_whole("n_documents", n_documents, 2)
-    lengths = lengths[lengths > 0]
-    if len(lengths) < 2:
-        raise ValueError(f"two documents with a token at least are needed, found {len(lengths)}")
-    n = min(int(n_documents), len(lengths))
-    return lengths[np.sort(rng.choice(len(lengths), n, replace=False))]
 
 
 def _certificate(

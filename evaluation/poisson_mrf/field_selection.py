@@ -16,7 +16,7 @@ are chosen for its first round.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,7 +99,7 @@ def select_fields(
     known: Floats | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-    on_pair: Callable[[int, int, float], object] | None = None,
+    on_pair: Callable[[int, int, float], object] = lambda *_: None,
 ) -> FieldSelection:
     """Return validation perplexities of fields for all pairs of λ and c; no model is refitted.
 
@@ -136,25 +136,41 @@ def select_fields(
     if patience is not None:
         check_whole("patience", patience, 1)
     perplexity = np.full((len(ordered), len(scales)), np.nan)
-    if known is None:
-        known = perplexity
-    elif known.shape != perplexity.shape:
+    known = perplexity if known is None else known
+    if known.shape != perplexity.shape:
         raise ValueError(f"known must be {perplexity.shape}, found {known.shape}")
     parts, kind = _parts_of(documents, shares)
     n_interactions = np.full(len(ordered), -1, dtype=np.int64)
-    trial = _Trial(parts, held_out, kind, seed, n_jobs)
+    longest = int(held_out.sum(axis=1).max())
+    mean_lengths = [float(part.sum() / part.shape[0]) for part in parts]
+
+    def perplexity_of(regressions: Sequence[NodeRegressions], c: float) -> float:
+        fields, tables = [], []
+        for k, (found, mean_length) in enumerate(zip(regressions, mean_lengths, strict=True)):
+            fields.append(found.field(c * mean_length))
+            tables.append(
+                partition_table(
+                    fields[k],
+                    longest,
+                    effort.partition,
+                    mean_length=mean_length,
+                    n_samples=effort.n_samples,
+                    n_temperatures=effort.n_temperatures,
+                    seed=int(np.random.SeedSequence([seed, k]).generate_state(1)[0]),
+                    n_jobs=n_jobs,
+                )
+            )
+        model = kind.of_fields(fields, np.stack(tables), np.ones(len(fields)))
+        return map_assignment(model, DocumentBlock(held_out), n_jobs=n_jobs).perplexity
+
     paths = [fit_path(part, ordered, smoothing=effort.smoothing, n_jobs=n_jobs) for part in parts]
     best, n_worse = np.inf, 0
     for i, regressions in enumerate(zip(*paths, strict=True)):
         n_interactions[i] = sum(each.field().n_interactions for each in regressions)
         for j, scale in enumerate(scales):
-            if math.isnan(known[i, j]):
-                settings = replace(effort, penalty=ordered[i], length_scale=scale)
-                perplexity[i, j] = trial.perplexity(regressions, settings)
-            else:
-                perplexity[i, j] = known[i, j]
-            if on_pair is not None:
-                on_pair(i, j, float(perplexity[i, j]))
+            is_known = not math.isnan(known[i, j])
+            perplexity[i, j] = known[i, j] if is_known else perplexity_of(regressions, scale)
+            on_pair(i, j, float(perplexity[i, j]))
         lowest = float(perplexity[i].min())
         n_worse = n_worse + 1 if lowest > best else 0
         best = min(best, lowest)
@@ -182,39 +198,6 @@ def multinomial_shares(
     )
     shares: NDArray[Any] = model.fit(_documents(counts, "counts")).state_.assignment
     return shares
-
-
-@dataclass(frozen=True, eq=False)
-class _Trial:
-    """Data on which every pair of λ and c is tried."""
-
-    parts: Sequence[sparse.csr_array]  # the documents of each topic that have a token of it
-    validation: sparse.csr_array
-    kind: type[LPMRFClusters] | type[LPMRFTopics]
-    seed: int
-    n_jobs: int | None
-
-    def perplexity(self, regressions: Sequence[NodeRegressions], settings: FieldSettings) -> float:
-        """Perplexity of the validation documents, with the fields of `fit_fields`."""
-        longest = int(self.validation.sum(axis=1).max())
-        fields, tables = [], []
-        for k, (part, found) in enumerate(zip(self.parts, regressions, strict=True)):
-            mean_length = float(part.sum() / part.shape[0])
-            fields.append(found.field(settings.length_scale * mean_length))
-            tables.append(
-                partition_table(
-                    fields[k],
-                    longest,
-                    settings.partition,
-                    mean_length=mean_length,
-                    n_samples=settings.n_samples,
-                    n_temperatures=settings.n_temperatures,
-                    seed=int(np.random.SeedSequence([self.seed, k]).generate_state(1)[0]),
-                    n_jobs=self.n_jobs,
-                )
-            )
-        model = self.kind.of_fields(fields, np.stack(tables), np.ones(len(fields)))
-        return map_assignment(model, DocumentBlock(self.validation), n_jobs=self.n_jobs).perplexity
 
 
 def _documents(counts: Any, name: str) -> sparse.csr_array:
