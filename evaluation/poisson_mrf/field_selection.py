@@ -99,7 +99,7 @@ def select_fields(
     known: Floats | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-    on_pair: Callable[[int, int, float], object] = lambda *_: None,
+    on_pair: Callable[[int, int, float], object] | None = None,
 ) -> FieldSelection:
     """Return validation perplexities of fields for all pairs of λ and c; no model is refitted.
 
@@ -170,7 +170,8 @@ def select_fields(
         for j, scale in enumerate(scales):
             is_known = not math.isnan(known[i, j])
             perplexity[i, j] = known[i, j] if is_known else perplexity_of(regressions, scale)
-            on_pair(i, j, float(perplexity[i, j]))
+            if on_pair is not None:
+                on_pair(i, j, float(perplexity[i, j]))
         lowest = float(perplexity[i].min())
         n_worse = n_worse + 1 if lowest > best else 0
         best = min(best, lowest)
