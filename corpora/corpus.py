@@ -37,11 +37,11 @@ from corpora.string_column import CHUNK, StringColumn
 from corpora.vocabulary import Pruning, learn_vocabulary
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from corpora.files import PathLike
     from corpora.tokens.block import TokenBlock
 
 ARRAYS = ("data", "indices", "indptr", "n_unknown")
@@ -189,7 +189,7 @@ class Corpus:
             yield self.counts[start : start + batch_size]
             release(self.counts.data, self.counts.indices)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the directory `path`; an existing corpus is replaced atomically. One process at a
         time may save to a directory; any number may read it.
         """
@@ -206,9 +206,7 @@ class Corpus:
                 )
 
     @classmethod
-    def load(
-        cls, path: str | os.PathLike[str], *, mmap: bool = False, checked: bool = False
-    ) -> Corpus:
+    def load(cls, path: PathLike, *, mmap: bool = False, checked: bool = False) -> Corpus:
         """Load the corpus that `save` wrote. With `mmap` all but the vocabulary stays on disk until
         it is used, and only the sizes of the files are checked; `checked` also verifies their
         content, which reads every file once. Raises FileNotFoundError if there is no corpus;
@@ -266,7 +264,7 @@ def build_corpus(
 
 
 def build_corpus_on_disk(
-    path: str | os.PathLike[str], blocks: Iterable[TokenBlock], vocabulary: Sequence[str]
+    path: PathLike, blocks: Iterable[TokenBlock], vocabulary: Sequence[str]
 ) -> Corpus:
     """Count the tokens of `blocks` into a corpus in the directory `path`, and map it. The files
     equal those of `Corpus.from_blocks(blocks, vocabulary).save(path)`, in the memory of a block.
@@ -275,9 +273,7 @@ def build_corpus_on_disk(
     return build_corpus_of_bags(path, count_blocks(blocks, vocabulary), vocabulary)
 
 
-def build_corpus_of_bags(
-    path: str | os.PathLike[str], bags: Iterable[Bags], vocabulary: Sequence[str]
-) -> Corpus:
+def build_corpus_of_bags(path: PathLike, bags: Iterable[Bags], vocabulary: Sequence[str]) -> Corpus:
     """Write the same as `build_corpus_on_disk`, from `counting.BagsOfBlock` of all blocks, in
     order.
     """

@@ -14,11 +14,12 @@ from corpora.files import remove_partial_files
 from corpora.string_column import CHUNK, StringColumn
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy import sparse
+
+    from corpora.files import PathLike
 
 MAX_INT32 = np.iinfo(np.int32).max
 """Largest count, and largest number of documents or words in a file format."""
@@ -42,7 +43,7 @@ class CorpusWriter:
     twice; OSError if a file cannot be written.
     """
 
-    def __init__(self, path: str | os.PathLike[str], vocabulary: Sequence[str]) -> None:
+    def __init__(self, path: PathLike, vocabulary: Sequence[str]) -> None:
         if len(set(vocabulary)) != len(vocabulary):
             raise ValueError("a word is in the vocabulary twice")
         self._directory = Path(path)

@@ -12,11 +12,12 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PathLike = str | os.PathLike[str]
 TEMPORARY_SUFFIX = ".partial"
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: PathLike) -> Iterator[IO[bytes]]:
     """Open a binary file that replaces `path` when the block ends without an error. Data and
     directory entry are fsynced: after a crash, or an OSError as of a full disk, `path` has either
     the former content or the new one. An error leaves no file behind.
@@ -35,7 +36,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     sync_directory(target.parent)
 
 
-def atomic_write_text(path: str | os.PathLike[str], text: str) -> None:
+def atomic_write_text(path: PathLike, text: str) -> None:
     """Write `text` as UTF-8 to `path` atomically."""
     with atomic_write(path) as stream:
         stream.write(text.encode())

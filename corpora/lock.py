@@ -17,13 +17,15 @@ from corpora.errors import StoreLockedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from corpora.files import PathLike
+
 
 TRIES, TRY_EVERY = 5, 0.02
 """Attempts, and seconds between them: `lock_holder` holds the lock for a moment."""
 
 
 @contextmanager
-def writer_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
+def writer_lock(directory: PathLike) -> Iterator[None]:
     """Hold the lock of `directory`, which must exist, in its file `lock`. Raises StoreLockedError,
     which names the other process that holds it.
     """
@@ -46,7 +48,7 @@ def writer_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
         os.close(descriptor)
 
 
-def lock_holder(directory: str | os.PathLike[str]) -> int | None:
+def lock_holder(directory: PathLike) -> int | None:
     """Process id of the holder of the lock of `directory`; None if it is free, 0 if unknown.
     Creates no file.
     """

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from corpora.files import PathLike
+
 CHUNK = 2048
 """Entries of a run that are read at a time."""
 
@@ -33,7 +35,7 @@ class SpillFile:
     `directory` or the system's temporary directory.
     """
 
-    def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, directory: PathLike | None = None) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
         self.size = 0
         """Bytes written."""

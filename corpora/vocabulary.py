@@ -17,11 +17,11 @@ from corpora.tokens.block_pairs import narrow
 from corpora.word_counts import MAX_WORDS, WordCounts
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from corpora.files import PathLike
     from corpora.tokens.block import TokenBlock
 
 SHOWN = 20
@@ -58,7 +58,7 @@ def learn_vocabulary(
     pruning: Pruning,
     *,
     most_words: int = MAX_WORDS,
-    directory: str | os.PathLike[str] | None = None,
+    directory: PathLike | None = None,
     on_pruned: Callable[[Removed], None] | None = None,
 ) -> tuple[str, ...]:
     """Return the words of the training documents that `pruning` keeps, in alphabetical order.
@@ -111,7 +111,7 @@ def vocabulary_from(
     pruning: Pruning,
     *,
     most_words: int = MAX_WORDS,
-    directory: str | os.PathLike[str] | None = None,
+    directory: PathLike | None = None,
     on_pruned: Callable[[Removed], None] | None = None,
 ) -> tuple[str, ...]:
     """Return the same as `learn_vocabulary`, with the same errors, from `FrequenciesOfBlock` of all

@@ -9,10 +9,11 @@ import numpy as np
 from corpora.spilled_run import Chunk, SpilledRun, SpillFile, merge, objects
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 MAX_WORDS = 500_000
 """Different words that are held in memory, at some 200 bytes each."""
@@ -23,9 +24,7 @@ class WordCounts:
     run in a temporary file in `directory`.
     """
 
-    def __init__(
-        self, max_words: int = MAX_WORDS, directory: str | os.PathLike[str] | None = None
-    ) -> None:
+    def __init__(self, max_words: int = MAX_WORDS, directory: PathLike | None = None) -> None:
         self._most_words, self._directory = max_words, directory
         self._count_of: dict[str, int] = {}
         self._spill: SpillFile | None = None

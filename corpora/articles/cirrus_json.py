@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.articles.compressed import read_chunks
-from corpora.articles.json_lines import string, whole_number
+from corpora.articles.json_lines import json_object, read_lines, string, whole_number
 from corpora.articles.main_sections import CUT, INVISIBLE, tidy
 from corpora.articles.page import (
     REDIRECT,
@@ -34,10 +34,10 @@ from corpora.articles.page import (
 from corpora.errors import CorpusFormatError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
 
     from corpora.articles.article import Article
+    from corpora.files import PathLike
 
 TextField = Literal["auto", "wikitext", "extracted"]
 """Field that the text is read from; "auto": wikitext if there is some, else extracted text."""
@@ -111,7 +111,7 @@ class Skipped:
 
 
 def read_records(
-    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
+    path: PathLike, progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[CirrusRecord]:
     """Split a search-index dump, plain or .bz2, .gz or .xz, into its pairs of lines. Memory is
     bounded by `MAX_LINE_BYTES`. `progress_bytes` is called with the number of bytes of the file
@@ -120,15 +120,7 @@ def read_records(
     """
     number = 0
     action: tuple[int | None, str] | None = None
-    lines = read_lines(path, progress_bytes)
-    while True:
-        try:
-            line, whole = next(lines, (None, True))
-        except CorpusFormatError as error:
-            raise CorpusFormatError(f"{error} (after line {number})") from error
-        if line is None:
-            break
-        number += 1
+    for number, line, whole in read_lines(read_checked_chunks(path, progress_bytes)):
         if line.isspace() or not line:
             continue
         if action is not None and len(line) < MAX_ACTION_BYTES and LONE_ACTION.match(line):
@@ -157,34 +149,11 @@ def read_document(record: CirrusRecord, text: TextField = "auto") -> Article | S
         raise CorpusFormatError(f"{record.place}: {error}{end}") from error
 
 
-# The file
-
-
-def read_lines(
-    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
-) -> Iterator[tuple[bytes, bool]]:
-    """Yield the lines of a file without line ends, each with whether its end is there."""
-    unfinished = bytearray()
-    for chunk in read_checked_chunks(path, progress_bytes):
-        first, *rest = chunk.split(b"\n")
-        unfinished += first
-        for part in rest:
-            yield bytes(unfinished), True
-            unfinished = bytearray(part)
-        if len(unfinished) > MAX_LINE_BYTES:
-            raise CorpusFormatError(
-                f"{path}: a line is longer than {MAX_LINE_BYTES >> 20} MiB, as none of a"
-                " search-index dump is"
-            )
-    if unfinished:
-        yield bytes(unfinished), False
-
-
 def read_checked_chunks(
-    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
+    path: PathLike, progress_bytes: Callable[[int], None] | None
 ) -> Iterator[bytes]:
-    """Yield the content of a file, unless it is a decompression bomb."""
-    n_read = n_given = 0
+    """Yield the content of a file, unless it is a decompression bomb or has too long a line."""
+    n_read = n_given = n_unfinished = 0
 
     def note(n_bytes: int) -> None:
         nonlocal n_read
@@ -201,6 +170,13 @@ def read_checked_chunks(
                 " bomb, not a search-index dump"
             )
         yield chunk
+        last_line = chunk.rpartition(b"\n")[2]
+        n_unfinished = len(last_line) + (n_unfinished if len(last_line) == len(chunk) else 0)
+        if n_unfinished > MAX_LINE_BYTES:
+            raise CorpusFormatError(
+                f"{path}: a line is longer than {MAX_LINE_BYTES >> 20} MiB, as none of a"
+                " search-index dump is"
+            )
 
 
 def parse_action(line: bytes, whole: bool, place: str) -> tuple[int | None, str]:
@@ -230,24 +206,11 @@ def parse_action(line: bytes, whole: bool, place: str) -> tuple[int | None, str]
         return None, wiki[0] if wiki else ""
 
 
-# A document
-
-
 def parse_document(record: CirrusRecord) -> dict[str, object]:
     """Return the fields of a document; raise ValueError if it is malformed."""
     if record.document.count(b",") > MAX_COMMAS:
         raise ValueError(f"more than {MAX_COMMAS} values, as no document has")
-    try:
-        fields = json.loads(record.document.decode())
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not valid UTF-8 (byte {error.start})") from error
-    except RecursionError as error:
-        raise ValueError("not valid JSON (nested too deeply)") from error
-    except ValueError as error:
-        raise ValueError(f"not valid JSON ({error})") from error
-    if not isinstance(fields, dict):
-        raise ValueError(f"expected an object, found {type(fields).__name__}")  # noqa: TRY004
-    return fields
+    return json_object(record.document, "utf-8")
 
 
 def article_in(
@@ -319,9 +282,6 @@ def iso_timestamp(value: object) -> str:
         return time.astimezone(UTC).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
     except (ValueError, OverflowError, OSError):
         return ""
-
-
-# Texts
 
 
 def usual_wikitext(wikitext: str, fields: dict[str, object]) -> str:

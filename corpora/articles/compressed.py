@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 from corpora.errors import CorpusFormatError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
     from io import BufferedIOBase, BufferedReader
+
+    from corpora.files import PathLike
 
 CHUNK = 1 << 16
 UNREADABLE = {b"7z\xbc\xaf\x27\x1c": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
 
 def read_chunks(
-    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
+    path: PathLike, progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[bytes]:
     """Yield the content of a plain, bzip2, gzip or xz file, decompressed, in bounded chunks. After
     each, `progress_bytes` is called with the number of bytes of the file read so far. Raises
@@ -36,7 +37,7 @@ def read_chunks(
                 progress_bytes(file.tell() if file.seekable() else 0)
 
 
-def decompressed(file: BufferedReader, path: str | os.PathLike[str]) -> BufferedIOBase:
+def decompressed(file: BufferedReader, path: PathLike) -> BufferedIOBase:
     """Return a stream of the content of `file`; its first bytes give the compression."""
     start = file.peek(6)[:6]  # not read: a pipe cannot be rewound
     if start.startswith(b"BZh"):
@@ -53,7 +54,7 @@ def decompressed(file: BufferedReader, path: str | os.PathLike[str]) -> Buffered
     return file
 
 
-def next_chunk(stream: BufferedIOBase, path: str | os.PathLike[str]) -> bytes:
+def next_chunk(stream: BufferedIOBase, path: PathLike) -> bytes:
     """Return the next bytes of `stream`, empty at its end."""
     try:
         # Not `read`, which would lose the content before the damage.
@@ -70,7 +71,7 @@ def next_chunk(stream: BufferedIOBase, path: str | os.PathLike[str]) -> bytes:
         raise damaged(path, error) from error  # bz2 reports bad data so
 
 
-def damaged(path: str | os.PathLike[str], error: Exception) -> CorpusFormatError:
+def damaged(path: PathLike, error: Exception) -> CorpusFormatError:
     """Return the error for damaged compressed data."""
     return CorpusFormatError(
         f"{path}: the compressed data are damaged ({error}); check the file, download it again"

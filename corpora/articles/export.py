@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from corpora.articles.article import Article
     from corpora.articles.store import ArticleStore
+    from corpora.files import PathLike
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".parquet")
 
@@ -40,7 +41,7 @@ LICENSE_NOTE = (
 )
 
 
-def export_articles(store: ArticleStore, path: str | os.PathLike[str]) -> int:
+def export_articles(store: ArticleStore, path: PathLike) -> int:
     """Write all articles stored at this moment to the file `path`, in the order of the store;
     return their number.
 

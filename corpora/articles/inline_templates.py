@@ -7,12 +7,9 @@ that their text can be given: `{{lang|la|quid}}` shows "quid". Their names are E
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from corpora.articles.main_sections import CUT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BRACES = re.compile(r"(?P<open>\{\{(?:\{(?!\{))?)|\}\}(?:\}(?!\}))?")
 LINK_OR_BAR = re.compile(r"\[\[[^\[\]]*+\]\]|(?P<bar>\|)")
@@ -52,6 +49,8 @@ BETWEEN = {
 NUMBER = re.compile(r"[-+−]?[\d.,/⁄+]+")
 
 Arguments = dict[str, str]
+Show = Callable[[str, Arguments], str | None]
+"""Gives the text of a template of a name and with arguments; None if it is not known."""
 
 
 def show_templates(text: str) -> str:
@@ -111,19 +110,9 @@ def arguments_of(inside: str) -> Arguments:
     return arguments
 
 
-def first(_: str, arguments: Arguments) -> str | None:
-    """Return the only text, or the label if there are two."""
-    return arguments.get("lt") or arguments.get("1") or arguments.get("text")
-
-
-def second(_: str, arguments: Arguments) -> str | None:
-    """Return the text, which follows its language."""
-    return arguments.get("2") or arguments.get("text")
-
-
-def last(_: str, arguments: Arguments) -> str | None:
-    """Return the text, which follows its language and the standard of transliteration."""
-    return arguments.get("3") or arguments.get("2")
+def either(*names: str) -> Show:
+    """Return a function that gives the first of these arguments that is there."""
+    return lambda _, arguments: next((arguments[n] for n in names if arguments.get(n)), None)
 
 
 def quotation(_: str, arguments: Arguments) -> str | None:
@@ -205,18 +194,15 @@ def value(_: str, arguments: Arguments) -> str | None:
     return f"{arguments['1']} {unit}".strip()
 
 
-def named(
-    names: str, show: Callable[[str, Arguments], str | None]
-) -> dict[str, Callable[[str, Arguments], str | None]]:
+def named(names: str, show: Show) -> dict[str, Show]:
     """Return a table from the names of templates to the function that gives their text."""
     return {name.replace("_", " "): show for name in names.split()}
 
 
 TEXTS = {
-    **named(SHOW_THE_FIRST, first),
-    **named("lang-", first),
-    **named(SHOW_THE_SECOND, second),
-    **named(SHOW_THE_LAST, last),
+    **named(f"lang- {SHOW_THE_FIRST}", either("lt", "1", "text")),
+    **named(SHOW_THE_SECOND, either("2", "text")),
+    **named(SHOW_THE_LAST, either("3", "2")),
     **named(QUOTATIONS, quotation),
     **named("nihongo", japanese),
     **named("as_of asof", as_of),

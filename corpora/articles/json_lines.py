@@ -12,14 +12,13 @@ from corpora.articles.compressed import read_chunks
 from corpora.errors import CorpusFormatError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from corpora.files import PathLike
 
 
 def read_json_lines(
-    path: str | os.PathLike[str],
-    language: str = "en",
-    progress_bytes: Callable[[int], None] | None = None,
+    path: PathLike, language: str = "en", progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[Article]:
     """Yield the articles of a `.jsonl` file, plain or compressed by gzip, bzip2 or xz.
 
@@ -33,16 +32,7 @@ def read_json_lines(
     Raises OSError if the file cannot be read; CorpusFormatError if a line is malformed or the
     compressed data are damaged, after the articles before.
     """
-    number = 0
-    lines = read_lines(path, progress_bytes)
-    while True:
-        try:
-            line = next(lines, None)
-        except CorpusFormatError as error:
-            raise CorpusFormatError(f"{error} (after line {number})") from error
-        if line is None:
-            return
-        number += 1
+    for number, line, _ in read_lines(read_chunks(path, progress_bytes)):
         if not line.strip():
             continue
         try:
@@ -60,32 +50,26 @@ def made_page_id(title: str) -> int:
     return -(int.from_bytes(digest[:7], "big") >> 3) or -1
 
 
-def read_lines(
-    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
-) -> Iterator[bytes]:
-    """Yield the lines of a file without line ends."""
-    parts: list[bytes] = []  # of the unfinished line
-    for chunk in read_chunks(path, progress_bytes):
-        first, *rest = chunk.split(b"\n")
-        parts.append(first)
-        for part in rest:
-            yield b"".join(parts)
-            parts = [part]
-    yield b"".join(parts)
+def read_lines(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes, bool]]:
+    """Yield the lines of a file: number, content without its end, whether its end is there."""
+    number, unfinished = 0, bytearray()
+    try:
+        for chunk in chunks:
+            first, *rest = chunk.split(b"\n")
+            unfinished += first
+            for part in rest:
+                number += 1
+                yield number, bytes(unfinished), True
+                unfinished = bytearray(part)
+    except CorpusFormatError as error:
+        raise CorpusFormatError(f"{error} (after line {number})") from error
+    if unfinished:
+        yield number + 1, bytes(unfinished), False
 
 
 def parse_line(line: bytes, language: str) -> Article:
     """Return the article on one line; raise ValueError if it is malformed."""
-    try:
-        fields = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not valid UTF-8 (byte {error.start})") from error
-    except RecursionError as error:
-        raise ValueError("not valid JSON (nested too deeply)") from error
-    except ValueError as error:
-        raise ValueError(f"not valid JSON ({error})") from error
-    if not isinstance(fields, dict):
-        raise ValueError(f"expected an object, found {type(fields).__name__}")  # noqa: TRY004
+    fields = json_object(line, "utf-8-sig")
     text = string(fields, "text").replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise ValueError('no text; every line needs a "text" that is not empty')
@@ -103,6 +87,21 @@ def parse_line(line: bytes, language: str) -> Article:
         license=string(fields, "license"),
         text=text,
     )
+
+
+def json_object(line: bytes, encoding: str) -> dict[str, object]:
+    """Return the fields of a JSON object; raise ValueError if it is malformed."""
+    try:
+        fields = json.loads(line.decode(encoding))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not valid UTF-8 (byte {error.start})") from error
+    except RecursionError as error:
+        raise ValueError("not valid JSON (nested too deeply)") from error
+    except ValueError as error:
+        raise ValueError(f"not valid JSON ({error})") from error
+    if not isinstance(fields, dict):
+        raise ValueError(f"expected an object, found {type(fields).__name__}")  # noqa: TRY004
+    return fields
 
 
 def string(fields: dict[str, object], key: str) -> str:

@@ -12,14 +12,15 @@ from corpora.articles.page import REDIRECT, UNKNOWN_LANGUAGE, Page, Site
 from corpora.errors import CorpusFormatError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
+
+    from corpora.files import PathLike
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_pages(
-    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None = None
+    path: PathLike, progress_bytes: Callable[[int], None] | None = None
 ) -> Iterator[Page]:
     """Stream the pages of a MediaWiki XML export of any version, plain or .bz2, .gz or .xz: those
     of the main namespace without redirects, each in its latest revision that is wikitext. Memory is
@@ -55,7 +56,7 @@ def read_pages(
 
 
 def read_events(
-    path: str | os.PathLike[str], progress_bytes: Callable[[int], None] | None
+    path: PathLike, progress_bytes: Callable[[int], None] | None
 ) -> Iterator[tuple[str, Element]]:
     """The starts and ends of the elements of an XML file."""
     parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
@@ -130,7 +131,7 @@ def is_wikitext(revision: Element) -> bool:
     return child_text(revision, "model") in ("", "wikitext")
 
 
-def page_of(element: Element, site: Site, path: str | os.PathLike[str]) -> Page | None:
+def page_of(element: Element, site: Site, path: PathLike) -> Page | None:
     """The page in a `<page>` element; None if it is no article."""
     title, namespace = child_text(element, "title"), child_text(element, "ns")
     revision = element.find("{*}revision")

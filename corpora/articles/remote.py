@@ -17,6 +17,8 @@ from corpora.errors import CorpusFormatError, MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from corpora.files import PathLike
+
 MARK = "://"
 EXTRA = "pip install 'wikitopics[cluster]'"
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs"}
@@ -32,12 +34,12 @@ PAUSES: Sequence[float] = (1.0, 4.0)
 """Seconds after which a failed request is made again."""
 
 
-def is_url(path: str | os.PathLike[str]) -> bool:
+def is_url(path: PathLike) -> bool:
     """Whether `path` is the URL of something rather than a place in the file system."""
     return MARK in str(path)
 
 
-def path_of(path: str | os.PathLike[str]) -> Path:
+def path_of(path: PathLike) -> Path:
     """`path` as a `Path`; of a URL a `UPath`. Raises MissingExtraError if the package that reads
     the URL is not installed; CorpusFormatError if nothing reads such URLs.
     """

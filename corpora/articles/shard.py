@@ -140,13 +140,11 @@ def _read_header(stream: gzip.GzipFile, name: str) -> list[tuple[str, int]]:
         )
     if header.keys() != {"format", "version", "keys"} or version != VERSION:
         raise CorpusFormatError(f"{name}: the header is malformed")
-    if type(keys) is not list or not all(_is_key(key) for key in keys):
+    if type(keys) is not list or not all(
+        type(key) is tuple and [type(part) for part in key] == [str, int] for key in keys
+    ):
         raise CorpusFormatError(f"{name}: the header's keys are not (language, page_id) pairs")
     return keys
-
-
-def _is_key(key: object) -> bool:
-    return type(key) is tuple and [type(part) for part in key] == [str, int]
 
 
 def _unpickled(stream: gzip.GzipFile, name: str) -> Any:
@@ -176,14 +174,8 @@ def _check_end(stream: gzip.GzipFile, data: bytes, name: str) -> None:
 
 
 DAMAGES = (
-    pickle.UnpicklingError,
-    EOFError,
-    OSError,  # gzip.BadGzipFile
-    zlib.error,
-    ValueError,
-    TypeError,
-    IndexError,
-    AttributeError,
+    *(pickle.UnpicklingError, zlib.error, EOFError, OSError),  # OSError: gzip.BadGzipFile
+    *(ValueError, TypeError, IndexError, AttributeError),
 )
 """Errors of gzip and pickle on malformed bytes."""
 

@@ -32,12 +32,12 @@ from corpora.files import atomic_write_text, remove_partial_files, sync_director
 from corpora.lock import writer_lock
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from corpora.articles.article import Article
     from corpora.articles.manifest import Tail
+    from corpora.files import PathLike
 
 
 class ArticleStore:
@@ -54,7 +54,7 @@ class ArticleStore:
     not installed.
     """
 
-    def __init__(self, path: str | os.PathLike[str], shard_size: int = 250) -> None:
+    def __init__(self, path: PathLike, shard_size: int = 250) -> None:
         if shard_size < 1:
             raise ValueError(f"shard_size must be at least 1, not {shard_size}")
         self.path = path_of(path)

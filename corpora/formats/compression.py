@@ -15,8 +15,9 @@ from corpora.errors import CorpusFormatError, MissingExtraError
 from corpora.files import atomic_write
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
+
+    from corpora.files import PathLike
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -27,7 +28,7 @@ def without_suffix(name: str) -> str:
     return next((name[: -len(each)] for each in SUFFIXES if name.lower().endswith(each)), name)
 
 
-def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
+def read_bytes(path: PathLike) -> Iterator[bytes]:
     """Yield the content of a plain, gzip, bzip2, xz or zstd file, decompressed, in bounded chunks.
     Raises OSError if the file cannot be read; CorpusFormatError, after all data before, if
     compressed data are damaged or end too early; MissingExtraError if zstandard is needed and
@@ -41,7 +42,7 @@ def read_bytes(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 @contextmanager
-def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def write_bytes(path: PathLike) -> Iterator[IO[bytes]]:
     """Open a file that appears, complete, when the block ends; compressed as its suffix says. Equal
     content gives equal bytes. Raises MissingExtraError if zstandard is needed and missing; OSError
     if the file cannot be written, which leaves an existing file unchanged.
@@ -59,7 +60,7 @@ def write_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 yield compressed
 
 
-def _read_zstd(path: str | os.PathLike[str]) -> Iterator[bytes]:
+def _read_zstd(path: PathLike) -> Iterator[bytes]:
     zstandard = _zstandard()
     with Path(path).open("rb") as stream:
         # Not zstandard's stream_reader, which ends without an error at a truncated frame.

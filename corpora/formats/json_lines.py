@@ -20,17 +20,14 @@ from corpora.formats.lines import LineReader, shown
 from corpora.formats.vocabulary_file import check_writable, is_unicode, read_vocabulary
 
 if TYPE_CHECKING:
-    import os
-
     from corpora.corpus import Corpus
+    from corpora.files import PathLike
 
 MAX_DIGITS = 640
 """Digits of a whole number, such as an id; Python always reads so many."""
 
 
-def read_json_lines(
-    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
-) -> Corpus:
+def read_json_lines(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:
     """Read a file of JSON lines, plain or compressed.
 
     Each line has `tokens` or `counts`, and may have `id` (default: the line number), `title`
@@ -58,7 +55,7 @@ def read_json_lines(
     return bags.corpus()
 
 
-def write_json_lines(corpus: Corpus, path: str | os.PathLike[str]) -> None:
+def write_json_lines(corpus: Corpus, path: PathLike) -> None:
     """Write a line of counts for each document to `path`, compressed as it ends. Raises
     CorpusFormatError if a word, id or title holds half a surrogate pair; OSError if the file cannot
     be written.

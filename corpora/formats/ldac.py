@@ -23,11 +23,10 @@ from corpora.formats.numbered import DuplicateEntryError, beside_vocabulary, csr
 from corpora.formats.vocabulary_file import words_of
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
     from corpora.corpus import Corpus
+    from corpora.files import PathLike
 
 N_DISTINCT = Column("the number of different words", 0, MAX_INT32)
 COUNT = Column("count", 1, MAX_INT32)
@@ -35,9 +34,7 @@ _DOCUMENT = re.compile(rb"\s*+\d{1,18}+(?:\s++\d{1,18}+:\d{1,18}+)*+\s*+")
 _PAIR = re.compile(rb"([^:]+):([^:]+)")
 
 
-def read_ldac(
-    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
-) -> Corpus:
+def read_ldac(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:
     """Read an lda-c file, plain or compressed, in memory of 16 bytes an entry; documents are called
     "1", "2", …. `vocabulary` is its file, by default that beside it; with "numbers" words are
     called "0", "1", …, up to the largest number. Raises OSError if a file cannot be read;
@@ -69,7 +66,7 @@ def read_ldac(
     return numbered_corpus(counts, words, 0)
 
 
-def write_ldac(corpus: Corpus, path: str | os.PathLike[str]) -> None:
+def write_ldac(corpus: Corpus, path: PathLike) -> None:
     """Write the counts to `path`, compressed as it ends, and the vocabulary beside it. Raises what
     `beside_vocabulary` does.
     """

@@ -16,9 +16,9 @@ from corpora.errors import CorpusFormatError
 from corpora.formats.lines import LineReader, shown
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 TOLERANCE = 1e-3
 """Largest difference between 1 and the sum of a topic: some programs write three digits."""
@@ -34,7 +34,7 @@ class LdacModel:
     """(n_topics,) positive."""
 
 
-def read_ldac_model(path: str | os.PathLike[str]) -> LdacModel:
+def read_ldac_model(path: PathLike) -> LdacModel:
     """Read NAME.beta and NAME.other, given the path of either, or of a directory with `final`.*.
     Raises OSError if a file cannot be read; CorpusFormatError, naming file and line, if a line has
     another form, sizes disagree, or the probabilities of a topic do not sum to 1.

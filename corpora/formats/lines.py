@@ -9,8 +9,9 @@ from corpora.errors import CorpusFormatError
 from corpora.formats.compression import read_bytes
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
+
+    from corpora.files import PathLike
 
 BLOCK = 1 << 18
 """Bytes of a block, so few that its temporary arrays fit a processor's cache."""
@@ -28,7 +29,7 @@ class LineReader:
     data are damaged, the file is UTF-16, or a line is longer than 256 MiB.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         self.number = 0
         """Number of the last line that was read."""

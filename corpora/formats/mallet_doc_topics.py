@@ -21,9 +21,9 @@ from corpora.formats.mallet_state_file import check_sources
 from corpora.formats.number_table import Column, checked, real
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 HEADER = "#doc source topic proportion ..."
 TOLERANCE = 1e-3
@@ -53,7 +53,7 @@ class DocTopics:
             raise ValueError("the proportions of a document must not sum to more than 1")
 
 
-def read_doc_topics(path: str | os.PathLike[str]) -> DocTopics:
+def read_doc_topics(path: PathLike) -> DocTopics:
     """Read the proportions in a file, plain or compressed, of either form: pairs if its header says
     so, or if the first line alternates between whole numbers and others. A topic without a pair has
     proportion 0. Raises OSError if the file cannot be read; CorpusFormatError, naming file and
@@ -88,9 +88,7 @@ def read_doc_topics(path: str | os.PathLike[str]) -> DocTopics:
     return DocTopics(tuple(sources), doc_topic)
 
 
-def write_doc_topics(
-    doc_topics: DocTopics, path: str | os.PathLike[str], *, pairs: bool = False
-) -> None:
+def write_doc_topics(doc_topics: DocTopics, path: PathLike, *, pairs: bool = False) -> None:
     """Write the file `path`, compressed as it ends; the proportions read back to the bit. `pairs`
     selects the older form, with every topic, the largest first. Raises CorpusFormatError if a
     source contains a tab or a line break; OSError if the file cannot be written.

@@ -22,10 +22,11 @@ from corpora.formats.number_table import Column, checked, real
 from corpora.formats.vocabulary_file import check_writable, fits_a_text, is_unicode
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 COLUMNS = "#doc source pos typeindex type topic"
 NO_SOURCE = "NA"
@@ -33,7 +34,7 @@ NO_SOURCE = "NA"
 TOKENS_AT_ONCE = 1 << 15
 
 
-def read_mallet_state(path: str | os.PathLike[str]) -> MalletState:
+def read_mallet_state(path: PathLike) -> MalletState:
     """Read the state in a file, plain or compressed. The lines of alpha and beta may be missing;
     without alpha the number of topics is the largest topic plus 1. Blank lines are skipped. Raises
     OSError if the file cannot be read; CorpusFormatError, naming file and line, if a line has
@@ -48,7 +49,7 @@ def read_mallet_state(path: str | os.PathLike[str]) -> MalletState:
     return tokens.state()
 
 
-def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None:
+def write_mallet_state(state: MalletState, path: PathLike) -> None:
     """Write the file `path`, compressed as it ends, .gz for MALLET, without sources of empty
     documents and without such documents at the end. Raises CorpusFormatError if a word is empty or
     contains white space, or a source contains a line break; OSError if the file cannot be written.
@@ -65,7 +66,7 @@ def write_mallet_state(state: MalletState, path: str | os.PathLike[str]) -> None
             stream.write("".join(_lines(state, slice(start, start + TOKENS_AT_ONCE))).encode())
 
 
-def check_sources(sources: tuple[str, ...], path: str | os.PathLike[str], separators: str) -> None:
+def check_sources(sources: tuple[str, ...], path: PathLike, separators: str) -> None:
     """Raise CorpusFormatError, naming it, if a source contains a separator of fields or lines, or
     half a surrogate pair.
     """

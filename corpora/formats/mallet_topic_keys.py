@@ -16,9 +16,9 @@ from corpora.formats.number_table import Column, checked, real
 from corpora.formats.vocabulary_file import check_writable, fits_a_text
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class TopicKeys:
             raise ValueError("alpha must be positive and finite")
 
 
-def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
+def read_topic_keys(path: PathLike) -> TopicKeys:
     """Read the topic keys in a file, plain or compressed. Raises OSError if it cannot be read;
     CorpusFormatError, naming the line, if one has another form, or topics are not numbered 0, 1, ….
     """
@@ -59,7 +59,7 @@ def read_topic_keys(path: str | os.PathLike[str]) -> TopicKeys:
     return TopicKeys(np.array(alpha), tuple(words))
 
 
-def write_topic_keys(keys: TopicKeys, path: str | os.PathLike[str]) -> None:
+def write_topic_keys(keys: TopicKeys, path: PathLike) -> None:
     """Write the file `path`, compressed as it ends; alpha reads back to the bit. Raises
     CorpusFormatError if a word is empty or contains white space; OSError if the file cannot be
     written.

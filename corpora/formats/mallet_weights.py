@@ -17,9 +17,9 @@ from corpora.formats.lines import LineReader, shown
 from corpora.formats.number_table import real
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class TopicWordWeights:
             )
 
 
-def read_topic_word_weights(path: str | os.PathLike[str]) -> TopicWordWeights:
+def read_topic_word_weights(path: PathLike) -> TopicWordWeights:
     """Read the weights in a file, plain or compressed. Raises OSError if it cannot be read;
     CorpusFormatError, naming file and line, if a line has another form, topics are not numbered 0,
     1, …, or the words of a topic differ from those of topic 0.

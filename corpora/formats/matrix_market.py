@@ -21,9 +21,8 @@ from corpora.formats.triplets import read_triplets, write_triplets
 from corpora.formats.vocabulary_file import words_of
 
 if TYPE_CHECKING:
-    import os
-
     from corpora.corpus import Corpus
+    from corpora.files import PathLike
 
 BANNER = b"%%MatrixMarket matrix coordinate integer general"
 SIZES = (
@@ -33,9 +32,7 @@ SIZES = (
 )
 
 
-def read_matrix_market(
-    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
-) -> Corpus:
+def read_matrix_market(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:
     """Read a Matrix Market file, plain or compressed, documents in rows, which are called "1", "2",
     …. Values may be written as reals, but must be whole; zeros are left out. `vocabulary` is its
     file, by default that beside it; with "numbers" words are called "1", "2", …. Raises OSError if
@@ -59,7 +56,7 @@ def read_matrix_market(
     return read_triplets(reader, sizes, lines, Column("value", 0, MAX_INT32, is_real), words)
 
 
-def write_matrix_market(corpus: Corpus, path: str | os.PathLike[str]) -> None:
+def write_matrix_market(corpus: Corpus, path: PathLike) -> None:
     """Write the matrix to `path`, compressed as it ends, and the vocabulary beside it. Raises what
     `beside_vocabulary` does.
     """

@@ -18,10 +18,11 @@ from corpora.formats.vocabulary_file import (
 )
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
     Counts = sparse.csr_array[np.int32]
 
@@ -65,7 +66,7 @@ def numbered_corpus(counts: Counts, words: tuple[str, ...] | None, first_word: i
 
 
 @contextmanager
-def beside_vocabulary(corpus: Corpus, path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def beside_vocabulary(corpus: Corpus, path: PathLike) -> Iterator[IO[bytes]]:
     """Open the file of the counts; the vocabulary is written beside it. Both appear, or neither.
     Raises CorpusFormatError if a word is empty or holds a line break; OSError if a file cannot be
     written.

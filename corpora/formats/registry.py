@@ -32,10 +32,9 @@ from corpora.formats.text_folder import (
 from corpora.formats.uci import read_uci, write_uci
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
-    PathLike = str | os.PathLike[str]
+    from corpora.files import PathLike
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from corpora.formats.vocabulary_file import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PathLike = str | os.PathLike[str]
+    from corpora.files import PathLike
 
 
 class NotReplaceableError(FileExistsError):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from corpora.corpus import Corpus
+    from corpora.files import PathLike
 
 MARK = ".wikitopics-text"
 """Hidden file in folders that were written here; only these may be replaced."""
@@ -35,9 +36,7 @@ MAX_NAME_BYTES = 200
 WORDS_AT_ONCE = 1 << 14
 
 
-def read_text_folder(
-    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
-) -> Corpus:
+def read_text_folder(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:
     """Read the files of a folder and its subfolders, in the order of their paths. The columns are
     the words of the file `vocabulary`, others count as unknown; by default all words that appear,
     in alphabetical order. Raises OSError if the folder or a file cannot be read; CorpusFormatError
@@ -59,9 +58,7 @@ def read_text_folder(
     return bags.corpus()
 
 
-def write_text_folder(
-    corpus: Corpus, path: str | os.PathLike[str], *, replace: bool = False
-) -> None:
+def write_text_folder(corpus: Corpus, path: PathLike, *, replace: bool = False) -> None:
     """Write a file for each document; the folder appears complete or not at all. Words stand in the
     order of the vocabulary, each as often as counted. The id is the file's path; characters that
     are unsafe in a file name are written as %XX, so that no file lies outside of the folder. Raises
@@ -97,7 +94,7 @@ def safe_path(doc_id: str) -> str:
 
 
 @contextmanager
-def new_directory(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Path]:
+def new_directory(path: PathLike, *, replace: bool) -> Iterator[Path]:
     """Open a directory to fill, which is renamed to `path` when the block ends without an error.
     Raises FileExistsError if `path` exists, unless it is an empty directory or `replace` is set.
     """

@@ -19,9 +19,8 @@ from corpora.formats.triplets import read_triplets, write_triplets
 from corpora.formats.vocabulary_file import words_of
 
 if TYPE_CHECKING:
-    import os
-
     from corpora.corpus import Corpus
+    from corpora.files import PathLike
 
 HEADER = (
     Column("the number of documents", 0, MAX_INT32),
@@ -30,9 +29,7 @@ HEADER = (
 )
 
 
-def read_uci(
-    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
-) -> Corpus:
+def read_uci(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:
     """Read a docword file, plain or compressed; documents are called "1", "2", …. `vocabulary` is
     its file, by default that beside it; with "numbers" words are called "1", "2", …. Raises OSError
     if a file cannot be read; CorpusFormatError, naming file and line, if a file has another form,
@@ -45,7 +42,7 @@ def read_uci(
     return read_triplets(reader, (n_docs, n_words, n_entries), (1, 2, 3), count, words)
 
 
-def write_uci(corpus: Corpus, path: str | os.PathLike[str]) -> None:
+def write_uci(corpus: Corpus, path: PathLike) -> None:
     """Write the docword file `path`, compressed as it ends, and the vocabulary beside it. Raises
     what `beside_vocabulary` does.
     """

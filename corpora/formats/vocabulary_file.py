@@ -16,10 +16,10 @@ from corpora.formats.compression import without_suffix
 from corpora.formats.lines import LineReader, shown
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
-    PathLike = str | os.PathLike[str]
+    from corpora.files import PathLike
+
 
 NUMBERS = "numbers"
 """Stands in place of a vocabulary file: words are called by their numbers in the format."""

@@ -20,10 +20,11 @@ from corpora.files import atomic_write
 from corpora.tokens.annotated import AnnotatedArticles
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from corpora.files import PathLike
 
 FORMAT_VERSION = 2
 
@@ -35,9 +36,7 @@ INDICES = ("entry_word", "entry_tag", "entry_pos", "entry_of")
 STARTS = ("piece_start", "section_start", "article_start")
 
 
-def save_annotated(
-    articles: AnnotatedArticles, path: str | os.PathLike[str], shard_sha256: str
-) -> None:
+def save_annotated(articles: AnnotatedArticles, path: PathLike, shard_sha256: str) -> None:
     """Write a file, whole or not at all; see `annotated_bytes`. Raises OSError if it cannot be
     written.
     """
@@ -70,7 +69,7 @@ def annotated_bytes(articles: AnnotatedArticles, shard_sha256: str) -> bytes:
     return content + hashlib.sha256(content).digest()
 
 
-def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> AnnotatedArticles:
+def load_annotated(path: PathLike, shard_sha256: str) -> AnnotatedArticles:
     """Load the file of that shard. Raises CorpusFormatError if it is not an annotation, was
     changed, or belongs to another shard; UnsupportedVersionError if a newer version of this
     software wrote it; OSError if it cannot be read.
@@ -78,9 +77,7 @@ def load_annotated(path: str | os.PathLike[str], shard_sha256: str) -> Annotated
     return annotated_from(Path(path).read_bytes(), path, shard_sha256)
 
 
-def annotated_from(
-    stored: bytes, path: str | os.PathLike[str], shard_sha256: str
-) -> AnnotatedArticles:
+def annotated_from(stored: bytes, path: PathLike, shard_sha256: str) -> AnnotatedArticles:
     """Parse the bytes of the file at `path`, maybe of another machine; raises as `load_annotated`
     does.
     """
@@ -110,7 +107,7 @@ def annotated_from(
         return AnnotatedArticles(**values)
 
 
-def load_skipped(path: str | os.PathLike[str]) -> dict[str, str]:
+def load_skipped(path: PathLike) -> dict[str, str]:
     """Titles by id of the articles that could not be annotated. Reads and checks nothing else, in a
     fraction of the time of `load_annotated`, and raises as it does.
     """
@@ -123,9 +120,7 @@ def load_skipped(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 @contextmanager
-def _arrays_of(
-    path: str | os.PathLike[str], file: IO[bytes]
-) -> Iterator[Mapping[str, NDArray[Any]]]:
+def _arrays_of(path: PathLike, file: IO[bytes]) -> Iterator[Mapping[str, NDArray[Any]]]:
     """The arrays in `file`; whatever fails in the block is put down to what is in it."""
     try:
         with np.load(file, allow_pickle=False) as arrays:

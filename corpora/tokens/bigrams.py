@@ -25,11 +25,11 @@ from corpora.tokens.pair_counts import MAX_PAIRS
 from corpora.word_counts import MAX_WORDS
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from corpora.files import PathLike
     from corpora.tokens.block_pairs import BlockPairs
 
 Result = TypeVar("Result")
@@ -76,7 +76,7 @@ class Bigrams:
         *,
         max_words: int = MAX_WORDS,
         max_pairs: int = MAX_PAIRS,
-        directory: str | os.PathLike[str] | None = None,
+        directory: PathLike | None = None,
     ) -> Bigrams:
         """Bigrams of this rule, learned from `count_pairs` of all blocks, in any order.
 
@@ -157,7 +157,7 @@ class Bigrams:
                 after = i + 1
         return np.array(taken, dtype=np.int64)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the rule, if there is one, and lines of word, word and score, parted by tabs, whole
         or not at all. Raises ValueError if a word holds a tab or the end of a line.
         """
@@ -173,7 +173,7 @@ class Bigrams:
         atomic_write_text(path, "".join(lines))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Bigrams:
+    def load(cls, path: PathLike) -> Bigrams:
         """Load a file that `save` wrote. Raises CorpusFormatError with the number of a malformed
         line.
         """

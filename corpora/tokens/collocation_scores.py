@@ -23,11 +23,11 @@ from corpora.tokens.pair_counts import MAX_PAIRS, PairCounts
 from corpora.word_counts import MAX_WORDS
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from corpora.files import PathLike
     from corpora.tokens.block_pairs import BlockPairs
 
 SCORINGS = ("classic", "npmi")
@@ -42,7 +42,7 @@ def collocations(
     has_patterns: bool,
     max_words: int = MAX_WORDS,
     max_pairs: int = MAX_PAIRS,
-    directory: str | os.PathLike[str] | None = None,
+    directory: PathLike | None = None,
 ) -> dict[tuple[str, str], float]:
     """Pairs to join, in alphabetical order, with their scores; arguments and errors as for
     `Bigrams.from_counts`. `has_patterns`: whether pairs were counted by their parts of speech.

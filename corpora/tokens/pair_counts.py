@@ -15,11 +15,11 @@ from corpora.spilled_run import SpilledRun, SpillFile, merge, objects, ranks
 from corpora.word_counts import MAX_WORDS
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from corpora.files import PathLike
     from corpora.tokens.block_pairs import BlockPairs
 
 MAX_PAIRS = 4_000_000
@@ -80,7 +80,7 @@ class PairCounts:
         self,
         max_words: int = MAX_WORDS,
         max_pairs: int = MAX_PAIRS,
-        directory: str | os.PathLike[str] | None = None,
+        directory: PathLike | None = None,
     ) -> None:
         self._most_words, self._most_pairs = max_words, max_pairs
         self._spill = SpillFile(directory)

@@ -28,11 +28,11 @@ from corpora.tokens.workers import AnnotationFile, ArticlesToAnnotate, OfBlock
 from corpora.worker_pool import ordered_map
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator
 
     from corpora.articles.manifest import ShardEntry
     from corpora.articles.store import ArticleStore
+    from corpora.files import PathLike
     from corpora.tokens.block import TokenBlock
     from corpora.tokens.settings import TextSettings
     from corpora.tokens.workers import Workers
@@ -54,9 +54,7 @@ class TokenStore:
     Raises MissingModelError if the spaCy model is not installed.
     """
 
-    def __init__(
-        self, articles: ArticleStore, path: str | os.PathLike[str], settings: TextSettings
-    ) -> None:
+    def __init__(self, articles: ArticleStore, path: PathLike, settings: TextSettings) -> None:
         self.articles = articles
         self.settings = replace(settings, spacy_model=find_model(settings.spacy_model))
         self.entries = articles.entries
