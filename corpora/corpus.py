@@ -88,16 +88,12 @@ class Corpus:
             "titles": StringColumn.of(self.titles if len(self.titles) else self.doc_ids),
             "n_unknown": n_unknown.astype(np.int64),
         }
-        for name, expected in (
-            ("vocabulary", n_words),
-            ("doc_ids", n_docs),
-            ("titles", n_docs),
-            ("n_unknown", n_docs),
-        ):
-            if len(fields[name]) != expected:
+        for name, value in fields.items():
+            expected = n_words if name == "vocabulary" else n_docs
+            if name != "counts" and len(value) != expected:
                 raise ValueError(
                     f"counts are {n_docs} × {n_words}, so {name} must have {expected} entries, "
-                    f"not {len(fields[name])}"
+                    f"not {len(value)}"
                 )
         if len(set(fields["vocabulary"])) != n_words:
             raise ValueError("a word is in the vocabulary twice")
@@ -144,30 +140,20 @@ class Corpus:
         """SHA-256 of the content, the same after `save` and `load`. A checked mapped corpus takes
         it from the header; otherwise all arrays are read.
         """
-        if self.mapped_from is not None and self.mapped_from.is_checked:
-            stated = self.mapped_from.content_hash
-            if stated:
-                return stated
+        source = self.mapped_from
+        if source is not None and source.is_checked and source.content_hash:
+            return source.content_hash
         counts = self.counts
-        arrays: dict[str, NDArray[Any]] = {
-            "data": counts.data,
-            "indices": counts.indices,
-            "indptr": counts.indptr,
-            "n_unknown": self.n_unknown,
-            "vocabulary": json_array(self.vocabulary),
-        }
-        strings = [
-            of_strings(
-                name,
-                _chunks(column),
-                sum(json_bytes(c, is_first=not i) for i, c in enumerate(_chunks(column))),
-            )
-            for name, column in (("doc_ids", self._doc_ids), ("titles", self._titles))
-        ]
+        arrays: tuple[NDArray[Any], ...] = (counts.data, counts.indices, counts.indptr)
+        arrays += self.n_unknown, json_array(self.vocabulary)
         contents = [
-            Content(name, array.dtype, len(array), _pieces(array)) for name, array in arrays.items()
+            Content(name, array.dtype, len(array), _pieces(array))
+            for name, array in zip((*ARRAYS, "vocabulary"), arrays, strict=True)
         ]
-        return content_hash([*contents, *strings])
+        for name, column in (("doc_ids", self._doc_ids), ("titles", self._titles)):
+            sizes = (json_bytes(c, is_first=not i) for i, c in enumerate(_chunks(column)))
+            contents.append(of_strings(name, _chunks(column), sum(sizes)))
+        return content_hash(contents)
 
     def rows(self, which: ArrayLike) -> Corpus:
         """Return the documents that `which` selects, a mask (n_docs,) or indices, in that order."""
@@ -196,14 +182,8 @@ class Corpus:
         with CorpusWriter(path, self.vocabulary) as writer:
             for i in range(0, self.n_docs, CHUNK):
                 some = slice(i, i + CHUNK)
-                writer.append(
-                    Bags(
-                        self.counts[some],
-                        self._doc_ids[some],
-                        self._titles[some],
-                        self.n_unknown[some],
-                    )
-                )
+                strings = self._doc_ids[some], self._titles[some]
+                writer.append(Bags(self.counts[some], *strings, self.n_unknown[some]))
 
     @classmethod
     def load(cls, path: PathLike, *, mmap: bool = False, checked: bool = False) -> Corpus:
@@ -219,9 +199,8 @@ class Corpus:
         arrays = {name: read_array(directory, header, name, **how) for name in ARRAYS}
         try:
             vocabulary = tuple(read_strings(directory, header, "vocabulary"))
-            doc_ids, titles = (
-                read_strings(directory, header, name, **how) for name in ("doc_ids", "titles")
-            )
+            doc_ids = read_strings(directory, header, "doc_ids", **how)
+            titles = read_strings(directory, header, "titles", **how)
             counts = sparse.csr_array(
                 (arrays["data"], arrays["indices"], arrays["indptr"]),
                 shape=(len(doc_ids), len(vocabulary)),

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    PartsOf = Callable[[Sequence[str]], NDArray[np.int8]]
+
 logger = logging.getLogger(__name__)
 
 LARGE_BYTES = 256 << 20
@@ -47,10 +49,7 @@ def is_large(corpus: Corpus) -> bool:
 
 
 def mapped_parts(
-    corpus: Corpus,
-    names: Sequence[str],
-    shares: tuple[float, float],
-    parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
+    corpus: Corpus, names: Sequence[str], shares: tuple[float, float], parts_of: PartsOf
 ) -> tuple[Corpus, ...] | None:
     """Return the parts of a mapped corpus, in the order of their `names`; written if missing, and
     checked if `corpus` was. None if they are missing and the directory is not writable.
@@ -77,12 +76,7 @@ def mapped_parts(
     )
 
 
-def _make(
-    corpus: Corpus,
-    directory: Path,
-    names: Sequence[str],
-    parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
-) -> None:
+def _make(corpus: Corpus, directory: Path, names: Sequence[str], parts_of: PartsOf) -> None:
     """Write the parts, unless they are complete; wait for another process that writes them."""
     while not all((directory / name / HEADER).exists() for name in names):
         directory.mkdir(exist_ok=True)
@@ -95,12 +89,7 @@ def _make(
             time.sleep(WAIT_SECONDS)
 
 
-def _write(
-    corpus: Corpus,
-    directory: Path,
-    names: Sequence[str],
-    parts_of: Callable[[Sequence[str]], NDArray[np.int8]],
-) -> None:
+def _write(corpus: Corpus, directory: Path, names: Sequence[str], parts_of: PartsOf) -> None:
     source = corpus.mapped_from
     assert source is not None
     if not source.is_checked:  # damage would be copied into parts with valid checksums
@@ -117,12 +106,7 @@ def _write(
             for i, writer in enumerate(writers):
                 which = np.flatnonzero(number == i)
                 if len(which):
-                    bags = Bags(
-                        block[which],
-                        doc_ids[rows].take(which),
-                        titles[rows].take(which),
-                        corpus.n_unknown[rows][which],
-                    )
-                    writer.append(bags)
+                    strings = doc_ids[rows].take(which), titles[rows].take(which)
+                    writer.append(Bags(block[which], *strings, corpus.n_unknown[rows][which]))
             release(doc_ids.data, titles.data)
     release(doc_ids.start, titles.start, corpus.counts.indptr, corpus.n_unknown)

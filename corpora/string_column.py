@@ -42,12 +42,8 @@ class StringColumn(Sequence[str]):
     def check(self) -> Self:
         """Validate and return itself; ValueError if `start` does not fit or `data` is not UTF-8."""
         start, data = self.start, self.data
-        if (
-            not len(start)
-            or start[0] != 0
-            or start[-1] != len(data)
-            or np.any(start[1:] < start[:-1])
-        ):
+        ends = start[[0, -1]].tolist() if len(start) else []
+        if ends != [0, len(data)] or np.any(start[1:] < start[:-1]):
             raise ValueError("the offsets of strings do not fit their bytes")
         for _ in self:
             pass

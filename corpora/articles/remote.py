@@ -1,7 +1,6 @@
 """Stores at a URL, read by fsspec: https://…, s3://…, file:///… and what else it knows.
 
-Their paths are of `upath.UPath`, which has the methods of `pathlib.Path`. Nothing is written to a
-URL.
+Their paths are of `upath.UPath`, which has the methods of `pathlib.Path`. They are only read.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
     3 0:2 7:1 41:1        words are numbered from 0
 
 The words are in a vocabulary file beside it; there are no document ids, titles and unknown words.
-`sklearn.datasets.load_svmlight_file` is not used: its errors name no line, it takes the first
-number
-for a label, and it refuses words that are not in ascending order.
+`sklearn.datasets.load_svmlight_file` names no line in its errors, takes the first number as a
+label, and refuses words that are not in ascending order.
 """
 
 from __future__ import annotations
@@ -75,9 +74,8 @@ def write_ldac(corpus: Corpus, path: PathLike) -> None:
         for d in range(corpus.n_docs):
             row = slice(counts.indptr[d], counts.indptr[d + 1])
             pairs = np.column_stack((counts.indices[row], counts.data[row]))
-            n_distinct = len(pairs)
-            line = b"%d" + b" %d:%d" * n_distinct + b"\n"
-            stream.write(line % (n_distinct, *pairs.ravel().tolist()))
+            line = b"%d" + b" %d:%d" * len(pairs) + b"\n"
+            stream.write(line % (len(pairs), *pairs.ravel().tolist()))
 
 
 def _pairs(line: bytes, number: int, reader: LineReader, word: Column) -> NDArray[np.int64]:
@@ -100,7 +98,6 @@ def _pairs(line: bytes, number: int, reader: LineReader, word: Column) -> NDArra
         pair = _PAIR.fullmatch(field)
         if pair is None:
             raise reader.error(f"expected WORD:COUNT, found {shown(field)}", number)
-        rows.append(
-            (checked(pair[1], word, reader, number), checked(pair[2], COUNT, reader, number))
-        )
+        columns = zip(pair.groups(), (word, COUNT), strict=True)
+        rows.append([checked(*each, reader, number) for each in columns])
     return np.array(rows, dtype=np.int64).reshape(-1, 2)

@@ -97,15 +97,11 @@ def write_doc_topics(doc_topics: DocTopics, path: PathLike, *, pairs: bool = Fal
     with write_bytes(path) as stream:
         if pairs:
             stream.write(f"{HEADER}\n".encode())
-        for d, (source, row) in enumerate(
-            zip(doc_topics.sources, doc_topics.doc_topic, strict=True)
-        ):
-            values = row.tolist()
+        for d, source in enumerate(doc_topics.sources):
+            row = doc_topics.doc_topic[d]
+            fields = list(map(repr, row.tolist()))
             if pairs:
-                order = np.argsort(-row, kind="stable").tolist()
-                fields = [f"{k}\t{values[k]!r}" for k in order]
-            else:
-                fields = [repr(value) for value in values]
+                fields = [f"{k}\t{fields[k]}" for k in np.argsort(-row, kind="stable").tolist()]
             stream.write("\t".join((str(d), source, *fields)).encode() + b"\n")
 
 

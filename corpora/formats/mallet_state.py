@@ -43,12 +43,9 @@ class MalletState:
 
     def __post_init__(self) -> None:
         n_tokens = len(self.doc_of)
-        for name, limit in (
-            ("doc_of", len(self.sources)),
-            ("position_of", MAX_INT32),
-            ("word_of", len(self.vocabulary)),
-            ("topic_of", self.n_topics),
-        ):
+        names = ("doc_of", "position_of", "word_of", "topic_of")
+        limits = (len(self.sources), MAX_INT32, len(self.vocabulary), self.n_topics)
+        for name, limit in zip(names, limits, strict=True):
             values = getattr(self, name)
             if values.shape != (n_tokens,):
                 raise ValueError(f"{name} must have shape ({n_tokens},), found {values.shape}")

@@ -85,10 +85,9 @@ class _Tokens:
         self.reader = reader
         self._alpha: NDArray[np.float64] | None = None
         self._beta: float | None = None
-        self._columns = {
-            name: Column(name, 0, MAX_INT32 - 1) for name in ("doc", "pos", "typeindex", "topic")
-        }
-        self._docs, self._positions, self._types, self._topics = (array("i") for _ in range(4))
+        names = ("doc", "pos", "typeindex", "topic")
+        self._columns = [Column(name, 0, MAX_INT32 - 1) for name in names]
+        self._arrays = [array("i") for _ in names]
         self._type_of: dict[str, int] = {}
         self._word_of: dict[int, str] = {}
         self._source_of: dict[int, str] = {}
@@ -99,7 +98,7 @@ class _Tokens:
         name, _, values = line[1:].partition(b":")
         if name.strip() == b"alpha":
             self._alpha = _positive(values, self.reader, number)
-            self._columns["topic"] = Column("topic", 0, len(self._alpha) - 1)
+            self._columns[-1] = Column("topic", 0, len(self._alpha) - 1)
         elif name.strip() == b"beta":
             self._beta = float(_positive(values, self.reader, number)[0])
         elif line.split() != COLUMNS.encode().split():
@@ -113,15 +112,11 @@ class _Tokens:
         if len(fields) != 5:
             names = "DOC SOURCE POS TYPEINDEX TYPE TOPIC"
             raise self.reader.error(f"expected {names}, found {shown(line)}", number)
-        doc, position, kind, topic = (
-            checked(field, self._columns[name], self.reader, number)
-            for name, field in (
-                ("doc", first),
-                ("pos", fields[1]),
-                ("typeindex", fields[2]),
-                ("topic", fields[4]),
-            )
-        )
+        numbers = [
+            checked(field, column, self.reader, number)
+            for field, column in zip((first, *fields[1:3], fields[4]), self._columns, strict=True)
+        ]
+        doc, _, kind, _ = numbers
         source, word = (self.reader.decoded(field, number) for field in (fields[0], fields[3]))
         if doc < self._last_doc:
             raise self.reader.error(f"document {doc} comes after {self._last_doc}", number)
@@ -137,21 +132,13 @@ class _Tokens:
                 f"type {kind} is {shown(word)} here, but an earlier line says otherwise", number
             )
         self._last_doc = doc
-        for column, value in (
-            (self._docs, doc),
-            (self._positions, position),
-            (self._types, kind),
-            (self._topics, topic),
-        ):
-            column.append(value)
+        for array_of, value in zip(self._arrays, numbers, strict=True):
+            array_of.append(value)
 
     def state(self) -> MalletState:
         """Return the state of all lines."""
         self.reader.check_plausible("documents", self._last_doc + 1, self.reader.number)
-        docs, positions, types, topics = (
-            np.array(column, dtype=np.int32)
-            for column in (self._docs, self._positions, self._types, self._topics)
-        )
+        docs, positions, types, topics = (np.array(each, dtype=np.int32) for each in self._arrays)
         kinds = np.array(sorted(self._word_of), dtype=np.int32)
         return MalletState(
             docs,

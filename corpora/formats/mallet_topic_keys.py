@@ -52,9 +52,10 @@ def read_topic_keys(path: PathLike) -> TopicKeys:
         fields = line.split("\t")
         if len(fields) != 3:
             raise reader.error(f"expected TOPIC<tab>ALPHA<tab>WORDS, found {shown(line)}", number)
-        expected = Column("topic", len(alpha), len(alpha))
-        checked(fields[0].encode(), expected, reader, number)
-        alpha.append(_positive(fields[1], reader, number))
+        checked(fields[0].encode(), Column("topic", len(alpha), len(alpha)), reader, number)
+        alpha.append(real(fields[1]))
+        if not 0 < alpha[-1] < np.inf:
+            raise reader.error(f"alpha must be a positive number, found {shown(fields[1])}", number)
         words.append(tuple(fields[2].split()))
     return TopicKeys(np.array(alpha), tuple(words))
 
@@ -69,10 +70,3 @@ def write_topic_keys(keys: TopicKeys, path: PathLike) -> None:
     with write_bytes(path) as stream:
         for k, (alpha, words) in enumerate(zip(keys.alpha.tolist(), keys.words, strict=True)):
             stream.write(f"{k}\t{alpha!r}\t{' '.join(words)}\n".encode())
-
-
-def _positive(field: str, reader: LineReader, number: int) -> float:
-    value = real(field)
-    if not 0 < value < np.inf:
-        raise reader.error(f"alpha must be a positive number, found {shown(field)}", number)
-    return value

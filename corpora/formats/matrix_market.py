@@ -17,7 +17,7 @@ from corpora.corpus_writer import MAX_INT32
 from corpora.formats.lines import LineReader, shown
 from corpora.formats.number_table import Column, checked
 from corpora.formats.numbered import beside_vocabulary
-from corpora.formats.triplets import read_triplets, write_triplets
+from corpora.formats.triplets import read_triplets, size_columns, write_triplets
 from corpora.formats.vocabulary_file import words_of
 
 if TYPE_CHECKING:
@@ -25,11 +25,7 @@ if TYPE_CHECKING:
     from corpora.files import PathLike
 
 BANNER = b"%%MatrixMarket matrix coordinate integer general"
-SIZES = (
-    Column("the number of rows", 0, MAX_INT32),
-    Column("the number of columns", 0, MAX_INT32),
-    Column("the number of entries", 0, 10**18 - 1),
-)
+SIZES = size_columns("rows", "columns")
 
 
 def read_matrix_market(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:

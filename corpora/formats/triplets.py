@@ -6,6 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from corpora.corpus_writer import MAX_INT32
 from corpora.formats.lines import LineReader
 from corpora.formats.number_table import Column, number_table
 from corpora.formats.numbered import DuplicateEntryError, csr_of, numbered_corpus
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from corpora.formats.numbered import Counts
 
 LINES_AT_ONCE = 1 << 15
+
+
+def size_columns(docs: str, words: str) -> tuple[Column, Column, Column]:
+    """The sizes in a header: numbers of documents, words, as the format calls them, and entries."""
+    highest = {docs: MAX_INT32, words: MAX_INT32, "entries": 10**18 - 1}
+    a, b, c = (Column(f"the number of {name}", 0, most) for name, most in highest.items())
+    return a, b, c
 
 
 def read_triplets(

@@ -1,10 +1,9 @@
-"""UCI bag of words: docword.NAME.txt and vocab.NAME.txt, without document ids, titles, unknown
-words.
+"""UCI bag of words: docword.NAME.txt and vocab.NAME.txt, without ids, titles and unknown words.
 
-    3430          documents
-    6906          words
-    353160        entries, the lines that follow
-    1 61 2        DOCUMENT WORD COUNT, both numbered from 1
+3430          documents
+6906          words
+353160        entries, the lines that follow
+1 61 2        DOCUMENT WORD COUNT, both numbered from 1
 """
 
 from __future__ import annotations
@@ -15,18 +14,14 @@ from corpora.corpus_writer import MAX_INT32
 from corpora.formats.lines import LineReader
 from corpora.formats.number_table import Column, checked
 from corpora.formats.numbered import beside_vocabulary
-from corpora.formats.triplets import read_triplets, write_triplets
+from corpora.formats.triplets import read_triplets, size_columns, write_triplets
 from corpora.formats.vocabulary_file import words_of
 
 if TYPE_CHECKING:
     from corpora.corpus import Corpus
     from corpora.files import PathLike
 
-HEADER = (
-    Column("the number of documents", 0, MAX_INT32),
-    Column("the number of words", 0, MAX_INT32),
-    Column("the number of entries", 0, 10**18 - 1),
-)
+HEADER = size_columns("documents", "words")
 
 
 def read_uci(path: PathLike, vocabulary: PathLike | None = None) -> Corpus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -108,27 +108,12 @@ class _Collected:
         words = np.array([self._number_of(lemma) for lemma in annotation.lemmas], dtype=np.int64)
         numbers = [self._tags.setdefault(tag, len(self._tags)) for tag in annotation.tags]
         tags = np.array(numbers, dtype=np.int64)
-        self._entries.append(
-            _entry(
-                words[annotation.lemma_of],
-                tags[annotation.tag_of],
-                annotation.pos,
-                annotation.is_stop,
-            )
-        )
+        word, tag = words[annotation.lemma_of], tags[annotation.tag_of]
+        self._entries.append(_entry(word, tag, annotation.pos, annotation.is_stop))
         self._chunks.append(annotation.continues_chunk)
         self._lengths.append(np.diff(annotation.text_start))
 
-    def articles(
-        self,
-        stop_words: Iterable[str],
-        section_start: NDArray[np.int64],
-        article_start: NDArray[np.int64],
-        headings: tuple[str, ...],
-        doc_ids: tuple[str, ...],
-        titles: tuple[str, ...],
-        skipped: tuple[str, ...],
-    ) -> AnnotatedArticles:
+    def articles(self, stop_words: Iterable[str], **layout: Any) -> AnnotatedArticles:
         entries, entry_of = np.unique(np.concatenate(self._entries), return_inverse=True)
         words, word_place = _sorted(self._words)
         tags, tag_place = _sorted(self._tags)
@@ -140,23 +125,18 @@ class _Collected:
         place[order] = np.arange(len(order))
         stops = {normalized(each) for each in stop_words}
         return AnnotatedArticles(
-            words,
-            np.array([is_alphabetic(each) for each in words], dtype=bool),
-            np.array([each in stops for each in words], dtype=bool),
-            tags,
-            word[order],
-            tag[order],
-            pos[order].astype(np.uint8),
-            is_stop[order].astype(bool),
-            place[entry_of],
-            np.concatenate(self._chunks),
-            np.cumsum(np.concatenate(self._lengths)),
-            section_start,
-            article_start,
-            headings,
-            doc_ids,
-            titles,
-            skipped,
+            words=words,
+            is_alphabetic=np.array([is_alphabetic(each) for each in words], dtype=bool),
+            is_stop_word=np.array([each in stops for each in words], dtype=bool),
+            tags=tags,
+            entry_word=word[order],
+            entry_tag=tag[order],
+            entry_pos=pos[order].astype(np.uint8),
+            entry_is_stop=is_stop[order].astype(bool),
+            entry_of=place[entry_of],
+            continues_chunk=np.concatenate(self._chunks),
+            piece_start=np.cumsum(np.concatenate(self._lengths)),
+            **layout,
         )
 
     def _number_of(self, lemma: str) -> int:

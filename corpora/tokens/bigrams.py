@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from corpora.errors import CorpusFormatError
+from corpora.errors import CorpusFormatError, UnsuitableModelError
 from corpora.files import atomic_write_text
 from corpora.tokens.annotation import PARTS_OF_SPEECH
 from corpora.tokens.block import BREAK, TokenBlock
 from corpora.tokens.block_pairs import count_pairs
-from corpora.tokens.collocation_scores import collocations
-from corpora.tokens.pair_counts import MAX_PAIRS
+from corpora.tokens.collocation_scores import check_settings, scores_above
+from corpora.tokens.pair_counts import MAX_PAIRS, PairCounts
 from corpora.word_counts import MAX_WORDS
 
 if TYPE_CHECKING:
@@ -88,17 +90,37 @@ class Bigrams:
         Raises ValueError if a setting is out of range; UnsuitableModelError if there are patterns,
         and no word has a part of speech.
         """
-        scores = collocations(
-            counts,
-            min_count,
-            threshold,
-            scoring,
-            has_patterns=self.patterns is not None,
-            max_words=max_words,
-            max_pairs=max_pairs,
-            directory=directory,
-        )
+        check_settings(min_count, threshold, scoring)
+        has_words, has_parts_of_speech = False, False
+        with closing(PairCounts(max_words, max_pairs, directory)) as pairs:
+            for each in counts:
+                pairs.add(each)
+                has_words = has_words or bool(each.words)
+                has_parts_of_speech = has_parts_of_speech or each.has_parts_of_speech
+            if self.patterns is not None and has_words and not has_parts_of_speech:
+                raise UnsuitableModelError(
+                    "bigrams are to have certain parts of speech, and the tokens have none: choose "
+                    "a spaCy model with a tagger, or leave the patterns out"
+                )
+            scores = scores_above(threshold, pairs, min_count, scoring)
         return Bigrams(scores, self.patterns, self.within_chunks)
+
+    @classmethod
+    def learn(
+        cls,
+        blocks: Iterable[TokenBlock],
+        keep: Callable[[str], bool],
+        *settings: Any,
+        patterns: frozenset[tuple[str, str]] | None = None,
+        within_chunks: bool = False,
+        **more: Any,
+    ) -> Bigrams:
+        """Deprecated: `count_pairs` of each block, then `from_counts`."""
+        message = "Bigrams.learn is now count_pairs of each block, then from_counts"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        rule = cls({}, patterns, within_chunks)
+        more = {name.replace("most_", "max_"): value for name, value in more.items()}
+        return rule.from_counts((rule.count_pairs(b, keep) for b in blocks), *settings, **more)
 
     def join(self, block: TokenBlock) -> TokenBlock:
         """The block with the pairs joined, from left to right, each word in one pair at most. A

@@ -13,56 +13,20 @@ time, and their npmi leaves [-1, 1] by rounding and divides by zero where p_ab i
 from __future__ import annotations
 
 import math
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.errors import UnsuitableModelError
-from corpora.tokens.pair_counts import MAX_PAIRS, PairCounts
-from corpora.word_counts import MAX_WORDS
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-    from corpora.files import PathLike
-    from corpora.tokens.block_pairs import BlockPairs
+    from corpora.tokens.pair_counts import PairCounts
 
 SCORINGS = ("classic", "npmi")
 
 
-def collocations(
-    counted: Iterable[BlockPairs],
-    min_count: int,
-    threshold: float,
-    scoring: str,
-    *,
-    has_patterns: bool,
-    max_words: int = MAX_WORDS,
-    max_pairs: int = MAX_PAIRS,
-    directory: PathLike | None = None,
-) -> dict[tuple[str, str], float]:
-    """Pairs to join, in alphabetical order, with their scores; arguments and errors as for
-    `Bigrams.from_counts`. `has_patterns`: whether pairs were counted by their parts of speech.
-    """
-    _check_settings(min_count, threshold, scoring)
-    has_words, has_parts_of_speech = False, False
-    with closing(PairCounts(max_words, max_pairs, directory)) as pairs:
-        for each in counted:
-            pairs.add(each)
-            has_words = has_words or bool(each.words)
-            has_parts_of_speech = has_parts_of_speech or each.has_parts_of_speech
-        if has_patterns and has_words and not has_parts_of_speech:
-            raise UnsuitableModelError(
-                "bigrams are to have certain parts of speech, and the tokens have none: choose "
-                "a spaCy model with a tagger, or leave the patterns out"
-            )
-        return _scores_above(threshold, pairs, min_count, scoring)
-
-
-def _check_settings(min_count: int, threshold: float, scoring: str) -> None:
+def check_settings(min_count: int, threshold: float, scoring: str) -> None:
+    """Raise ValueError if a setting of `Bigrams.from_counts` is out of range."""
     if scoring not in SCORINGS:
         raise ValueError(f'scoring must be "classic" or "npmi", not {scoring!r}')
     if min_count < 1:
@@ -73,7 +37,7 @@ def _check_settings(min_count: int, threshold: float, scoring: str) -> None:
         raise ValueError(f"the threshold of npmi scores must be from -1 to 1, not {threshold}")
 
 
-def _scores_above(
+def scores_above(
     threshold: float, pairs: PairCounts, min_count: int, scoring: str
 ) -> dict[tuple[str, str], float]:
     """The pairs with such scores, in alphabetical order."""

@@ -4,9 +4,8 @@ These are spaCy's small models for English and whatever is built like them: its 
 tokenizer, a `Tok2Vec` of hashed embeddings and convolutions, a tagger, an attribute ruler, and a
 lemmatizer by rules or a table. Everything else is refused with the reason, for `nlp.pipe` to do.
 
-spaCy's components run once for each different token (see `corpora.tokens.fast`). Only the
-convolution
-is computed here, and compared with spaCy's when the model is loaded. Used without documentation are
+spaCy's components run once for each different token (see `corpora.tokens.fast`). The convolution is
+computed here, and compared with spaCy's when the model is loaded. Used without documentation are
 the parameters of the two networks, the tokenizer's cuts at white space, and that a lemma depends on
 the token's form, part of speech and morphology alone.
 """
@@ -188,24 +187,18 @@ def _convolution(encode: Model[Any, Any], tagger: Any) -> ConvolutionalTagger:
         and encode.attrs.get("pad", 0) >= depth
     )
     head = tagger.model.layers
-    if not is_known or [layer.name for layer in head] != [
-        "tok2vec-listener",
-        "with_array(softmax)",
-    ]:
+    names = [layer.name for layer in head]
+    if not is_known or names != ["tok2vec-listener", "with_array(softmax)"]:
         raise UnsupportedPipelineError("its network is not a stack of convolutions")
     layers = [
-        Layer.of(*_weights(maxout), *_scale_and_shift(norm))
+        Layer.of(*_weights(maxout, "W"), *_weights(norm, "G"))
         for maxout, norm in zip(maxouts, norms, strict=True)
     ]
-    return ConvolutionalTagger(layers, *_weights(head[1].layers[0]))
+    return ConvolutionalTagger(layers, *_weights(head[1].layers[0], "W"))
 
 
-def _weights(layer: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    return layer.get_param("W"), layer.get_param("b")
-
-
-def _scale_and_shift(norm: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    return norm.get_param("G"), norm.get_param("b")
+def _weights(layer: Any, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    return layer.get_param(name), layer.get_param("b")
 
 
 def _annotation(
@@ -217,22 +210,14 @@ def _annotation(
     """The annotation of texts whose tokens have these entries of the lemma table."""
     used = np.flatnonzero(np.bincount(entry_of, minlength=len(entries)))
     chosen = [entries[e] for e in used.tolist()]
-    lemmas, parts, tags = ([entry[field] for entry in chosen] for field in range(3))
     local = np.zeros(len(entries), dtype=np.int64)
     local[used] = np.arange(len(used))
     chosen_of = local[entry_of]
-    sorted_lemmas, lemma_of = _numbered(lemmas)
-    sorted_tags, tag_of = _numbered(tags)
-    pos = np.array([INDEX_OF_POS[name] for name in parts], dtype=np.uint8)
-    return Annotation(
-        lemmas=sorted_lemmas,
-        tags=sorted_tags,
-        lemma_of=lemma_of[chosen_of],
-        tag_of=tag_of[chosen_of].astype(np.int16),
-        pos=pos[chosen_of],
-        is_stop=is_stop,
-        text_start=text_start,
-    )
+    lemmas, lemma_of = _numbered([lemma for lemma, _, _ in chosen])
+    tags, tag_of = _numbered([tag for _, _, tag in chosen])
+    pos = np.array([INDEX_OF_POS[part] for _, part, _ in chosen], dtype=np.uint8)[chosen_of]
+    tokens = lemma_of[chosen_of], tag_of[chosen_of].astype(np.int16), pos
+    return Annotation(lemmas, tags, *tokens, is_stop, text_start)
 
 
 def _numbered(strings: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:

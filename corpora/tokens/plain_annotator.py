@@ -27,12 +27,8 @@ class PlainAnnotator:
 
     def __init__(self, nlp: Language, *, noun_chunks: bool = False) -> None:
         self._nlp, self._noun_chunks = nlp, noun_chunks
-        self._attributes: list[int | str] = [
-            "LEMMA" if nlp.pipe_names else "LOWER",
-            "TAG",
-            "POS",
-            "IS_STOP",
-        ]
+        lemma = "LEMMA" if nlp.pipe_names else "LOWER"
+        self._attributes: list[int | str] = [lemma, "TAG", "POS", "IS_STOP"]
         ids = [nlp.vocab.strings[name] for name in PARTS_OF_SPEECH]  # small: spaCy's own symbols
         self._index_of_pos = np.zeros(max(ids) + 1, dtype=np.uint8)
         self._index_of_pos[ids] = np.arange(len(ids))

@@ -5,8 +5,7 @@
     DIR/annotation-<hash>/lock                    held by the one process that fills
 
 Shards never change, and another model, another spaCy or other rules have a directory of their own,
-so an annotation that is there is the right one. `corpora.tokens.selection` chooses words on
-reading.
+so an annotation that is there is the right one. `corpora.tokens.selection` chooses words later.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ class TokenStore:
         deletion has them tried again. Missing shards have none. Raises CorpusFormatError if a file
         is not an annotation.
         """
-        there = (path for entry in self.entries if (path := self._path_of(entry)).exists())
+        there = filter(Path.exists, map(self._path_of, self.entries))
         return {path: found for path in there if (found := load_skipped(path))}
 
     def passed_over(self) -> dict[Path, dict[str, str]]:
@@ -128,9 +127,7 @@ class TokenStore:
         """
         self._refuse_missing()
         function = OfBlock(self.settings, step)
-        files = (
-            AnnotationFile(absolute(self._path_of(entry)), entry.sha256) for entry in self.entries
-        )
+        files = (AnnotationFile(absolute(self._path_of(e)), e.sha256) for e in self.entries)
         if workers is not None:
             return workers.map(function, files)
         return ordered_map(function, files, n_processes)

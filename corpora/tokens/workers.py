@@ -1,7 +1,6 @@
 """Interface of the text stage to remote workers, with plain values as arguments.
 
-Workers need not share a file system: they read what they can see, are sent the rest, and write
-nothing.
+Workers need not share a file system: they read what they see, are sent the rest, write nothing.
 """
 
 from __future__ import annotations

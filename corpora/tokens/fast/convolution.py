@@ -34,26 +34,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float32]
+
 TILE = 128
 """Rows of a tile at most, those of the neighbourhood included; a multiple of `GROUP`."""
 NORM_EPSILON = np.float32(1e-8)
 """Constant that thinc's layer normalisation adds to a variance."""
-
-
 GROUP = 4
 """Rows that come of the same products."""
-
 ROUND = 32
 """The tile with a text's end has a multiple of so many rows."""
 
 TAPS = np.array(
     [
-        [1 / 4, 0, 0],
-        [-1 / 6, -1 / 6, -1 / 6],
-        [-1 / 6, 1 / 6, -1 / 6],
-        [1 / 24, 1 / 12, 1 / 6],
-        [1 / 24, -1 / 12, 1 / 6],
-        [0, 0, 1],
+        *([1 / 4, 0, 0], [-1 / 6, -1 / 6, -1 / 6], [-1 / 6, 1 / 6, -1 / 6]),
+        *([1 / 24, 1 / 12, 1 / 6], [1 / 24, -1 / 12, 1 / 6], [0, 0, 1]),
     ]
 )
 """G. The matrices A and B are written out in `_finish` and `_transform`."""
@@ -63,23 +58,17 @@ TAPS = np.array(
 class Layer:
     """Weights of one layer, in the order in which the kernels use them."""
 
-    filters: NDArray[np.float32]
+    filters: Floats
     """(6, width, n_pieces · width) G times the taps."""
-    bias: NDArray[np.float32]
+    bias: Floats
     """(n_pieces · width,), pieces outermost as in `filters`."""
-    scale: NDArray[np.float32]
+    scale: Floats
     """(width,) of the layer normalisation."""
-    shift: NDArray[np.float32]
+    shift: Floats
     """(width,) of the layer normalisation."""
 
     @classmethod
-    def of(
-        cls,
-        weights: NDArray[np.float32],
-        bias: NDArray[np.float32],
-        scale: NDArray[np.float32],
-        shift: NDArray[np.float32],
-    ) -> Layer:
+    def of(cls, weights: Floats, bias: Floats, scale: Floats, shift: Floats) -> Layer:
         """Make a layer of thinc's `maxout`, (width, n_pieces, 3 · width), its bias, and norm."""
         width, n_pieces, _ = weights.shape
         taps = weights.reshape(width, n_pieces, 3, width).astype(np.float64)
@@ -93,21 +82,11 @@ class Layer:
 
 
 class ConvolutionalTagger:
-    """Tags for a stream of tokens that are given by their embeddings.
-
-    Parameters
-    ----------
-    layers
-        At least one, all of one width.
-    weights
-        (n_tags, width) of the output layer.
-    bias
-        (n_tags,)
+    """Tags for a stream of tokens that are given by their embeddings. All layers have one width;
+    `weights` (n_tags, width) and `bias` (n_tags,) are those of the output layer.
     """
 
-    def __init__(
-        self, layers: list[Layer], weights: NDArray[np.float32], bias: NDArray[np.float32]
-    ) -> None:
+    def __init__(self, layers: list[Layer], weights: Floats, bias: Floats) -> None:
         self.layers = layers
         self.width = layers[0].filters.shape[1]
         self._n_pieces = layers[0].filters.shape[2] // self.width
@@ -122,18 +101,11 @@ class ConvolutionalTagger:
         self._scores = np.zeros((TILE, len(bias)), dtype=np.float32)
 
     def tag(
-        self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: NDArray[np.float32]
+        self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: Floats
     ) -> NDArray[np.int16]:
-        """(n_tokens,) the index of the most probable tag of each token.
-
-        Parameters
-        ----------
-        rows
-            (n_tokens,) rows of `embedding`.
-        text_start
-            (n_texts + 1,) text t has the tokens from `text_start[t]` to `text_start[t + 1]`.
-        embedding
-            (n_rows, width)
+        """(n_tokens,) the index of the most probable tag of each token, from rows (n_tokens,) of
+        `embedding` (n_rows, width); text t has the tokens from `text_start[t]` to
+        `text_start[t + 1]`.
         """
         tags = np.zeros(len(rows), dtype=np.int16)
         for start, end, x in self._tiles(rows, text_start, embedding):
@@ -142,18 +114,9 @@ class ConvolutionalTagger:
             _best(scores, self._bias, self._before, tags[start:end])
         return tags
 
-    def encode(
-        self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """(n_tokens, width) what the layers make of each token; for checks."""
-        encoded = np.zeros((len(rows), self.width), dtype=np.float32)
-        for start, end, x in self._tiles(rows, text_start, embedding):
-            encoded[start:end] = x[self._before : self._before + end - start]
-        return encoded
-
     def _tiles(
-        self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: NDArray[np.float32]
-    ) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
+        self, rows: NDArray[np.int32], text_start: NDArray[np.int64], embedding: Floats
+    ) -> Iterator[tuple[int, int, Floats]]:
         """Yield for each tile its tokens, and its rows after the layers.
         The first of these tokens is in row `_before`. The rows are overwritten by the next tile.
         """
@@ -169,9 +132,7 @@ class ConvolutionalTagger:
                 yield first + start, first + start + min(n_left, self._step), x[1:-1]
 
 
-def _apply(
-    layer: Layer, x: NDArray[np.float32], d: NDArray[np.float32], m: NDArray[np.float32]
-) -> None:
+def _apply(layer: Layer, x: Floats, d: Floats, m: Floats) -> None:
     """One layer, in place on `x`; `d` and `m` are room to work."""
     _transform(x, d)
     for k in range(6):

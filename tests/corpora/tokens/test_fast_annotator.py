@@ -13,7 +13,7 @@ from corpora.tokens import fast_annotator
 from corpora.tokens.fast.lexicon import Lexicon
 from corpora.tokens.fast_annotator import FastAnnotator, decoded
 from downloader.sources import read_source, sample_path
-from tests.corpora.tokens.fast.english import english
+from tests.corpora.tokens.fast.english import encode, english
 
 WORDS = st.sampled_from(
     [
@@ -115,7 +115,7 @@ def test_what_else_is_annotated_changes_nothing(nlp):
 
 def encoded_of(annotator, texts):
     rows, start = annotator._lexicon.rows_of(texts)
-    encoded = annotator._tagger.encode(rows, start, annotator._lexicon.embedding)
+    encoded = encode(annotator._tagger, rows, start, annotator._lexicon.embedding)
     return np.split(encoded, start[1:-1])
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from corpora.tokens.fast import convolution
 from corpora.tokens.fast.convolution import ConvolutionalTagger, Layer
+from tests.corpora.tokens.fast.english import encode
 
 WIDTH, N_PIECES, N_TAGS, DEPTH = 16, 3, 7, 4
 
@@ -66,7 +67,7 @@ def test_tiles_come_to_what_the_definition_says(tile, depth, n_pieces):
     texts = [rng.integers(0, 50, size=n).astype(np.int32) for n in (1, 0, 270, 2, 17, 120, 5, 24)]
     with mock.patch.object(convolution, "TILE", tile):
         tagger = network.tagger()
-        encoded = tagger.encode(*together(texts), network.embedding)
+        encoded = encode(tagger, *together(texts), network.embedding)
         tags = tagger.tag(*together(texts), network.embedding)
     expected = np.concatenate([network.encoded(text) for text in texts])
     np.testing.assert_allclose(encoded, expected, atol=2e-4)
@@ -84,9 +85,9 @@ def test_no_bit_of_a_text_depends_on_the_others(lengths, seed):
     rng = np.random.default_rng(seed)
     texts = [rng.integers(0, 50, size=n).astype(np.int32) for n in lengths]
     tagger = network.tagger()
-    encoded = tagger.encode(*together(texts), network.embedding)
+    encoded = encode(tagger, *together(texts), network.embedding)
     for text, start in zip(texts, np.cumsum([0, *lengths]), strict=False):
-        alone = tagger.encode(*together([text]), network.embedding)
+        alone = encode(tagger, *together([text]), network.embedding)
         np.testing.assert_array_equal(encoded[start : start + len(text)], alone)
 
 
