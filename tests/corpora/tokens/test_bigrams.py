@@ -347,3 +347,10 @@ def test_a_line_that_was_cut_is_named(tmp_path):
 def test_settings_out_of_range_are_refused(min_count, threshold, scoring, message):
     with pytest.raises(ValueError, match=message):
         learn_bigrams([], everything, min_count, threshold, scoring)
+
+
+def test_the_former_way_to_learn_warns():
+    blocks = blocks_of([[["a", "b"]] * 9])
+    with pytest.warns(DeprecationWarning, match="from_counts"):
+        found = Bigrams.learn(blocks, everything, 1, 0.1, most_words=1, within_chunks=False)
+    assert found == learn_bigrams(blocks, everything, 1, 0.1)
