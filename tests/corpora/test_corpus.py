@@ -78,9 +78,6 @@ def corpora(draw):
     )
 
 
-# Building
-
-
 @settings(deadline=None)
 @given(
     documents=tiny_documents,
@@ -122,9 +119,6 @@ def test_counts_against_a_given_vocabulary(documents, vocabulary):
 def test_no_training_documents_leave_no_vocabulary():
     with pytest.raises(EmptyVocabularyError, match="none of the 1 documents is one to train on"):
         build_corpus(blocks_of([[["a"]]]), lambda _: False, ALL)
-
-
-# Construction
 
 
 @pytest.mark.parametrize(
@@ -180,9 +174,6 @@ def test_duplicates_and_zeros_are_put_in_order_without_touching_the_original():
     assert untidy.data.tolist() == [1, 2, 0, 4]
 
 
-# Parts
-
-
 @settings(deadline=None)
 @given(corpus=corpora(), data=st.data(), batch_size=st.integers(1, 4))
 def test_rows_and_batches(corpus, data, batch_size):
@@ -218,9 +209,6 @@ def test_the_content_hash_is_of_everything(changes):
     fields |= {"titles": corpus.titles, "n_unknown": corpus.n_unknown}
     assert Corpus(**fields).content_hash == corpus.content_hash
     assert Corpus(**(fields | changes)).content_hash != corpus.content_hash
-
-
-# Files
 
 
 @pytest.mark.parametrize("mmap", [False, True])

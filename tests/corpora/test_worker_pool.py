@@ -141,7 +141,7 @@ def test_closing_ends_the_workers_in_the_middle_of_an_item():
     worker = next(results)
     assert alive(worker)
     start = time.monotonic()
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     assert time.monotonic() - start < 20
     wait_until_dead([worker])
 
@@ -191,7 +191,6 @@ def _heed_interrupts():
 def start_parent(tmp_path):
     """A process that maps with two workers, both busy for long, and the workers' ids."""
     parent = start(PARENT, tmp_path)
-    assert parent.stdout is not None
     workers = {int(parent.stdout.readline()) for _ in range(3)}
     return parent, sorted(workers)
 

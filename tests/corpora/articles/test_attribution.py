@@ -38,9 +38,6 @@ def text_of(store):
     return (store.path / "ATTRIBUTION").read_text()
 
 
-# What it says
-
-
 def test_it_says_whose_text_it_is_and_how_to_name_them(store):
     store.append([article(1), article(2, DE, "de"), article(3, "", "fr", "")])
     text = text_of(store)
@@ -135,9 +132,6 @@ def test_a_directory_in_its_place_is_an_error_that_names_it(store):
     with pytest.raises(OSError, match="ATTRIBUTION"):
         store.append([article(1)])
     assert len(store) == 0
-
-
-# Where an article is from
 
 
 @pytest.mark.parametrize(

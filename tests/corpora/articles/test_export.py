@@ -99,9 +99,6 @@ def test_half_a_surrogate_pair_becomes_a_question_mark(tmp_path, ending):
     assert second == some(2, 3)[0]
 
 
-# Parquet
-
-
 def test_the_schema_is_the_same_for_any_store_and_names_the_licence(tmp_path):
     empty = ArticleStore(tmp_path / "empty")
     empty.append([])
@@ -151,9 +148,6 @@ class _NoPyarrow:
     def find_spec(self, name, *_):
         if name.split(".", maxsplit=1)[0] == "pyarrow":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-# What is refused, and what is left
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x", "x.json", "x.jsonl.zst", "jsonl", "x.parquet.gz"])

@@ -70,9 +70,6 @@ def start(code, *arguments, **more):
     )
 
 
-# What is stored comes back
-
-
 def test_articles_come_back_in_order_over_several_appends(tmp_path):
     store = stored(tmp_path, 7)
     assert store.append(some(7, 12)) == 5
@@ -128,7 +125,7 @@ def test_what_is_on_disk(tmp_path):
         check = hashlib.sha256((check + json.dumps(asdict(entry))).encode()).hexdigest()[:16]
         assert line == asdict(entry) | {"check": check}
     with pytest.raises(FrozenInstanceError):
-        store.entries[0].articles = 5  # type: ignore[misc]
+        store.entries[0].articles = 5
 
 
 def test_an_append_of_nothing_makes_an_empty_store(tmp_path):
@@ -176,9 +173,6 @@ def test_the_source_is_consumed_lazily(tmp_path):
     assert store.append(source()) == 6
 
 
-# Paths that are no store
-
-
 def test_making_the_object_does_not_touch_the_disk(tmp_path):
     assert not ArticleStore(tmp_path / "store").exists
     assert not list(tmp_path.iterdir())
@@ -222,9 +216,6 @@ def test_an_empty_directory_and_one_of_a_writer_killed_at_once_are_taken(tmp_pat
     (tmp_path / ".manifest.jsonl.0badcafe.partial").write_text('{"form')
     assert store.append(some(0, 3)) == 3
     assert set(files_of(tmp_path)) == {"ATTRIBUTION", "manifest.jsonl", "shards/000001.pkl.gz"}
-
-
-# Damage is noticed
 
 
 def test_any_changed_byte_of_the_manifest_is_noticed(tmp_path):
@@ -410,9 +401,6 @@ def test_a_newer_store_asks_for_an_upgrade(tmp_path):
     assert files_of(store.path) == before
 
 
-# Appends that end early
-
-
 def test_what_has_gathered_is_committed_when_the_source_raises(tmp_path):
     for error in (KeyboardInterrupt, RuntimeError, SystemExit):
         store = ArticleStore(tmp_path / error.__name__, shard_size=3)
@@ -431,7 +419,7 @@ def test_what_has_gathered_is_committed_when_the_source_raises(tmp_path):
 def test_an_article_that_cannot_be_stored_leaves_the_others(tmp_path):
     store = ArticleStore(tmp_path / "store")
     with pytest.raises(ValueError, match="cannot be stored: its title is of type NoneType"):
-        store.append([*some(0, 5), replace(article(5), title=None)])  # type: ignore[arg-type]
+        store.append([*some(0, 5), replace(article(5), title=None)])
     assert list(store) == some(0, 5)
 
 
@@ -550,8 +538,6 @@ except OSError as error:
     assert files_of(store.path) == files_of(whole.path)
 
 
-# One writer at a time
-
 HOLD = """
 import sys
 from tests.corpora.articles.test_store import ArticleStore, article
@@ -566,7 +552,6 @@ ArticleStore(sys.argv[1]).append(source())
 def test_a_second_writer_is_told_who_the_first_one_is(tmp_path):
     store = stored(tmp_path)
     with start(HOLD, store.path) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "writing\n"
         untouched = iter(some(7, 9))
         with pytest.raises(StoreLockedError, match=rf"written to by process {holder.pid};"):
@@ -581,7 +566,6 @@ def test_a_second_writer_is_told_who_the_first_one_is(tmp_path):
 def test_a_killed_writer_leaves_no_lock(tmp_path):
     store = stored(tmp_path)
     with start(HOLD, store.path) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "writing\n"
         holder.kill()
     assert store.append(some(7, 9)) == 2
@@ -598,8 +582,6 @@ def test_an_append_inside_an_append_is_refused(tmp_path):
         store.append(source())
     assert list(store) == [article(1)]
 
-
-# Killed at any moment
 
 KEEP_APPENDING = """
 import sys
@@ -618,7 +600,6 @@ def test_a_writer_killed_again_and_again_ends_at_the_same_bytes(tmp_path):
     for attempt in range(8):
         size = manifest.stat().st_size if store.exists else 0
         with start(KEEP_APPENDING, store.path) as writer:
-            assert writer.stdout is not None
             writer.stdout.readline()
             # Every other one while it makes or opens the store, the others while they append.
             while (

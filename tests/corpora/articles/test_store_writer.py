@@ -23,7 +23,6 @@ def test_nothing_is_stored_before_the_commit(tmp_path):
         assert (writer.n_pending, writer.pending_since, writer.n_added) == (0, None, 0)
         before = time.monotonic()
         assert all(map(writer.add, some(0, 7)))
-        assert writer.pending_since is not None
         assert before <= writer.pending_since <= time.monotonic()
         assert (writer.n_pending, len(store)) == (7, 0)
         assert not any(map(writer.add, some(0, 7)))
@@ -56,10 +55,10 @@ def test_what_it_has(tmp_path):
 def test_an_article_that_cannot_be_stored_ends_nothing(tmp_path):
     store = ArticleStore(tmp_path / "store")
     bad = (
-        replace(article(1), title=None),  # type: ignore[arg-type]
+        replace(article(1), title=None),
         replace(article(1), text="x" * 2**24),
         replace(article(1), page_id=2**63),
-        replace(article(1), language=["en"]),  # type: ignore[arg-type]
+        replace(article(1), language=["en"]),
     )
     with store.writer() as writer:
         for one in bad:
@@ -102,9 +101,6 @@ def test_append_and_writer_make_the_same_files(tmp_path):
         for one in some(0, 7):
             writer.add(one)
     assert files_of(store.path) == files_of(whole.path)
-
-
-# What it finds when it begins
 
 
 @pytest.mark.parametrize(
@@ -193,9 +189,6 @@ def test_old_compression_is_read_and_goes_on(tmp_path, monkeypatch):
     store.verify()
 
 
-# Interrupted at any line
-
-
 class Interrupter:
     """Raises KeyboardInterrupt at the n-th line that runs in the modules that write."""
 
@@ -275,8 +268,6 @@ def test_interrupted_at_every_line(tmp_path):
     assert 300 < interrupted_at(range(1, 10_000), tmp_path) < 10_000
 
 
-# Killed at any moment
-
 KEEP_WRITING = """
 import sys
 from tests.corpora.articles.test_store import ArticleStore, article
@@ -334,7 +325,6 @@ def killed_again_and_again(path, times, seed):
     n_stored = 0
     for _ in range(times):
         with start(KEEP_WRITING, store.path) as process:
-            assert process.stdout is not None
             told = [process.stdout.readline()]  # it is at work
             time.sleep(rng.uniform(0, 0.15))
             process.kill()

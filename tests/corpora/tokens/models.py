@@ -7,11 +7,11 @@ from spacy.lookups import Lookups
 def all_nouns(language="en"):
     nlp = spacy.blank(language)
     ruler = nlp.add_pipe("attribute_ruler")
-    ruler.add([[{"LENGTH": {">=": 0}}]], {"POS": "NOUN"})  # type: ignore[attr-defined]
+    ruler.add([[{"LENGTH": {">=": 0}}]], {"POS": "NOUN"})
     lookups = Lookups()
     lookups.add_table("lemma_lookup", {})
     lemmatizer = nlp.add_pipe("lemmatizer", config={"mode": "lookup"})
-    lemmatizer.initialize(lookups=lookups)  # type: ignore[attr-defined]
+    lemmatizer.initialize(lookups=lookups)
     nlp.add_pipe("sentencizer")  # not needed, so not to be run
     return nlp
 

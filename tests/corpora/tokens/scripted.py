@@ -75,7 +75,7 @@ def prepare_deadly_sections(articles, model, noun_chunks):
         _die_of(article.text)
         return cut(article)
 
-    Article.sections = sections  # type: ignore[method-assign]
+    Article.sections = sections
 
 
 PREPARE_CUTTING = {"pieces_of": prepare_deadly_pieces, "sections": prepare_deadly_sections}

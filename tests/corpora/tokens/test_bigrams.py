@@ -157,9 +157,6 @@ def test_no_bigrams_change_nothing():
     assert runs_of_blocks([Bigrams({}).join(block)]) == [[["b", "a"]], []]
 
 
-# Rules: which neighbours may be a pair
-
-
 def tagged_block(tagged, first_id=0):
     """Documents of runs of words, parts of speech and whether they continue a noun chunk."""
     words = [[[token[0] for token in run] for run in document] for document in tagged]
@@ -264,9 +261,6 @@ def test_patterns_without_parts_of_speech_are_refused():
 def test_a_part_of_speech_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match=r"two parts of speech.*'ADJ NOPE'"):
         Bigrams({}, frozenset({("ADJ", "NOPE")}))
-
-
-# Files
 
 
 @settings(deadline=None)

@@ -38,11 +38,11 @@ def tokens(tmp_path_factory):
 def everything(tokens, mapped, path):
     """Bigrams, vocabulary and counts, of what `mapped` makes of a step and the blocks."""
     rule = Bigrams({})
-    bigrams = rule.from_counts(mapped(PairsOfBlock(rule, is_even)), 2, 1.0)  # type: ignore[arg-type]
+    bigrams = rule.from_counts(mapped(PairsOfBlock(rule, is_even)), 2, 1.0)
     frequencies = mapped(Joined(bigrams, FrequenciesOfBlock(is_even)))
-    words = vocabulary_from(frequencies, PRUNING)  # type: ignore[arg-type]
+    words = vocabulary_from(frequencies, PRUNING)
     bags = mapped(Joined(bigrams, BagsOfBlock(words)))
-    return bigrams, words, build_corpus_of_bags(path, bags, words)  # type: ignore[arg-type]
+    return bigrams, words, build_corpus_of_bags(path, bags, words)
 
 
 def check(tokens, found):
@@ -80,7 +80,7 @@ def test_any_number_of_processes_counts_the_same(tokens, tmp_path):
 def test_a_token_store_that_is_not_filled_has_no_blocks(tokens, tmp_path):
     empty = TokenStore(tokens.articles, tmp_path, tokens.settings)
     with pytest.raises(RuntimeError, match=r"6 of 6 .* call fill"):
-        empty.map(len)  # type: ignore[arg-type]
+        empty.map(len)
 
 
 def test_integers_are_as_narrow_as_they_can_be():

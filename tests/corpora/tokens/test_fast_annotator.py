@@ -154,9 +154,9 @@ def broken(change):
         tokenizer = nlp.tokenizer
         tokenizer.add_special_case("New York", [{"ORTH": "New York"}])
     elif change == "pattern":
-        nlp.get_pipe("attribute_ruler").add([[{"IS_TITLE": True}]], {"LEMMA": "x"})  # type: ignore[attr-defined]
+        nlp.get_pipe("attribute_ruler").add([[{"IS_TITLE": True}]], {"LEMMA": "x"})
     elif change == "network":
-        model = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+        model = nlp.get_pipe("tok2vec").model
         model.layers[1].attrs["pad"] = 1
     return nlp
 

@@ -166,8 +166,6 @@ def test_articles_that_are_passed_over_have_no_words():
     assert by_section.doc_ids == ("en:1#1",)
 
 
-# English
-
 TEXT = """Mr Obama visited the largest cities of Germany in 2009; journalists wrote stories.
 
 Cafe\u0301 owners in New York sold paintings – and COVID-19 vaccines, state-of-the-art!
@@ -285,9 +283,6 @@ def test_words_of_one_noun_chunk_are_marked():
     assert block.pos_of[block.word_of == BREAK].tolist() == [0]
 
 
-# Other languages and odd texts
-
-
 @pytest.mark.parametrize(
     ("model", "text", "runs"),
     [
@@ -341,4 +336,4 @@ def test_contradictory_arrays_are_refused():
         {"continues_chunk": np.zeros(1, dtype=bool)},
     ):
         with pytest.raises(ValueError, match="contradict"):
-            replace(annotated, **change)  # type: ignore[arg-type]
+            replace(annotated, **change)

@@ -23,7 +23,7 @@ def test_a_setting_that_makes_no_sense_is_refused(setting, message):
 
 
 def test_lists_as_settings_files_have_them_are_taken_for_tuples():
-    settings = TextSettings(parts_of_speech=["NOUN"])  # type: ignore[arg-type]
+    settings = TextSettings(parts_of_speech=["NOUN"])
     assert settings == TextSettings(parts_of_speech=("NOUN",))
 
 

@@ -268,7 +268,6 @@ def test_a_killed_fill_goes_on_where_it_was(nouns, tmp_path):
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert killed.stdout is not None
     printed = [killed.stdout.readline() for _ in range(3)]
     killed.send_signal(signal.SIGKILL)
     killed.communicate()

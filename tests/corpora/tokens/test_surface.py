@@ -50,8 +50,6 @@ def found(text, bigrams=None):
     return [(word, text[start:end]) for word, start, end in spans]
 
 
-# Texts of which it is known what stands where
-
 WORDS = ["New", "new", "York", "york", "café", "Cafe\u0301", "ΣΊΣΥΦΟΣ"]
 PARTS = [
     *WORDS,
@@ -173,9 +171,6 @@ def test_text_of_articles_and_sections():
     assert text_of(article, "en:7#0") is None
 
 
-# spaCy's tokens
-
-
 @cache
 def english():
     return load_model("")
@@ -238,9 +233,6 @@ def test_surfaces_are_the_text_of_spacys_tokens():
         assert (where.start[1:] >= where.end[:-1]).all()
         n_found += len(expected)
     assert n_found > 300
-
-
-# The law: what is found is what is counted
 
 
 def check_counted(articles, how, *, with_bigrams):

@@ -34,13 +34,13 @@ def ruled_as_a_whole(ruler, words, tags):
 @given(data=st.data())
 def test_the_table_says_what_the_ruler_says(nlp, data):
     ruler = nlp.get_pipe("attribute_ruler")
-    rules = AttributeRules(ruler)  # type: ignore[arg-type]
-    labels = nlp.get_pipe("tagger").labels  # type: ignore[attr-defined]
+    rules = AttributeRules(ruler)
+    labels = nlp.get_pipe("tagger").labels
     tokens = data.draw(
         st.lists(st.tuples(WORDS, st.sampled_from(sorted(labels))), min_size=1, max_size=8)
     )
     words, tags = [word for word, _ in tokens], [tag for _, tag in tokens]
-    expected = ruled_as_a_whole(ruler, words, tags)  # type: ignore[arg-type]
+    expected = ruled_as_a_whole(ruler, words, tags)
     masks = rules.masks(words)
     for i, (word, tag) in enumerate(tokens):
         together = any(
@@ -57,8 +57,8 @@ def test_the_table_says_what_the_ruler_says(nlp, data):
 def ruler_with(*patterns):
     ruler = spacy.blank("en").add_pipe("attribute_ruler")
     for i, pattern in enumerate(patterns):
-        ruler.add(patterns=[pattern], attrs={"LEMMA": f"lemma{i}"})  # type: ignore[attr-defined]
-    return ruler  # type: ignore[return-value]
+        ruler.add(patterns=[pattern], attrs={"LEMMA": f"lemma{i}"})
+    return ruler
 
 
 def test_places_of_patterns_of_several_tokens():
