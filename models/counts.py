@@ -18,6 +18,8 @@ from corpora.row_blocks import is_canonical, row_blocks, smallest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from models.arrays import Bools
+
 FINITE = {True: "whole numbers: found NaN, infinity or a fraction", False: "finite"}
 """End of an error message, by whether whole numbers are wanted."""
 MAX_COUNT = 2**53
@@ -135,7 +137,7 @@ def _uniform(counts: sparse.csr_array, seed: int | list[int] | None) -> NDArray[
     return found
 
 
-def frozen_words(counts: sparse.csr_array, word_budget: int | None) -> NDArray[np.bool_]:
+def frozen_words(counts: sparse.csr_array, word_budget: int | None) -> Bools:
     """Return the words (V,) of counts (D, V) beyond `word_budget`: the most frequent ones.
 
     They get no parameters (Aldebakel et al. 2022).

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import polygamma, psi
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from models.arrays import Floats
 
 
 def prior_vector(setting: object, size: int, name: str) -> Floats:

@@ -15,8 +15,7 @@ from models.family import Schedule
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from models.arrays import Floats
     from models.topics import TopicWords
 
 
@@ -54,7 +53,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self, "state_")
         return True
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Floats:
         """Return the topics (D, K) of documents: the mean of the variational q(θ).
 
         LDA gives proportions, whose rows sum to 1; Gamma-Poisson models give scores, which sum to

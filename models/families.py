@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from models.family import Family, TrainerSpec
 
 Topics = TopicWords
-
 FAMILIES: tuple[Family, ...] = (LDA, GAMMA_POISSON, POISSON_MRF)
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 A = TypeVar("A", bound=np.ndarray)
 logger = logging.getLogger(__name__)
-
 FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered so that they vectorise; NaN and infinity keep their meaning."""
 

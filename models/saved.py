@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from models.arrays import Floats
+
 MODEL_FORMAT = "wikitopics model"
 VERSION = 1
 DAMAGE = (
@@ -53,7 +55,7 @@ class SavedModel:
     """(V,), the words of the columns of `topics.topic_word`."""
     header: dict[str, Any] = field(default_factory=dict)
     """Provenance: family, settings, seed, versions, hashes; any JSON values."""
-    prevalence: NDArray[np.float64] | None = None
+    prevalence: Floats | None = None
     """(K,), share of each topic in the training tokens, if known."""
 
 

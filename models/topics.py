@@ -7,24 +7,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.counts import checked_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
     from scipy import sparse
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats, Ints
 
 
 class Edges(NamedTuple):
     """Pairs of words that depend on each other, in each topic."""
 
-    topic: NDArray[np.int64]
+    topic: Ints
     """(E,), ascending: the topic of each pair."""
-    words: NDArray[np.int64]
+    words: Ints
     """(E, 2), the two words, the first below the second; no pair twice in a topic."""
     weight: Floats
     """(E,): positive if the words occur together, negative if they avoid each other."""

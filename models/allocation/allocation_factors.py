@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,9 +36,8 @@ from models.seed import seed_from
 
 if TYPE_CHECKING:
     from models.allocation.model import AllocationModel
+    from models.arrays import Floats
     from models.lda.topics import LDATopics
-
-Floats = NDArray[np.float64]
 
 N_KEPT = 100
 """Allocations drawn from the particles at most."""

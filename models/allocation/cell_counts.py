@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 if TYPE_CHECKING:
     from models.allocation.model import AllocationModel
+    from models.arrays import Ints
 
-Ints = NDArray[np.int64]
 MISSING = -1
 """Value of an index in a cell that was not observed for its tokens."""
 

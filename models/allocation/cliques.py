@@ -10,7 +10,6 @@ from models.allocation.tables import mixed_radix
 
 MAX_VALUES = 2**22
 """Combinations of values that a clique of hidden indices may have."""
-
 Clique = tuple[tuple[str, ...], tuple[str, ...], int]
 """Indices shared with the parent, all other indices, and the parent's number; -1 for a root."""
 

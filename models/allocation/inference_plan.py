@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.cell_counts import MISSING
 from models.allocation.cliques import Clique, check_cliques, rooted_cliques
@@ -23,10 +22,7 @@ from models.allocation.tables import Table, mixed_radix, tables_of
 if TYPE_CHECKING:
     from models.allocation.cell_counts import CellCounts
     from models.allocation.model import AllocationModel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
+    from models.arrays import Bools, Floats, Ints, Ints32
 
 
 class PlanArrays(NamedTuple):
@@ -55,7 +51,7 @@ class PlanArrays(NamedTuple):
     """Each clique's factors."""
     map_at: Ints
     """Start in `maps` of the column that each combination of the clique reads."""
-    is_straight: NDArray[np.bool_]
+    is_straight: Bools
     """Whether combination c reads column c."""
     maps: Ints32
 
@@ -189,7 +185,7 @@ class _Layout:
     def __init__(self, model: AllocationModel, dynamic: tuple[Table, ...]) -> None:
         self.model, self.dynamic = model, dynamic
         self.uses = [(t, u) for t, table in enumerate(dynamic) for u in range(table.n_uses)]
-        self.maps: list[NDArray[np.int64]] = []
+        self.maps: list[Ints] = []
         self.maps_length = 0
         self.scratch_size = 0
         self.clique_start = [0]

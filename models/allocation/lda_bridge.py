@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.lda.topics import LDATopics
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from models.allocation.model import AllocationModel
-
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
 
 
 def is_lda_graph(model: AllocationModel) -> bool:

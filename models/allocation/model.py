@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.cell_counts import check_whole
 from models.allocation.standard_graphs import StandardGraphs
@@ -21,7 +20,7 @@ from models.allocation.standard_graphs import StandardGraphs
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

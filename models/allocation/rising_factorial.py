@@ -10,10 +10,7 @@ import numpy as np
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from models.arrays import Floats, Ints
 
 FEW = 10_000
 """Tokens up to which the product is made factor by factor: for large α the difference of two

@@ -13,7 +13,9 @@ from models.allocation.cell_counts import check_whole
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from models.arrays import Floats
 
 
 class StandardGraphs:
@@ -265,7 +267,7 @@ def _named(name: str, sizes: Any, prefix: str) -> dict[str, int]:
     return {f"{prefix}{n}": int(size) for n, size in enumerate(given, start=1)}
 
 
-def _dirichlet(name: str, value: Any, size_name: str, size: int) -> NDArray[np.float64]:
+def _dirichlet(name: str, value: Any, size_name: str, size: int) -> Floats:
     """Parameters (size,), from one for all or one for each."""
     try:
         array = np.asarray(value, dtype=np.float64)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.cell_counts import MISSING
 from models.allocation.rising_factorial import log_rising_factorials
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
     from models.allocation.cell_counts import CellCounts
     from models.allocation.model import AllocationModel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from models.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

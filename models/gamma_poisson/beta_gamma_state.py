@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.gibbs.state import GibbsLDAState
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from models.arrays import Floats, Ints32
 
 MIN_PROBABILITY = 1e-12
 """Minimum distance of probabilities from 0 and 1, which Beta variates can reach by rounding."""
@@ -42,9 +43,7 @@ class BetaGammaPFAState(GibbsLDAState):
         self.weight_sum += weight
 
 
-def mean_gamma_poisson(
-    state: BetaGammaPFAState, tokens_by_word: NDArray[np.int32]
-) -> GammaPoissonTopics:
+def mean_gamma_poisson(state: BetaGammaPFAState, tokens_by_word: Ints32) -> GammaPoissonTopics:
     """Topics, r and mean counts averaged over the samples; before the first, the present ones.
 
     `tokens_by_word` (V, K) is n_kw of the present assignment. p is what makes a document's mean

@@ -19,11 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from models.arrays import Floats, Ints
     from models.gibbs.minka import Exceedances
-
-    Floats = NDArray[np.float64]
 
 
 class CountPriors(NamedTuple):
@@ -41,11 +38,7 @@ MIN_SHAPE = 1e-8
 
 
 def sample_probability(
-    n_k: NDArray[np.int64],
-    n_docs: int,
-    shape: Floats,
-    priors: CountPriors,
-    rng: np.random.Generator,
+    n_k: Ints, n_docs: int, shape: Floats, priors: CountPriors, rng: np.random.Generator
 ) -> Floats:
     """Probabilities p (K,) given counts of topics `n_k` (K,) in `n_docs` documents, and r (K,)."""
     c, mass = priors.concentration, priors.base_mass

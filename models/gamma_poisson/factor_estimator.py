@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from models.estimator import TopicEstimator
@@ -21,15 +20,13 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
 
 RELAXATION_GROWTH = 1.2
 """Growth of the exponent after a sweep that improved the objective."""
-
 START_SHAPE = 2.0
 """Shape of the Gamma noise, of mean 1, that a random start is multiplied by; the larger, the less
 noise."""
-
 NUMBERS_A_CHUNK = 1 << 20
 """Entries times topics that a given start is checked for at a time."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from models.arrays import Floats
 
 
 @dataclass

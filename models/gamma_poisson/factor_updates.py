@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from models.arrays import Floats, Ints32
 from models.kernel import kernel
 from models.parallel import for_blocks
 from models.variational.fixed_point import TINY, mix_topics, sum_over_words
@@ -26,12 +27,9 @@ from models.variational.fixed_point import TINY, mix_topics, sum_over_words
 if TYPE_CHECKING:
     from scipy import sparse
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32] | NDArray[np.int64]
-
+Ints = Ints32 | NDArray[np.int64]
 ENTRIES_A_BLOCK = 8192
 """Minimum number of entries a task; a task ends with a whole row."""
-
 MIN_FACTOR = 1e-100
 """Entries below it become 0, as they would in the limit: denormal numbers make arithmetic slow."""
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from models.family import Trainer
 
-
 INTERVAL = ValidationInterval(documents=100_000, passes=4)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +15,8 @@ from models.gamma_poisson.gamma_fit import MAX_RATE, MIN_RATE
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.parallel import effective_n_jobs
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from models.arrays import Floats
 
 MIN_START = 1e-10
 """Least score to start from."""

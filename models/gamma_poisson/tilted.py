@@ -16,14 +16,14 @@ over topic counts that is polynomial in N, its estimators, its bounds and its va
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.topics import TopicWords
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,16 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.gamma_poisson.tilted import TiltedTopics
 from models.topics import TopicWords, checked_share, checked_topic_word
 from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.counts import frozen_words, whole_numbers
 from models.dirichlet_prior import prior_vector
@@ -21,9 +20,10 @@ from models.seed import seed_from
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
     from scipy import sparse
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats, Ints, Ints32
 
 MAX_TOPICS = 65_535
 DENSE_UP_TO = 200
@@ -154,7 +154,7 @@ class CollapsedGibbs(TopicEstimator):
         if sampler == "auto":
             sampler = auto_sampler(self.n_topics, len(tokens.doc_of))
         n_threads = effective_n_jobs(self.n_jobs)
-        self._n_tokens: NDArray[np.int64] = counts.sum(axis=1, dtype=np.int64)
+        self._n_tokens: Ints = counts.sum(axis=1, dtype=np.int64)
         self._tokens = tokens
         self._sweeps = GibbsSweeps(tokens, state, counts.shape[0], sampler, n_threads)
 
@@ -210,10 +210,7 @@ def auto_sampler(n_topics: int, n_tokens: int) -> str:
 
 @kernel
 def add_topic_words(
-    n_wk: NDArray[np.int32],
-    eta: NDArray[np.float32],
-    inverse: NDArray[np.float32],
-    total: NDArray[np.float32],
+    n_wk: Ints32, eta: NDArray[np.float32], inverse: NDArray[np.float32], total: NDArray[np.float32]
 ) -> None:
     """Add the posterior mean topics of one assignment, (n_wk + eta) · inverse, to `total` (n, K).
 

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from models.kernel import kernel
 
 if TYPE_CHECKING:
+    from models.arrays import Ints, Ints32
     from models.gibbs.tokens import Tokens
 
 Topics = NDArray[np.uint16]
-Counts = NDArray[np.int32]
 Floats32 = NDArray[np.float32]
-
 LANES = 16
 """Topics in a block; rows are padded to a multiple, so that sums over blocks vectorise."""
 
@@ -37,7 +36,7 @@ class Priors(NamedTuple):
     eta_sum: float
     topic_weight: Floats32
     """(K,), p_k up to a factor: all 1 in LDA."""
-    counted: Counts
+    counted: Ints32
     """(V,), 1, or 0 for frozen words: their tokens have topics, but are in no topic's counts."""
 
 
@@ -47,7 +46,7 @@ def padded(n_topics: int, lanes: int = LANES) -> int:
 
 
 @kernel
-def count_doc_topics(tokens: Tokens, first: int, last: int, topic_of: Topics, n_dk: Counts) -> None:
+def count_doc_topics(tokens: Tokens, first: int, last: int, topic_of: Topics, n_dk: Ints32) -> None:
     """Count the tokens `first <= t < last` in `n_dk` (D, K), in place."""
     for t in range(first, last):
         n_dk[tokens.doc_of[t], topic_of[t]] += 1
@@ -68,9 +67,9 @@ def resample_dense(
     first_run: int,
     last_run: int,
     topic_of: Topics,
-    n_wk: Counts,
-    n_k: NDArray[np.int64],
-    n_dk: Counts,
+    n_wk: Ints32,
+    n_k: Ints,
+    n_dk: Ints32,
     priors: Priors,
     uniforms: Floats32,
 ) -> None:

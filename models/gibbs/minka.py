@@ -15,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from models.arrays import Floats, Ints32
 from models.kernel import kernel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32] | NDArray[np.int64]
+Ints = Ints32 | NDArray[np.int64]
 Topics = NDArray[np.uint16]
-
 MIN_PRIOR = 1e-8
 """Lower limit of priors: alpha of a topic without tokens would become 0."""
 

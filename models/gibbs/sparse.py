@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from models.kernel import kernel
 
 if TYPE_CHECKING:
+    from models.arrays import Ints, Ints32
     from models.gibbs.dense import Priors
     from models.gibbs.tokens import Tokens
 
 Topics = NDArray[np.uint16]
-Counts = NDArray[np.int32]
 Floats32 = NDArray[np.float32]
-
 BLOCK = 64
 """Topics in a block of the second part."""
 LANES = 16
@@ -39,16 +38,16 @@ class DocTopics(NamedTuple):
     The topics of document d are the first `n_distinct[d]` places from `start[d]` on.
     """
 
-    start: NDArray[np.int64]
+    start: Ints
     """(D + 1,), each document has as many places as it can have topics."""
     topic: Topics
-    n_dk: Counts
+    n_dk: Ints32
     """Tokens of each place's topic; 0 for an empty place."""
-    n_distinct: Counts
+    n_distinct: Ints32
     """(D,)."""
 
 
-def no_doc_topics(n_tokens: NDArray[np.int64], n_topics: int) -> DocTopics:
+def no_doc_topics(n_tokens: Ints, n_topics: int) -> DocTopics:
     """Return empty places for the topics of documents of `n_tokens` (D,)."""
     start = np.concatenate(([0], np.cumsum(np.minimum(n_tokens, n_topics)))).astype(np.int64)
     return DocTopics(
@@ -103,8 +102,8 @@ def resample_sparse(
     first_run: int,
     last_run: int,
     topic_of: Topics,
-    n_wk: Counts,
-    n_k: NDArray[np.int64],
+    n_wk: Ints32,
+    n_k: Ints,
     doc_topics: DocTopics,
     priors: Priors,
     uniforms: Floats32,
@@ -179,7 +178,7 @@ def _product(a: Floats32, b: Floats32) -> np.float32:
 
 
 @kernel
-def _take_out(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
+def _take_out(topic: Topics, n_dk: Ints32, n: int, k: int) -> int:
     """Remove one token of topic `k`, in place; return the number of topics left."""
     place = np.int32(0)
     for i in range(n):  # the one place that has k; a sum, so that it vectorises
@@ -194,7 +193,7 @@ def _take_out(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
 
 
 @kernel
-def _put_in(topic: Topics, n_dk: Counts, n: int, k: int) -> int:
+def _put_in(topic: Topics, n_dk: Ints32, n: int, k: int) -> int:
     """Add one token of topic `k`, in place; return the number of topics then."""
     i = 0
     while i < n and topic[i] != k:

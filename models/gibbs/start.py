@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.gibbs.dense import LANES, padded
 from models.kernel import kernel
@@ -15,11 +14,11 @@ from models.parallel import effective_n_jobs, for_blocks
 from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from scipy import sparse
 
+    from models.arrays import Bools, Floats, Ints32
     from models.gibbs.tokens import Tokens
-
-Floats = NDArray[np.float64]
 
 MAX_ALPHA = 5.0
 """Upper limit of the sum of alpha in the online run. With 0.1 for each of many topics, the E-step
@@ -45,7 +44,7 @@ def online_start(
     word_budget: int | None,
     seed: int,
     n_jobs: int | None,
-    warm: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None,
+    warm: tuple[Ints32, Bools] | None = None,
 ) -> NDArray[np.uint16]:
     """Draw topics (n_tokens,) from θ_dk φ_kw after a pass of `OnlineLDA` over counts (D, V).
 

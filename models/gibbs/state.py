@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.lda.topics import LDATopics
 
 if TYPE_CHECKING:
-    from models.gibbs.tokens import Tokens
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+    from models.arrays import Bools, Floats, Ints32
+    from models.gibbs.tokens import Tokens
 
 
 @dataclass
@@ -24,7 +24,7 @@ class GibbsLDAState:
     """(n_tokens,), the topic of each token, in the order of `tokens_of(counts)`. In the literature
     this is z. In a stream these are the tokens of the last call: first those of earlier documents
     that were resampled, then those of new documents."""
-    n_wk_before: NDArray[np.int32]
+    n_wk_before: Ints32
     """(V, K), counts of earlier documents of a stream that are not among the present ones; (0, K)
     if there are none."""
     topic_word_sum: NDArray[np.float32]
@@ -36,7 +36,7 @@ class GibbsLDAState:
     """(K,)."""
     eta: Floats
     """(V,)."""
-    frozen: NDArray[np.bool_]
+    frozen: Bools
     """(V,), words that are in no topic's counts."""
     n_sweeps: int
     """Sweeps over the present documents."""
@@ -65,7 +65,7 @@ class GibbsLDAStep:
     """Samples that `topics_` averages."""
 
 
-def mean_topics(state: GibbsLDAState, tokens_by_word: NDArray[np.int32]) -> LDATopics:
+def mean_topics(state: GibbsLDAState, tokens_by_word: Ints32) -> LDATopics:
     """Return topics averaged over the samples so far, or those of the assignment before any.
 
     `tokens_by_word` (V, K) is n_kw of the present assignment.

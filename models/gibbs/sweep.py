@@ -26,8 +26,7 @@ from models.gibbs.tokens import count_word_topics
 from models.parallel import for_blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from models.arrays import Ints
     from models.gibbs.state import GibbsLDAState
     from models.gibbs.tokens import Tokens
 
@@ -67,7 +66,7 @@ class GibbsSweeps:
             self.n_wk += state.n_wk_before
         n_runs = len(tokens.word_of_run)
         count_word_topics(tokens, 0, n_runs, state.topic_of, state.frozen, self.n_wk)
-        self.n_k: NDArray[np.int64] = self.n_wk.sum(axis=0, dtype=np.int64)
+        self.n_k: Ints = self.n_wk.sum(axis=0, dtype=np.int64)
         """(K,), tokens of each topic."""
         if self._dense:
             self._n_dk = np.zeros((n_docs, padded(n_topics, LANES)), dtype=np.int32)
@@ -113,7 +112,7 @@ class GibbsSweeps:
         found = exceedances(np.arange(n_padded, dtype=np.uint16), self._n_dk, n_padded)
         return Exceedances(found.start[: n_topics + 1], found.above)
 
-    def _resample(self, block: int, phase: int, n_k: NDArray[np.int64], priors: Priors) -> None:
+    def _resample(self, block: int, phase: int, n_k: Ints, priors: Priors) -> None:
         state, tokens = self._state, self._tokens
         first, last = tokens.runs(block, (block + phase) % tokens.n_blocks)
         n_tokens = int(tokens.run_start[last] - tokens.run_start[first])

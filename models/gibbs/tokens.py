@@ -14,18 +14,17 @@ from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from scipy import sparse
+
+    from models.arrays import Bools, Ints, Ints32
 
 TOKENS_A_CELL = 20_000
 MAX_BLOCKS = 32
-
-
-Ints32 = NDArray[np.int32]
 
 
 class Tokens(NamedTuple):
@@ -33,13 +32,13 @@ class Tokens(NamedTuple):
 
     doc_of: Ints32
     """(n_tokens,)."""
-    word_of_run: NDArray[np.int32]
+    word_of_run: Ints32
     """(n_runs,)."""
-    run_start: NDArray[np.int64]
+    run_start: Ints
     """(n_runs + 1,), the tokens of run i are `run_start[i]:run_start[i+1]`."""
-    cell_start: NDArray[np.int64]
+    cell_start: Ints
     """(P·P + 1,), the runs of cell (b, r) are `cell_start[b·P + r]` to the next one."""
-    block_start: NDArray[np.int64]
+    block_start: Ints
     """(P + 1,), the documents of block b are `block_start[b]:block_start[b+1]`."""
 
     @property
@@ -53,7 +52,7 @@ class Tokens(NamedTuple):
         return int(self.cell_start[cell]), int(self.cell_start[cell + 1])
 
     @property
-    def word_of(self) -> NDArray[np.int32]:
+    def word_of(self) -> Ints32:
         """(n_tokens,), computed at each call."""
         return np.repeat(self.word_of_run, np.diff(self.run_start))
 
@@ -96,7 +95,7 @@ def _n_blocks(n_tokens: int) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _cuts(n_tokens: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+def _cuts(n_tokens: Ints, n_parts: int) -> Ints:
     """Return positions (n_parts + 1,) that cut items into parts of about equally many tokens."""
     total = np.cumsum(n_tokens)
     all_tokens = int(total[-1]) if len(total) else 0
@@ -110,8 +109,8 @@ def count_word_topics(
     first_run: int,
     last_run: int,
     topic_of: NDArray[np.uint16],
-    frozen: NDArray[np.bool_],
-    n_wk: NDArray[np.int32],
+    frozen: Bools,
+    n_wk: Ints32,
 ) -> None:
     """Count the tokens of some runs, except frozen words, in `n_wk` (V, K), in place."""
     for run in range(first_run, last_run):

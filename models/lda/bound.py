@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
 from models.variational.word_probability import log_word_probability
@@ -13,7 +12,7 @@ from models.variational.word_probability import log_word_probability
 if TYPE_CHECKING:
     from scipy import sparse
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
 
 
 def document_bound(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 
+from models.arrays import Floats, Ints32
 from models.kernel import exact_kernel, read_only
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.inference import (
@@ -30,9 +31,7 @@ from models.variational.inference import (
     noisy_start,
 )
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32] | NDArray[np.int64]
-
+Ints = Ints32 | NDArray[np.int64]
 LEAF = 128
 """Documents in a leaf, whose statistics are summed one after the other."""
 WORD_BLOCK = 512
@@ -44,7 +43,7 @@ _DEEPEST = 40
 class EStep:
     """Parameters and settings of the E-step of a batch."""
 
-    words: NDArray[np.int32]
+    words: Ints32
     """(n,), the words of the batch, ascending."""
     weight: Floats
     """(n, K), exp E[log φ] of these words; each row may have any factor."""
@@ -61,7 +60,7 @@ class EStep:
 class BatchStatistics(NamedTuple):
     """Sufficient statistics of a part of a batch, for the M-step."""
 
-    words: NDArray[np.int32]
+    words: Ints32
     """(m,) words of the part, ascending."""
     sums: Floats
     """(m, K) Σ_d n_dw t_dk / Σ_j t_dj b_jw: times b_kw, the expected counts of the words."""
@@ -169,16 +168,14 @@ def nodes(n_documents: int, at_least: int) -> list[tuple[int, int]]:
     return [(first, min(first + step, n_documents)) for first in range(0, n_documents, step)]
 
 
-def words_of(counts: sparse.csr_array) -> NDArray[np.int32]:
+def words_of(counts: sparse.csr_array) -> Ints32:
     """Return the words (n,) of a batch (S, V), ascending."""
     present = np.zeros(counts.shape[1], dtype=np.bool_)
     present[counts.indices] = True
     return np.flatnonzero(present).astype(np.int32)
 
 
-def _numbered(
-    counts: sparse.csr_array, known: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+def _numbered(counts: sparse.csr_array, known: Ints32) -> tuple[Ints32, NDArray[np.int64], Ints32]:
     """Return the words (m,) of a part, their places (m,) in `known`, and the word of each entry.
 
     The last (nnz,) is an index into the first.

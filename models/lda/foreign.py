@@ -22,9 +22,8 @@ from models.saved import ModelFormatError, SavedModel
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
-
     from corpora.formats.mallet_weights import TopicWordWeights
+    from models.arrays import Floats
 
     PathLike = str | os.PathLike[str]
 
@@ -153,9 +152,7 @@ def ldac_model(path: PathLike) -> SavedModel:
     return SavedModel(topics, (), {"family": "lda", "from": "ldac"})
 
 
-def _alpha_of_state(
-    weights: TopicWordWeights, path: PathLike, alpha_from: PathLike
-) -> NDArray[np.float64]:
+def _alpha_of_state(weights: TopicWordWeights, path: PathLike, alpha_from: PathLike) -> Floats:
     """Return alpha of a state, if its topics have as many tokens as the weights without beta."""
     state = read_mallet_state(alpha_from)
     if state.alpha is None or state.beta is None:

@@ -30,6 +30,7 @@ from models.lda.gibbs_stream import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from models.arrays import Ints, Ints32
     from models.lda.topics import LDATopics
 
 
@@ -44,7 +45,7 @@ class _Stream(NamedTuple):
     """Documents so far."""
     documents: TokenTopics | None
     """Documents before the last call; None if the call had all remembered documents."""
-    resampled: NDArray[np.int64] | None
+    resampled: Ints | None
     """(n,), those of them that the last call resampled, ascending."""
 
 
@@ -275,7 +276,7 @@ class GibbsLDA(CollapsedGibbs):
         self._stream = _Stream(state, n_started, n_docs, earlier, chosen)
 
     def _topics_of_new(
-        self, new: sparse.csr_array, n_wk: NDArray[np.int32], rng: np.random.Generator
+        self, new: sparse.csr_array, n_wk: Ints32, rng: np.random.Generator
     ) -> NDArray[np.uint16]:
         """Return first topics (n_tokens,) of new documents (n, V), by document and word."""
         tokens, state = tokens_of(new), self.state_

@@ -15,6 +15,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from models.arrays import Bools, Ints, Ints32
     from models.gibbs.tokens import Tokens
 
 MAX_REMEMBERED = 100_000
@@ -35,9 +36,9 @@ number of documents, so that topics of few documents fade soon."""
 class TokenTopics(NamedTuple):
     """Tokens of documents with their topics, by document and word: 6 bytes for each token."""
 
-    start: NDArray[np.int64]
+    start: Ints
     """(n + 1,), the tokens of document d are `start[d]:start[d+1]`."""
-    word_of: NDArray[np.int32]
+    word_of: Ints32
     """(n_tokens,)."""
     topic_of: NDArray[np.uint16]
     """(n_tokens,)."""
@@ -55,13 +56,13 @@ class TokenTopics(NamedTuple):
         """Number of documents, including those without tokens."""
         return len(self.start) - 1
 
-    def positions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def positions(self, rows: Ints) -> Ints:
         """Return the positions of the tokens of some documents, one document after the other."""
         lengths = self.start[rows + 1] - self.start[rows]
         first = np.cumsum(lengths) - lengths
         return np.repeat(self.start[rows] - first, lengths) + np.arange(lengths.sum())
 
-    def counts(self, rows: NDArray[np.int64], n_words: int) -> sparse.csr_array:
+    def counts(self, rows: Ints, n_words: int) -> sparse.csr_array:
         """Return the counts (n, V) of some documents."""
         lengths = self.start[rows + 1] - self.start[rows]
         start = np.concatenate(([0], np.cumsum(lengths)))
@@ -82,8 +83,8 @@ class TokenTopics(NamedTuple):
             np.concatenate((self.topic_of, others.topic_of))[first:],
         )
 
-    def word_topics(self, rows: NDArray[np.int64], frozen: NDArray[np.bool_], n_topics: int) -> (
-        NDArray[np.int32]
+    def word_topics(self, rows: Ints, frozen: Bools, n_topics: int) -> (
+        Ints32
     ):  # fmt: skip
         """Return counts (V, K) of words and topics in some documents, without frozen words."""
         positions = self.positions(rows)
@@ -94,6 +95,6 @@ class TokenTopics(NamedTuple):
         return n_wk.reshape(shape).astype(np.int32)
 
 
-def by_document(tokens: Tokens) -> NDArray[np.int64]:
+def by_document(tokens: Tokens) -> Ints:
     """Return the order (n_tokens,) of tokens by document and word."""
     return np.lexsort((tokens.word_of, tokens.doc_of))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import psi
 
 from models.dirichlet_prior import newton_step, symmetric_newton_step
@@ -20,10 +19,9 @@ from models.parallel import for_blocks
 from models.variational.inference import add_expected_counts, weigh_words
 
 if TYPE_CHECKING:
+    from models.arrays import Floats, Ints32
     from models.lda.e_step import BatchStatistics
     from models.lda.online_lda_state import OnlineLDAState
-
-Floats = NDArray[np.float64]
 
 MIN_SCALE = 1e-50
 """Scale below which it is multiplied into the excess."""
@@ -33,7 +31,7 @@ MIN_ELOG = -600.0
 """Minimal logarithm of a norm, whose exponential is still a normal number."""
 
 
-def word_weights(state: OnlineLDAState, words: NDArray[np.int32], n_threads: int) -> Floats:
+def word_weights(state: OnlineLDAState, words: Ints32, n_threads: int) -> Floats:
     """Return exp E[log φ_kw] (U, K) of words (U,) under λ, each row up to a factor."""
     elog_norm = psi(state.eta.sum() + state.scale * state.excess_sum)
     norm = np.exp(np.maximum(elog_norm, MIN_ELOG))

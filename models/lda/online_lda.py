@@ -11,7 +11,6 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,10 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from scipy import sparse
 
+    from models.arrays import Bools, Floats
     from models.lda.e_step import BatchStatistics, SubmitEStep
     from models.lda.topics import LDATopics
-
-Floats = NDArray[np.float64]
 
 MIN_TOKENS_PER_WORD = 20.0
 """Minimal number of tokens in D documents, by default, for each topic and word of the vocabulary.
@@ -419,7 +417,7 @@ class OnlineLDA(TopicEstimator):
         frozen = frozen_words(counts, self.word_budget)
         self.state_ = self._first_state(frozen, seed_from(self.random_state))
 
-    def _first_state(self, frozen: NDArray[np.bool_], seed: int) -> OnlineLDAState:
+    def _first_state(self, frozen: Bools, seed: int) -> OnlineLDAState:
         """Return the state before the first step: topics drawn by the seed."""
         n_words = len(frozen)
         eta = prior_vector(self.eta, n_words, "eta")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.lda.topics import LDATopics
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from models.arrays import Bools, Floats
 
 
 @dataclass
@@ -30,7 +31,7 @@ class OnlineLDAState:
     """(K,)."""
     eta: Floats
     """(V,)."""
-    frozen: NDArray[np.bool_]
+    frozen: Bools
     """(V,), words that keep λ = eta."""
     n_batches: int
     n_documents: int

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.topics import TopicWords, checked_share, checked_topic_word
 from models.variational.inference import infer_doc_topic
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from corpora.formats.mallet_state import MalletState
-
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks
@@ -26,9 +25,10 @@ from models.parallel import effective_n_jobs, for_blocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
+    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 CHAINS_AT_ONCE = 50
 """Chains that share the exponentials of interactions and a stream of random numbers."""

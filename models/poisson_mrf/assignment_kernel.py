@@ -30,16 +30,16 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel, read_only
 from models.poisson_mrf.document_edges import DocumentEdges, edges_within
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from models.arrays import Floats, Ints, Ints32
     from models.poisson_mrf.edges import Neighbours
     from models.poisson_mrf.topics import LPMRFTopics
-
-Floats = NDArray[np.float64]
 
 STEEP = 16.0
 """Largest exponent for which the polynomial is used."""
@@ -69,7 +69,7 @@ class Document(NamedTuple):
 
     share: Floats
     """(U, K), φ of each word, divided by the largest over topics."""
-    word_of: NDArray[np.int32]
+    word_of: Ints32
     """(L,), row of each token's word."""
     edges: DocumentEdges
     """Φ among the words."""
@@ -86,7 +86,7 @@ class State(NamedTuple):
 
     topic_of: NDArray[np.integer[Any]]
     """(L,), -1 for a token without a topic yet."""
-    n: NDArray[np.int64]
+    n: Ints
     """(K,), m_k."""
     pairs: Floats
     """(K,), Q_k."""
@@ -116,9 +116,7 @@ def field_arrays(topics: LPMRFTopics, longest: int) -> FieldArrays:
 
 
 @kernel
-def document_of(
-    words: NDArray[np.int32], n: NDArray[np.int64], fields: FieldArrays, place_of: NDArray[np.int32]
-) -> Document:
+def document_of(words: Ints32, n: Ints, fields: FieldArrays, place_of: Ints32) -> Document:
     """Return the document with `n` (U,) tokens of each of `words` (U,), tokens of a word adjacent.
 
     `place_of` (V,) holds -1, before and after.
@@ -285,13 +283,13 @@ def log_ratio(document: Document, state: State, below: float, above: float) -> f
 class Documents(NamedTuple):
     """Counts (D, V) of all documents by rows, and the places of their tokens."""
 
-    start: NDArray[np.int64]
+    start: Ints
     """(D + 1,), first entry of each document."""
-    word: NDArray[np.int32]
+    word: Ints32
     """(E,)."""
-    n: NDArray[np.int64]
+    n: Ints
     """(E,), counts of the words, none 0."""
-    first_token: NDArray[np.int64]
+    first_token: Ints
     """(D + 1,), first token of each document."""
 
 

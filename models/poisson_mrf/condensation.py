@@ -14,18 +14,17 @@ word, and damps the interactions that make them outweigh typical documents.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from models.kernel import kernel
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.partition_table import mean_interaction
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from models.arrays import Bools, Floats, Ints
 
 MARGIN = 5.0
 """Nats by which damped condensed documents are less probable than all documents together."""
@@ -205,7 +204,7 @@ def _add(
     n: Ints,
     inner: Floats,
     touched: Ints,
-    is_touched: NDArray[np.bool_],
+    is_touched: Bools,
     n_touched: int,
 ) -> int:
     """Add `some` tokens of word u; return the new number of touched words."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, logsumexp, softmax
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from models.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,25 +9,24 @@ import numpy as np
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from models.arrays import Floats, Ints, Ints32
     from models.poisson_mrf.edges import Neighbours
 
 
 class DocumentEdges(NamedTuple):
     """Φ of all topics among the U different words of a document; row k U + u is of word u."""
 
-    start: NDArray[np.int64]
+    start: Ints
     """(K U + 1,), first entry of each row."""
-    place: NDArray[np.int32]
+    place: Ints32
     """Number, 0..U - 1, of the document's word that the row's word depends on."""
-    weight: NDArray[np.float64]
+    weight: Floats
     """Φ^k of the two words."""
 
 
 @kernel
 def edges_within(
-    words: NDArray[np.int32], n_topics: int, neighbours: Neighbours, place_of: NDArray[np.int32]
+    words: Ints32, n_topics: int, neighbours: Neighbours, place_of: Ints32
 ) -> DocumentEdges:
     """Return the edges among distinct `words` (U,); `place_of` (V,) holds -1, before and after."""
     n_unique, n_words = len(words), len(place_of)

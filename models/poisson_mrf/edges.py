@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from models.arrays import Floats, Ints, Ints32
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Neighbours(NamedTuple):
@@ -19,7 +16,7 @@ class Neighbours(NamedTuple):
 
     start: Ints
     """(K V + 1,), where rows begin."""
-    word: NDArray[np.int32]
+    word: Ints32
     """(2 E,), words that depend on the row's, ascending."""
     weight: Floats
     """(2 E,), Φ^k_st."""

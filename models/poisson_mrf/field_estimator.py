@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
@@ -28,8 +27,7 @@ from models.seed import seed_from
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from models.arrays import Floats, Ints
 
 KMEANS_STARTS = 10
 MAX_ROUNDS = 100
@@ -274,7 +272,7 @@ class LPMRFTrainer(TopicEstimator):
             state.assignment = found
 
 
-def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> NDArray[np.int64]:
+def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> Ints:
     """(D,), clusters of documents by k-means on their counts (Inouye et al. 2015, Sec. 4)."""
     kmeans = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed % 2**32)
     with threadpool_limits(1):  # several add inertias in an order that depends on timing
@@ -284,7 +282,7 @@ def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> NDArr
     return filled(labels, np.repeat(n_tokens[:, None], n_clusters, axis=1))
 
 
-def filled(labels: NDArray[np.int64], scores: Floats) -> NDArray[np.int64]:
+def filled(labels: Ints, scores: Floats) -> Ints:
     """Labels (D,) with the ten documents of the highest score in a cluster that has none.
 
     They are taken from clusters that keep one at least.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.condensation import damp_condensing_interactions
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
+    from models.arrays import Floats
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
     from models.poisson_mrf.node_regressions import NodeRegressions
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
 if TYPE_CHECKING:
+    from models.arrays import Floats
     from models.poisson_mrf.edges import Fields
-
-Floats = NDArray[np.float64]
 
 DOCUMENTS_AT_ONCE = 1024
 """Documents that are multiplied by Φ at a time: the product holds most pairs of them and words."""

@@ -6,23 +6,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from models.poisson_mrf.node_regressions import NodeRegressions
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from models.arrays import Floats, Ints
     from models.poisson_mrf.field_fitting import FittedMRFs
     from models.poisson_mrf.topics import LPMRFModel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Kind = TypeVar("Kind", bound="LPMRFModel")
-
 Stage = Literal["mixture", "lda", "multinomial", "fields", "done"]
 """Stage of training: clusters of documents, topics of tokens, most probable splits, all without
 interactions; or any of these with interactions."""
-
 MODEL_ARRAYS = (
     *("topic_word", "edge_topic", "edge_words", "edge_weight"),
     *("half_length", "log_partition", "prior"),

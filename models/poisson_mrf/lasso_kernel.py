@@ -20,27 +20,22 @@ and most slopes are never recomputed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 from models.poisson_mrf.working_set import Exponentials, Selected, Table, fit_selected, select
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
+if TYPE_CHECKING:
+    from models.arrays import Floats, Ints, Ints32
 
 MARGIN = 0.9
 """Share of the tolerance to aim at, as a margin for rounding."""
-
 FIRST_WORDS = 20
 """Minimum number of words to add to the working set."""
-
 LOOSENESS = 0.1
 """Share of its initial violation to which a working set is solved."""
-
 MAX_ROUNDS = 500
 """Maximum number of working sets."""
 
@@ -68,7 +63,7 @@ class Scratch(NamedTuple):
     """(n,), μ."""
     last_rate: Floats
     """(n,), μ of the round before."""
-    place_of: Places
+    place_of: Ints32
     """(n,), place of each document among those of the working set; -1 between rounds."""
 
 
@@ -216,11 +211,11 @@ def fit_block(
     first: int,
     last: int,
     setting: Setting,
-    start: tuple[Ints, Places, Floats],
+    start: tuple[Ints, Ints32, Floats],
     intercept: Floats,
     residual: Floats,
     n_found: Ints,
-) -> tuple[Places, Floats]:
+) -> tuple[Ints32, Floats]:
     """Fit the words `first <= s < last`, from the coefficients `start` (a CSR matrix's arrays).
 
     Fills these entries of `intercept`, `residual` and `n_found`, the numbers of coefficients (all

@@ -21,18 +21,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 from models.poisson_mrf.document_edges import edges_within
 
 if TYPE_CHECKING:
+    from models.arrays import Floats, Ints, Ints32
     from models.poisson_mrf.document_edges import DocumentEdges
     from models.poisson_mrf.edges import Neighbours
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Split = NDArray[np.int32]
 
 
 class DocumentWords(NamedTuple):
@@ -40,7 +36,7 @@ class DocumentWords(NamedTuple):
 
     start: Ints
     """(D + 1,)."""
-    word: NDArray[np.int32]
+    word: Ints32
     """(nnz,), no word twice in a document."""
 
 
@@ -77,7 +73,7 @@ def improve_splits(
     neighbours: Neighbours,
     max_sweeps: int,
     tolerance: float,
-    split: Split,
+    split: Ints32,
     objective: Floats,
 ) -> None:
     """Sweep over each document `first <= d < last` until no move gains more than `tolerance`.
@@ -105,7 +101,7 @@ def improve_splits(
 
 
 @kernel
-def sum_topics(shares: Split, edges: DocumentEdges, sums: TopicSums) -> None:
+def sum_topics(shares: Ints32, edges: DocumentEdges, sums: TopicSums) -> None:
     """Fill `sums` from the topic matrix `shares` (U, K)."""
     n_unique, n_topics = shares.shape
     sums.inner[:] = 0.0
@@ -125,9 +121,7 @@ def sum_topics(shares: Split, edges: DocumentEdges, sums: TopicSums) -> None:
 
 
 @kernel
-def log_probability(
-    words: NDArray[np.int32], shares: Split, fields: FieldTables, sums: TopicSums
-) -> float:
+def log_probability(words: Ints32, shares: Ints32, fields: FieldTables, sums: TopicSums) -> float:
     """Return Σ_k log p(z_k | m_k) of a topic matrix `shares` (U, K)."""
     n_unique, n_topics = shares.shape
     total = 0.0
@@ -143,14 +137,14 @@ def log_probability(
 
 @kernel
 def sweep_moves(
-    words: NDArray[np.int32],
+    words: Ints32,
     edges: DocumentEdges,
     fields: FieldTables,
     tolerance: float,
-    shares: Split,
+    shares: Ints32,
     sums: TopicSums,
 ) -> int:
-    """Split each word's tokens optimally between each pair of topics; return the number of moves.
+    """Ints32 each word's tokens optimally between each pair of topics; return the number of moves.
 
     Mutates `shares` (U, K) and `sums`.
     """

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
@@ -28,14 +27,12 @@ from models.poisson_mrf.working_set import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats, Ints32
 
 NODE_BLOCK = 16
 """Words a task."""
-
 COLUMN_BLOCK = 256
 """Words whose products with all others are in memory at a time."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -177,7 +174,7 @@ def _fit(
     setting = Setting(float(penalty), float(smoothing), float(tolerance))
     intercept, residual = np.empty(n_words), np.empty(n_words)
     n_found = np.empty(n_words, dtype=np.int64)
-    pieces: dict[int, tuple[NDArray[np.int32], Floats]] = {}
+    pieces: dict[int, tuple[Ints32, Floats]] = {}
 
     def fit_words(first: int, last: int) -> None:
         arrays = (intercept, residual, n_found)

@@ -10,7 +10,6 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
@@ -18,12 +17,10 @@ from models.poisson_mrf.annealed_partition import log_weights_at
 from models.poisson_mrf.smc_partition import smc_log_weights
 
 if TYPE_CHECKING:
+    from models.arrays import Floats
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
-Floats = NDArray[np.float64]
-
 logger = logging.getLogger(__name__)
-
 MAX_SHORTFALL = 1.0
 """Nats below its bound at which an estimate is no estimate any more."""
 PARTITIONS = ("smc", "envelope")

@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 from models.parallel import effective_n_jobs, for_blocks
@@ -34,9 +33,10 @@ from models.poisson_mrf.annealed_partition import (
 )
 
 if TYPE_CHECKING:
-    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
+    from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 CHAINS_AT_ONCE = 25
 """Chains that are resampled together and share a stream of random numbers."""

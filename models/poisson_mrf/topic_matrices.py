@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
@@ -24,10 +23,8 @@ from models.poisson_mrf.field_scores import field_scores, log_arrangements
 from models.poisson_mrf.move_kernel import DocumentWords, FieldTables, improve_splits
 
 if TYPE_CHECKING:
+    from models.arrays import Floats, Ints, Ints32
     from models.poisson_mrf.edges import Fields
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DOCUMENT_BLOCK = 64
 """Documents a kernel is given at a time."""
@@ -39,7 +36,7 @@ class TopicMatrices:
 
     counts: sparse.csr_array
     """(D, V), the documents: sorted, no word twice, no zeros."""
-    split: NDArray[np.int32]
+    split: Ints32
     """(nnz, K); row e is how the `counts.data[e]` tokens are shared out."""
     objective: Floats
     """(D,), Σ_k log p(z_k | m_k), a bag of words each."""
@@ -137,7 +134,7 @@ def single_topic_scores(topics: Fields, counts: Any) -> Floats:
     return scores
 
 
-def _whole_documents(topics: Fields, documents: sparse.csr_array) -> NDArray[np.int32]:
+def _whole_documents(topics: Fields, documents: sparse.csr_array) -> Ints32:
     """The split (nnz, K) that leaves each document in its most probable topic."""
     best = single_topic_scores(topics, documents).argmax(axis=1)
     split = np.zeros((documents.nnz, topics.n_topics), dtype=np.int32)
@@ -173,7 +170,7 @@ def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
     return documents.astype(np.int32)
 
 
-def _checked_start(start: Any, documents: sparse.csr_array, n_topics: int) -> NDArray[np.int32]:
+def _checked_start(start: Any, documents: sparse.csr_array, n_topics: int) -> Ints32:
     """A copy of `start` (nnz, K).
 
     Raises ValueError if it does not share out the counts, naming the first entry that is at fault.

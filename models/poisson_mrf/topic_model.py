@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from models.family import Schedule
@@ -24,10 +23,11 @@ from models.poisson_mrf.topics import LPMRFTopics
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from models.arrays import Floats, Ints
     from models.lda.topics import LDATopics
     from models.poisson_mrf.field_fitting import FittedMRFs
-
-Floats = NDArray[np.float64]
 
 STAGES = {"moves": ("mixture", "multinomial", "fields"), "gibbs": ("lda", "fields")}
 PRIOR_ITERATIONS = 20
@@ -273,7 +273,7 @@ class LPMRFTopicModel(LPMRFTrainer):
         return LPMRFTopics.of_fields(fitted.fields, fitted.log_partition, alpha)
 
 
-def alpha_of(lengths: NDArray[np.int64], alpha: Floats) -> Floats:
+def alpha_of(lengths: Ints, alpha: Floats) -> Floats:
     """The prior (K,) that makes tokens of topics (D, K) more probable, some steps from `alpha`."""
     n_topics = lengths.shape[1]
     of_topics = exceedances(np.arange(n_topics, dtype=np.uint16), lengths, n_topics)

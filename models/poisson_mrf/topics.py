@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
@@ -26,8 +25,9 @@ from models.topics import Edges, TopicWords, checked_topic_word
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from numpy.typing import NDArray
+
+    from models.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

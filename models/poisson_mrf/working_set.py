@@ -7,52 +7,40 @@ descent; see `lasso_kernel` for the objective.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
+if TYPE_CHECKING:
+    from models.arrays import Floats, Ints, Ints32
 
 MODEL_LOOSENESS = 0.05
 """Share of its initial violation to which a quadratic model is solved."""
-
 PATIENCE = 100
 """Maximum number of consecutive Newton steps without a smaller violation."""
-
 MAX_SWEEPS = 2000
 """Maximum number of coordinate descent sweeps for each step."""
-
 MAX_HALVINGS = 60
 """Maximum number of halvings of a step."""
-
 LARGEST_RISE = 3.0
 """Maximum increase of the log of a rate by a step, to first order.
 
 A quadratic model underestimates how steeply rates rise. A step that overshoots in one document
 drives all other rates, and with them the curvature of the next model, to zero.
 """
-
 DAMPING = 1e-6
 """Initial ridge after a failed step, as a share of the largest second derivative."""
-
 MAX_DAMPINGS = 12
 """Maximum number of retries, each with ten times that ridge."""
-
 MIN_DECREASE = 1e-3
 """Minimum decrease by a step, as a share of that of the model (Armijo)."""
-
 RIDGE = 1e-13
 """Ridge on second derivatives, as a share of the minuend of their difference."""
-
 LOG2_E = 1.0 / math.log(2.0)
 LN2 = math.log(2.0)
 MIN_EXPONENT = -700.0  # exp(-700) is still a normal number
-
 ROUNDING = 1e-15
 """Changes of the objective due to rounding, as a share of its terms."""
 
@@ -62,13 +50,13 @@ class Table(NamedTuple):
 
     doc_start: Ints
     """(n + 1,)"""
-    word_of: Places
+    word_of: Ints32
     """(nnz,), by document."""
     doc_count: Floats
     """(nnz,), by document."""
     word_start: Ints
     """(V + 1,)"""
-    doc_of: Places
+    doc_of: Ints32
     """(nnz,), by word."""
     word_count: Floats
     """(nnz,), by word."""
@@ -85,15 +73,15 @@ class Selected(NamedTuple):
     """(m,)"""
     word_start: Ints
     """(W + 1,), first entry of each word."""
-    place: Places
+    place: Ints32
     """Number of the document, 0..m - 1, by word."""
     word_count: Floats
     """x, by word."""
     doc_start: Ints
     """(m + 1,), first entry of each document, shorter documents first."""
-    doc_place: Places
+    doc_place: Ints32
     """(m,), number of that document."""
-    word: Places
+    word: Ints32
     """Number of the word, 0..W - 1, by document, ascending in each."""
     doc_count: Floats
     """x, by document."""
@@ -117,7 +105,7 @@ class Exponentials(NamedTuple):
 
 
 @kernel
-def select(table: Table, words: Ints, product: Floats, total: float, place_of: Places) -> Selected:
+def select(table: Table, words: Ints, product: Floats, total: float, place_of: Ints32) -> Selected:
     """Return the entries of ascending `words` (W,); `place_of` (n,) holds -1, before and after."""
     n_words, n_docs = len(words), len(place_of)
     word_start = np.zeros(n_words + 1, dtype=np.int64)

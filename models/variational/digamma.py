@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from models.arrays import Floats
 
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = 0.693145751953125  # 15 bits of ln 2: a product with a small integer is exact

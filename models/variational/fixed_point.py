@@ -12,15 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from models.arrays import Floats, Ints32
 from models.kernel import kernel
 from models.variational.digamma import exp_digamma, exp_digamma_up_to_factor
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32] | NDArray[np.int64]
-
+Ints = Ints32 | NDArray[np.int64]
 TINY = 1e-100
 """Added to norms: a word is skipped if no topic has it, or only topics with t far below this."""
-
 _AT_REST = 0.1  # of the tolerance: a topic whose γ changes by less is not active
 _WORTH_A_COPY = 5  # iterations: with fewer left, copying the weights of active topics takes longer
 _AT_A_TIME = 50  # iterations of active topics before one of all: others may change slowly

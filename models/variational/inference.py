@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from models.arrays import Floats, Ints32
 from models.kernel import kernel, read_only
 from models.parallel import effective_n_jobs, for_blocks
 from models.variational.digamma import exp_digamma
@@ -25,12 +26,9 @@ from models.variational.fixed_point import TINY, infer_document, mix_topics
 if TYPE_CHECKING:
     from scipy import sparse
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32] | NDArray[np.int64]
-
+Ints = Ints32 | NDArray[np.int64]
 DOCUMENT_BLOCK = 32
 """Documents in a task: few enough to keep all threads busy to the end of a batch."""
-
 START_SHAPE = 2.0
 """Shape of the Gamma noise in `noisy_start`; the larger, the less noise."""
 
@@ -225,14 +223,7 @@ def infer_doc_topic(
 
     def work(first: int, last: int) -> None:
         infer_documents_only(
-            documents,
-            first,
-            last,
-            weight,
-            prior,
-            max_iterations,
-            tolerance,
-            doc_topic_dirichlet,
+            documents, first, last, weight, prior, max_iterations, tolerance, doc_topic_dirichlet
         )
 
     for_blocks(work, counts.shape[0], DOCUMENT_BLOCK, effective_n_jobs(n_jobs))

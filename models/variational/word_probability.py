@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel, read_only
 from models.parallel import effective_n_jobs, for_blocks
@@ -15,7 +14,7 @@ from models.variational.inference import DOCUMENT_BLOCK, Documents, documents_of
 if TYPE_CHECKING:
     from scipy import sparse
 
-Floats = NDArray[np.float64]
+    from models.arrays import Floats
 
 
 def log_word_probability(

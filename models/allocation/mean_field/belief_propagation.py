@@ -7,16 +7,14 @@ given logs. Cliques pass messages up to their roots and beliefs back down.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.kernel import kernel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
+if TYPE_CHECKING:
+    from models.arrays import Bools, Floats, Ints, Ints32
 
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = 0.693145751953125  # 15 bits of ln 2: a product with a small integer is exact
@@ -49,7 +47,7 @@ class Reading(NamedTuple):
     """(n_cliques + 1,)."""
     factor: Ints
     map_at: Ints
-    is_straight: NDArray[np.bool_]
+    is_straight: Bools
     maps: Ints32
     address: Ints
     """(n_cells, n_factors)."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.cell_counts import MISSING, CellCounts
 from models.allocation.cliques import TableMemoryError
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from models.allocation.model import AllocationModel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from models.arrays import Floats, Ints
 
 MAX_CELLS = 2**27
 """Largest dense array of probabilities, in cells (1 GiB)."""

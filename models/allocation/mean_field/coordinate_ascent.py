@@ -26,7 +26,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from models.allocation.cliques import TableMemoryError
@@ -52,9 +51,7 @@ if TYPE_CHECKING:
     from models.allocation.mean_field.belief_propagation import Cliques, Reading
     from models.allocation.mean_field.table_logs import Rows
     from models.allocation.model import AllocationModel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from models.arrays import Floats, Ints
 
 MEAN_FIELD_METHODS = ("vb", "em", "dual-em", "icm")
 N_EPOCHS = 1000

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.cliques import TableMemoryError
 from models.allocation.mean_field.belief_propagation import Reading
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
     from models.allocation.inference_plan import InferencePlan
     from models.allocation.mean_field.coordinate_ascent import Epoch
     from models.allocation.model import AllocationModel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from models.arrays import Floats
 
 MAX_TABLE_MEMORY = 2**30
 """Bytes that all tables of a model may take, at 8 for each entry."""

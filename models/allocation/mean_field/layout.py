@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from models.allocation.inference_plan import plan_of
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from models.allocation.inference_plan import InferencePlan
     from models.allocation.model import AllocationModel
     from models.allocation.tables import Table
-
-Ints = NDArray[np.int64]
+    from models.arrays import Ints
 
 
 def rows_of(plan: InferencePlan) -> Rows:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
@@ -22,10 +21,7 @@ from models.kernel import kernel
 
 if TYPE_CHECKING:
     from models.allocation.inference_plan import InferencePlan
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
+    from models.arrays import Floats, Ints, Ints32
 
 MAX_JOINT_VALUES = 10**6
 """Joint values of a token's unknown indices in one list."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.tables import mixed_radix
 
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 
     from models.allocation.inference_plan import InferencePlan
     from models.allocation.model import AllocationModel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from models.arrays import Floats, Ints
 
 START_NOISE = 0.1
 """Added to all pseudo-counts where tables are drawn to start from (Cemgil et al. 2019)."""

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints32 = NDArray[np.int32]
+    from models.arrays import Ints32
 
 
 def n_nodes(n_events: int) -> int:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from models.kernel import kernel
 
 if TYPE_CHECKING:
     from models.allocation.inference_plan import PlanArrays
     from models.allocation.particles.state import Particles
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from models.arrays import Ints
 
 
 @kernel

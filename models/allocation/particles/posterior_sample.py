@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from models.allocation.cell_counts import CellCounts, check_whole
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from models.allocation.inference_plan import InferencePlan
     from models.allocation.model import AllocationModel
     from models.allocation.particles.runs import ParticleRun
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    from models.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

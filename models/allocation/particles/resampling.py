@@ -13,10 +13,7 @@ import numpy as np
 from models.kernel import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints32 = NDArray[np.int32]
+    from models.arrays import Floats, Ints32
 
 SYSTEMATIC, STRATIFIED, RESIDUAL, MULTINOMIAL = range(4)
 SCHEMES = {

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.cell_counts import check_whole
 from models.allocation.particles.resampling import SCHEMES
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from models.allocation.inference_plan import InferencePlan
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
+    from models.arrays import Ints, Ints32
 
 RESAMPLE_BELOW = {"sis": 0.0, "smc": 1.0, "smc-adaptive": 0.5}
 """Share of effective particles below which each method resamples."""

@@ -9,17 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.cliques import TableMemoryError
 from models.allocation.particles.genealogy import n_nodes
 
 if TYPE_CHECKING:
     from models.allocation.inference_plan import InferencePlan
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
+    from models.arrays import Bools, Floats, Ints, Ints32
 
 BYTES_A_TOKEN = 50
 """Bytes for each token's place and records, independent of the particles."""
@@ -77,7 +73,7 @@ class Record(NamedTuple):
     """(T,), before resampling."""
     n_ancestors: Ints
     """(T,), founders with a descendant; 0 where it was not counted."""
-    count_ancestors: NDArray[np.bool_]
+    count_ancestors: Bools
     """(T,), where to count them."""
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.allocation.particles.genealogy import add_event, ancestors
 from models.allocation.particles.hidden_sum import weigh
@@ -21,9 +20,7 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from models.allocation.inference_plan import PlanArrays
     from models.allocation.particles.state import Particles, Record
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
+    from models.arrays import Ints, Ints32
 
 
 @kernel
