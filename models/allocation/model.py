@@ -140,8 +140,7 @@ class AllocationModel(StandardGraphs):
 
         Nodes are tuples of names, with an attribute `type`, "clique" or "sepset".
         """
-        tree: nx.Graph[tuple[str, ...]] = nx.junction_tree(self.graph())
-        return tree
+        return nx.junction_tree(self.graph())
 
     def fully_visible(self) -> AllocationModel:
         """The same with nothing hidden: its X is S, in the order of `indices`."""

@@ -41,8 +41,7 @@ def gamma_shape(log_mean_minus_mean_log: Floats, n_iterations: int = 30) -> Floa
         shape = updated
         if done.all():
             break
-    bounded: Floats = np.minimum(shape, MAX_SHAPE)
-    return bounded
+    return np.minimum(shape, MAX_SHAPE)
 
 
 def fit_scores(scores: Floats, least: float = MIN_SCORE) -> tuple[Floats, Floats]:

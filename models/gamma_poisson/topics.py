@@ -60,8 +60,7 @@ class GammaPoissonTopics(TopicWords):
     @property
     def rate(self) -> Floats:
         """(K,), (1 - p_k) / p_k: the inverse of the scale of the scores."""
-        rate: Floats = (1.0 - self.probability) / self.probability
-        return rate
+        return (1.0 - self.probability) / self.probability
 
     @cached_property
     def tilted(self) -> TiltedTopics:

@@ -72,8 +72,7 @@ class FixedLengthPoissonMRF:
     @property
     def word_probability(self) -> Floats:
         """(V,), exp θ over its sum: the multinomial that is left where Φ = 0."""
-        probability: Floats = softmax(self.node)
-        return probability
+        return softmax(self.node)
 
     def weight(self, length: Any) -> Any:
         """ω(L), what Φ is multiplied by for documents of `length` tokens."""

@@ -44,5 +44,4 @@ def log_arrangements(counts: sparse.csr_array) -> Floats:
     length = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()
     arrays = (gammaln(counts.data + 1.0), counts.indices, counts.indptr)
     of_words: Floats = np.asarray(sparse.csr_array(arrays, shape=counts.shape).sum(axis=1)).ravel()
-    found: Floats = gammaln(length + 1.0) - of_words  # of each by itself, whatever is before it
-    return found
+    return gammaln(length + 1.0) - of_words  # of each by itself, whatever is before it

@@ -51,8 +51,7 @@ class TopicMatrices:
         """(D, K), tokens of each topic: m."""
         before = np.zeros((len(self.split) + 1, self.n_topics), dtype=np.int64)
         np.cumsum(self.split, axis=0, out=before[1:])
-        lengths: Ints = np.diff(before[self.counts.indptr], axis=0)
-        return lengths
+        return np.diff(before[self.counts.indptr], axis=0)
 
     def of_topic(self, k: int) -> sparse.csr_array:
         """The documents' tokens of topic k, (D, V), int64 without zeros: z_k."""
@@ -130,8 +129,7 @@ def single_topic_scores(topics: Fields, counts: Any) -> Floats:
     Raises ValueError if counts are no whole numbers, or not of the model's words.
     """
     documents = _whole_counts(counts, topics.n_words)
-    scores: Floats = field_scores(topics, documents) + log_arrangements(documents)[:, None]
-    return scores
+    return field_scores(topics, documents) + log_arrangements(documents)[:, None]
 
 
 def _whole_documents(topics: Fields, documents: sparse.csr_array) -> Ints32:

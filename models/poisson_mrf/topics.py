@@ -216,8 +216,7 @@ class LPMRFClusters(LPMRFModel):
 
     def log_joint(self, counts: sparse.csr_array) -> Floats:
         """(D, K), log of π_k times the probability of the tokens in order, given component k."""
-        found: Floats = np.log(self.component_share) + field_scores(self, counts)
-        return found
+        return np.log(self.component_share) + field_scores(self, counts)
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Probability of each component given a document (D, K); counts are rounded.
@@ -225,8 +224,7 @@ class LPMRFClusters(LPMRFModel):
         Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         del n_jobs
-        shares: Floats = softmax(self.log_joint(self._rounded(counts)), axis=1)
-        return shares
+        return softmax(self.log_joint(self._rounded(counts)), axis=1)
 
 
 class LPMRFTopics(LPMRFModel):

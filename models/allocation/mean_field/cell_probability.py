@@ -67,8 +67,7 @@ def probability_of_cells(
         log_probability[start : start + CELLS_AT_ONCE] = log_sums + _of_constants(
             field, tables, part
         )
-    probability: Floats = np.exp(log_probability)[number.ravel()]
-    return probability
+    return np.exp(log_probability)[number.ravel()]
 
 
 def _of_constants(field: MeanField, tables: Mapping[str, Floats], cells: Ints) -> Floats:

@@ -113,8 +113,7 @@ def run_particles(
 
 def times_of(n_tokens: int) -> Ints:
     """After which numbers of tokens ancestors are counted, the last one included."""
-    times: Ints = np.unique(np.linspace(1, n_tokens, min(N_TIMES, n_tokens)).astype(np.int64))
-    return times
+    return np.unique(np.linspace(1, n_tokens, min(N_TIMES, n_tokens)).astype(np.int64))
 
 
 def check_particle_settings(
