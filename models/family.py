@@ -107,7 +107,7 @@ class TrainerSpec:
     model: str
     """Value of the setting `model` that selects it."""
     import_estimator: Callable[[], Callable[..., Trainer]]
-    """Function that imports its class, for which saved models need not wait."""
+    """Function that imports its class: saved models are loaded without it."""
     state: type
     """Dataclass that training continues from. Trainers with different classes have different names
     of these."""

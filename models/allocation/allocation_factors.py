@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -43,6 +44,7 @@ N_KEPT = 100
 """Allocations drawn from the particles at most."""
 
 
+@dataclass(eq=False, repr=False)
 class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     """Factors of a count tensor: the tables p(index | its parents) of a graph, with their prior.
 
@@ -88,28 +90,16 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         Of "smc" only: allocations of all tokens, of particles drawn by their weights.
     """
 
-    def __init__(
-        self,
-        model: AllocationModel,
-        method: str = "vb",
-        *,
-        n_starts: int = 10,
-        n_epochs: int = 1000,
-        tolerance: float = 1e-8,
-        n_particles: int = 1000,
-        n_moves: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.model = model
-        self.method = method
-        self.n_starts = n_starts
-        self.n_epochs = n_epochs
-        self.tolerance = tolerance
-        self.n_particles = n_particles
-        self.n_moves = n_moves
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    model: AllocationModel
+    method: str = "vb"
+    _: KW_ONLY
+    n_starts: int = 10
+    n_epochs: int = 1000
+    tolerance: float = 1e-8
+    n_particles: int = 1000
+    n_moves: int = 0
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn the tables from counts over the model's visible indices, as `CellCounts.of` takes.

@@ -13,6 +13,7 @@ by the same kernels, dense or sparse, exact or parallel (see `models.gibbs.sweep
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,7 @@ STEPS = 5
 """The same after each sweep: r and p hang together, and a step costs little."""
 
 
+@dataclass(eq=False, repr=False)
 class BetaGammaPFA(CollapsedGibbs):
     """Gamma-Poisson factor analysis that learns how many of its topics are active.
 
@@ -89,40 +91,23 @@ class BetaGammaPFA(CollapsedGibbs):
         The seed in use.
     """
 
+    n_topics: int = 20
+    _: KW_ONLY
+    eta: float | str | ArrayLike = 0.1
+    shape: float | ArrayLike = 1.0
+    learn_shape: bool = True
+    concentration: float = 1.0
+    base_mass: float | None = None
+    n_iter: int = 200
+    sampler: str = "auto"
+    start: str = "online"
+    burn_in: int = 0
+    thinning: int = 1
+    random_state: Any = None
+    n_jobs: int | None = None
+    state_: BetaGammaPFAState = field(init=False)
     prior_interval = 1
     word_budget = None
-    state_: BetaGammaPFAState
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        eta: float | str | ArrayLike = 0.1,
-        shape: float | ArrayLike = 1.0,
-        learn_shape: bool = True,
-        concentration: float = 1.0,
-        base_mass: float | None = None,
-        n_iter: int = 200,
-        sampler: str = "auto",
-        start: str = "online",
-        burn_in: int = 0,
-        thinning: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.eta = eta
-        self.shape = shape
-        self.learn_shape = learn_shape
-        self.concentration = concentration
-        self.base_mass = base_mass
-        self.n_iter = n_iter
-        self.sampler = sampler
-        self.start = start
-        self.burn_in = burn_in
-        self.thinning = thinning
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @property
     def topics_(self) -> GammaPoissonTopics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -42,6 +42,7 @@ class Counts(NamedTuple):
     """Part of the objective that depends on the counts alone."""
 
 
+@dataclass(eq=False, repr=False)
 class FactorEstimator(TopicEstimator):
     """Base of estimators whose sweep updates Θ (D, K), then φ, and has an objective.
 
@@ -52,14 +53,16 @@ class FactorEstimator(TopicEstimator):
     what was too much.
     """
 
-    n_iter: int
-    tolerance: float
-    doc_updates: int
-    relaxation: float
-    init: Any
-    random_state: Any
-    state_: KLNMFState
-
+    n_topics: int = 20
+    _: KW_ONLY
+    n_iter: int = 200
+    tolerance: float = 1e-5
+    doc_updates: int = 1
+    relaxation: float = 1.9
+    init: Any = "random"
+    random_state: Any = None
+    n_jobs: int | None = None
+    state_: KLNMFState = field(init=False)
     _sign: ClassVar[float]
     """1 for an objective that grows, -1 for one that falls."""
 

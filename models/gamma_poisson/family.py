@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from models.family import Family, TrainerSpec, ValidationInterval
@@ -10,9 +11,8 @@ from models.gamma_poisson.factor_state import GaPState, KLNMFState
 from models.gamma_poisson.topics import GammaPoissonTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from models.family import Trainer
 
 INTERVAL = ValidationInterval(documents=100_000, passes=4)
 
@@ -22,29 +22,11 @@ def learns_shape_unless_given(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"learn_shape": "shape" not in given}
 
 
-def _beta_gamma_pfa() -> Callable[..., Trainer]:
-    from models.gamma_poisson.beta_gamma_pfa import BetaGammaPFA  # noqa: PLC0415 - see `TrainerSpec`
-
-    return BetaGammaPFA
-
-
-def _gap() -> Callable[..., Trainer]:
-    from models.gamma_poisson.gap import GaP  # noqa: PLC0415 - see `TrainerSpec`
-
-    return GaP
-
-
-def _kl_nmf() -> Callable[..., Trainer]:
-    from models.gamma_poisson.kl_nmf import KLNMF  # noqa: PLC0415 - see `TrainerSpec`
-
-    return KLNMF
-
-
 BETA_GAMMA_PFA = TrainerSpec(
     name="beta-gamma-pfa",
     title="Gamma-Poisson factor analysis, Gibbs sampling",
     model="gamma-poisson",
-    import_estimator=_beta_gamma_pfa,
+    import_estimator=lambda: import_module("models.gamma_poisson.beta_gamma_pfa").BetaGammaPFA,
     state=BetaGammaPFAState,
     settings=("eta", "shape", "sampler", "start", "burn_in"),
     decides=("eta",),
@@ -57,7 +39,7 @@ GAP = TrainerSpec(
     name="gap",
     title="Gamma-Poisson factor analysis (GaP), maximum likelihood",
     model="gamma-poisson",
-    import_estimator=_gap,
+    import_estimator=lambda: import_module("models.gamma_poisson.gap").GaP,
     state=GaPState,
     settings=("shape",),
     interval=INTERVAL,
@@ -68,7 +50,7 @@ KL_NMF = TrainerSpec(
     name="kl-nmf",
     title="Non-negative matrix factorisation, Kullback-Leibler divergence",
     model="gamma-poisson",
-    import_estimator=_kl_nmf,
+    import_estimator=lambda: import_module("models.gamma_poisson.kl_nmf").KLNMF,
     state=KLNMFState,
     settings=(),
     interval=INTERVAL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ MIN_START = 1e-10
 """Least score to start from."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GaP(FactorEstimator):
     """Topics φ (K, V), whose rows sum to 1, and the most probable scores Θ (D, K) by EM.
 
@@ -74,34 +76,10 @@ class GaP(FactorEstimator):
         The seed in use.
     """
 
-    state_: GaPState
-
+    shape: Any = 1.1
+    rate: Any = "length"
+    state_: GaPState = field(init=False)
     _sign = 1.0
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        shape: Any = 1.1,
-        rate: Any = "length",
-        n_iter: int = 200,
-        tolerance: float = 1e-5,
-        doc_updates: int = 1,
-        relaxation: float = 1.9,
-        init: Any = "random",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.shape = shape
-        self.rate = rate
-        self.n_iter = n_iter
-        self.tolerance = tolerance
-        self.doc_updates = doc_updates
-        self.relaxation = relaxation
-        self.init = init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import xlogy
@@ -67,27 +67,6 @@ class KLNMF(FactorEstimator):
     """
 
     _sign = -1.0
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        n_iter: int = 200,
-        tolerance: float = 1e-5,
-        doc_updates: int = 1,
-        relaxation: float = 1.9,
-        init: Any = "random",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.n_iter = n_iter
-        self.tolerance = tolerance
-        self.doc_updates = doc_updates
-        self.relaxation = relaxation
-        self.init = init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @property
     def components_(self) -> Floats:

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from models.family import Family, TrainerSpec, ValidationInterval
 from models.gibbs.state import GibbsLDAState
 from models.lda.online_lda_state import OnlineLDAState
 from models.lda.topics import LDATopics
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from models.family import Trainer
-
-
-def _gibbs_lda() -> Callable[..., Trainer]:
-    from models.lda.gibbs_lda import GibbsLDA  # noqa: PLC0415 - see `TrainerSpec`
-
-    return GibbsLDA
-
-
-def _online_lda() -> Callable[..., Trainer]:
-    from models.lda.online_lda import OnlineLDA  # noqa: PLC0415 - see `TrainerSpec`
-
-    return OnlineLDA
-
 
 # Validations took 10 % of the time of learning online with 25 topics, and 4, 5 and 14 % of that of
 # Gibbs sampling with 25, 100 and 1,000 (25,000 articles; less in long runs, as they become rarer).
@@ -33,7 +15,7 @@ ONLINE = TrainerSpec(
     name="online",
     title="Latent Dirichlet allocation, online variational Bayes",
     model="online",
-    import_estimator=_online_lda,
+    import_estimator=lambda: import_module("models.lda.online_lda").OnlineLDA,
     state=OnlineLDAState,
     settings=(
         *("alpha", "eta", "batch_size", "max_e_iterations", "e_tolerance"),
@@ -48,7 +30,7 @@ GIBBS = TrainerSpec(
     name="gibbs",
     title="Latent Dirichlet allocation, collapsed Gibbs sampling",
     model="gibbs",
-    import_estimator=_gibbs_lda,
+    import_estimator=lambda: import_module("models.lda.gibbs_lda").GibbsLDA,
     state=GibbsLDAState,
     settings=("alpha", "eta", "learn_priors", "sampler", "start", "burn_in", "word_budget"),
     decides=("eta",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -53,6 +53,7 @@ START_ITERATIONS = 20
 """Fixed-point iterations of the first priors, from the topics of an online start."""
 
 
+@dataclass(eq=False, repr=False)
 class GibbsLDA(CollapsedGibbs):
     """LDA by collapsed Gibbs sampling.
 
@@ -107,36 +108,20 @@ class GibbsLDA(CollapsedGibbs):
         The seed in use.
     """
 
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        alpha: float | str | ArrayLike = 0.1,
-        eta: float | str | ArrayLike = 0.05,
-        learn_priors: str = "alpha",
-        n_iter: int = 200,
-        sampler: str = "auto",
-        start: str = "online",
-        burn_in: int = 0,
-        thinning: int = 1,
-        prior_interval: int = 2,
-        word_budget: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha = alpha
-        self.eta = eta
-        self.learn_priors = learn_priors
-        self.n_iter = n_iter
-        self.sampler = sampler
-        self.start = start
-        self.burn_in = burn_in
-        self.thinning = thinning
-        self.prior_interval = prior_interval
-        self.word_budget = word_budget
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_topics: int = 20
+    _: KW_ONLY
+    alpha: float | str | ArrayLike = 0.1
+    eta: float | str | ArrayLike = 0.05
+    learn_priors: str = "alpha"
+    n_iter: int = 200
+    sampler: str = "auto"
+    start: str = "online"
+    burn_in: int = 0
+    thinning: int = 1
+    prior_interval: int = 2
+    word_budget: int | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
         """Learn from the next documents of a stream, and resample earlier ones with them.

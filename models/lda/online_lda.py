@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -61,6 +62,7 @@ class _Begun(NamedTuple):
     result: Callable[[], BatchStatistics]
 
 
+@dataclass(eq=False, repr=False)
 class OnlineLDA(TopicEstimator):
     """LDA by online variational Bayes.
 
@@ -124,41 +126,22 @@ class OnlineLDA(TopicEstimator):
         The seed in use.
     """
 
-    state_: OnlineLDAState
-    _first: OnlineLDAState | None = None
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        alpha: float | str | ArrayLike = 0.1,
-        eta: float | str | ArrayLike = 0.5,
-        batch_size: int | None = None,
-        max_e_iterations: int = 20,
-        e_tolerance: float = 1e-3,
-        learning_decay: float = 0.7,
-        learning_offset: float = 10.0,
-        n_passes: int = 5,
-        total_documents: int | None = None,
-        word_budget: int | None = None,
-        staleness: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha = alpha
-        self.eta = eta
-        self.batch_size = batch_size
-        self.max_e_iterations = max_e_iterations
-        self.e_tolerance = e_tolerance
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.n_passes = n_passes
-        self.total_documents = total_documents
-        self.word_budget = word_budget
-        self.staleness = staleness
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_topics: int = 20
+    _: KW_ONLY
+    alpha: float | str | ArrayLike = 0.1
+    eta: float | str | ArrayLike = 0.5
+    batch_size: int | None = None
+    max_e_iterations: int = 20
+    e_tolerance: float = 1e-3
+    learning_decay: float = 0.7
+    learning_offset: float = 10.0
+    n_passes: int = 5
+    total_documents: int | None = None
+    word_budget: int | None = None
+    staleness: int = 0
+    random_state: Any = None
+    n_jobs: int | None = None
+    state_: OnlineLDAState = field(init=False)
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics from counts `X` (D, V), CSR or dense, making `n_passes` passes.
@@ -309,7 +292,7 @@ class OnlineLDA(TopicEstimator):
             state.is_started |= n_docs >= size
             state.n_streamed += 1
         if state.is_started:
-            self._first = None
+            self._first: OnlineLDAState | None = None
         return self
 
     def resume(self, X: Any, state: OnlineLDAState | None) -> Self:
@@ -409,7 +392,8 @@ class OnlineLDA(TopicEstimator):
         effective_n_jobs(self.n_jobs)
 
     def _start(self, counts: sparse.csr_array, state: OnlineLDAState | None) -> None:
-        n_words, self._first = counts.shape[1], None
+        n_words = counts.shape[1]
+        self._first = None
         if state is not None:
             self._check_state(state, n_words)
             self.state_ = state
@@ -446,9 +430,10 @@ class OnlineLDA(TopicEstimator):
 
     def _topics_at_start(self) -> OnlineLDAState:
         """Return the first state again, cached while it is needed."""
-        if self._first is None or self._first.seed != self.state_.seed:
-            self._first = self._first_state(self.state_.frozen, self.state_.seed)
-        return self._first
+        first: OnlineLDAState | None = getattr(self, "_first", None)
+        if first is None or first.seed != self.state_.seed:
+            self._first = first = self._first_state(self.state_.frozen, self.state_.seed)
+        return first
 
     def _begin(
         self,

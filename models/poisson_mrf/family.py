@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from models.family import Family, TrainerSpec, ValidationInterval
 from models.poisson_mrf.field_state import PoissonMRFState
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from models.family import Trainer
-
-
-def _lpmrf_mixture() -> Callable[..., Trainer]:
-    from models.poisson_mrf.mixture import LPMRFMixture  # noqa: PLC0415 - see `TrainerSpec`
-
-    return LPMRFMixture
-
-
-def _lpmrf_topic_model() -> Callable[..., Trainer]:
-    from models.poisson_mrf.topic_model import LPMRFTopicModel  # noqa: PLC0415 - see `TrainerSpec`
-
-    return LPMRFTopicModel
-
-
 GIBBS = TrainerSpec(
     name="poisson-mrf-gibbs",
     title="Topics that are fixed-length Poisson MRFs, Gibbs sampling",
     model="poisson-mrf",
-    import_estimator=_lpmrf_topic_model,
+    import_estimator=lambda: import_module("models.poisson_mrf.topic_model").LPMRFTopicModel,
     state=PoissonMRFState,
     settings=("assignments", "penalty", "length_scale"),
     # A round takes longer than a validation: each is validated.
@@ -50,7 +32,7 @@ MIXTURE = replace(
     GIBBS,
     name="poisson-mrf-mixture",
     title="Mixture of fixed-length Poisson MRFs",
-    import_estimator=_lpmrf_mixture,
+    import_estimator=lambda: import_module("models.poisson_mrf.mixture").LPMRFMixture,
     settings=("penalty", "length_scale"),
     chosen_by={"assignments": "mixture"},
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -37,20 +37,23 @@ REFILL = 10
 """Documents that a cluster without any is given."""
 
 
+@dataclass(eq=False, repr=False)
 class LPMRFTrainer(TopicEstimator):
     """Base of estimators that share documents out among topics and fit a field to each share."""
 
-    penalty: float
-    length_scale: float
-    smoothing: float
-    partition: str
-    n_samples: int
-    n_temperatures: int | None
-    n_iter: int | None
-    tolerance: float
-    random_state: Any
-    state_: PoissonMRFState
-
+    n_topics: int = 10
+    _: KW_ONLY
+    penalty: float = 0.03
+    length_scale: float = 1.5
+    smoothing: float = 1e-4
+    partition: str = "smc"
+    n_samples: int = 50
+    n_temperatures: int | None = None
+    n_iter: int | None = None
+    tolerance: float = 0.0
+    random_state: Any = None
+    n_jobs: int | None = None
+    state_: PoissonMRFState = field(init=False)
     _kind: ClassVar[type[LPMRFClusters] | type[LPMRFTopics]]
 
     def fit(self, X: Any, y: object = None) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from models.poisson_mrf.field_estimator import LPMRFTrainer, kmeans_labels
 from models.poisson_mrf.field_state import PoissonMRFState
@@ -65,33 +65,6 @@ class LPMRFMixture(LPMRFTrainer):
     """
 
     _kind = LPMRFClusters
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        penalty: float = 0.03,
-        length_scale: float = 1.5,
-        smoothing: float = 1e-4,
-        partition: str = "smc",
-        n_samples: int = 50,
-        n_temperatures: int | None = None,
-        n_iter: int | None = None,
-        tolerance: float = 0.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.penalty = penalty
-        self.length_scale = length_scale
-        self.smoothing = smoothing
-        self.partition = partition
-        self.n_samples = n_samples
-        self.n_temperatures = n_temperatures
-        self.n_iter = n_iter
-        self.tolerance = tolerance
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
         labels = kmeans_labels(counts, self.n_topics, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,7 @@ DOCUMENT_BLOCK = 64
 """Documents that a kernel is given at a time, with a stream of random numbers."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LPMRFTopicModel(LPMRFTrainer):
     """Tokens of documents shared out among topics, each with a field of its own.
 
@@ -82,40 +83,10 @@ class LPMRFTopicModel(LPMRFTrainer):
         The seed in use.
     """
 
+    assignments: str = "gibbs"
+    n_sweeps: int = 20
+    lda_sweeps: int = 200
     _kind = LPMRFTopics
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        assignments: str = "gibbs",
-        penalty: float = 0.03,
-        length_scale: float = 1.5,
-        smoothing: float = 1e-4,
-        partition: str = "smc",
-        n_samples: int = 50,
-        n_temperatures: int | None = None,
-        n_iter: int | None = None,
-        n_sweeps: int = 20,
-        lda_sweeps: int = 200,
-        tolerance: float = 0.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.assignments = assignments
-        self.penalty = penalty
-        self.length_scale = length_scale
-        self.smoothing = smoothing
-        self.partition = partition
-        self.n_samples = n_samples
-        self.n_temperatures = n_temperatures
-        self.n_iter = n_iter
-        self.n_sweeps = n_sweeps
-        self.lda_sweeps = lda_sweeps
-        self.tolerance = tolerance
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def check_settings(self) -> None:
         """Raise ValueError or TypeError, naming the setting, if one is out of its range."""
