@@ -92,7 +92,6 @@ def _matrix_of(counts: Any, n_words: int | None, name: str, wanted: str) -> spar
 
 def canonical_counts(counts: sparse.csr_array, owner: str) -> sparse.csr_array:
     """Return finite counts (D, V) sorted, without duplicates; memory-mapped ones stay on disk.
-
     Raises ValueError if a count is negative; the message names the `owner`.
     """
     if smallest(counts) < 0:
@@ -139,7 +138,6 @@ def _uniform(counts: sparse.csr_array, seed: int | list[int] | None) -> NDArray[
 
 def frozen_words(counts: sparse.csr_array, word_budget: int | None) -> Bools:
     """Return the words (V,) of counts (D, V) beyond `word_budget`: the most frequent ones.
-
     They get no parameters (Aldebakel et al. 2022).
     """
     n_words = counts.shape[1]

@@ -43,7 +43,6 @@ def prior_vector(setting: object, size: int, name: str) -> Floats:
 
 def newton_step(alpha: Floats, mean_log: Floats, n: float) -> Floats:
     """Return the Newton step of alpha (K,) given the mean E[log θ] (K,) of n draws of θ.
-
     The Hessian is diagonal plus a constant, so that its inverse costs O(K) (Minka 2000, eq. 15-18;
     Blei, Ng & Jordan 2003, A.4.2).
     """

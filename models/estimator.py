@@ -88,11 +88,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
         """Return `X` (D, V) as sorted CSR without duplicate entries; the caller's arrays stay.
-
-        Memory-mapped whole numbers stay on disk and are read once, in parts.
-
-        Raises ValueError if `X` holds a negative count, NaN or infinity, or has not the words of
-        the first call.
+        Memory-mapped whole numbers stay on disk and are read once, in parts. Raises ValueError if
+        `X` holds a negative count, NaN or infinity, or has not the words of the first call.
         """
         counts = validate_data(
             self,

@@ -33,7 +33,6 @@ def model_names() -> tuple[str, ...]:
 
 def trainer_for(settings: Mapping[str, Any]) -> TrainerSpec:
     """Return the trainer that settings of training, by name, select.
-
     Raises ValueError if there is no such trainer.
     """
     for trainer in trainers():
@@ -49,7 +48,6 @@ def topics_kinds() -> dict[str, type[TopicWords]]:
 
 def family_of(topics: TopicWords) -> str:
     """Return the name of these topics' class in saved models.
-
     Raises TypeError if no family has such topics.
     """
     for name, kind in topics_kinds().items():
@@ -67,7 +65,6 @@ def topics_of_arrays(
     family: str, arrays: Mapping[str, NDArray[Any]], prefix: str = ""
 ) -> TopicWords:
     """Return the model with the arrays of `arrays_of`, to the bit; other arrays are skipped.
-
     Raises KeyError if an array is missing; ValueError if there is no such family, or the arrays are
     no model of it.
     """

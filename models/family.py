@@ -142,7 +142,6 @@ class TrainerSpec:
 
     def build(self, settings: Mapping[str, Any], n_jobs: int | None) -> Trainer:
         """Return the estimator with settings of training, by name.
-
         A text that is a number becomes a number.
         """
         given = {

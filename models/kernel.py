@@ -43,7 +43,6 @@ def kernel(function: F) -> F:
 
 def exact_kernel(function: F) -> F:
     """Compile as `kernel` does, but with sums in their written order and products rounded.
-
     For results whose bits must not depend on how the work is split.
     """
     return _compiled(function, set())
@@ -64,7 +63,6 @@ def _compiled(function: F, fast_math: set[str]) -> F:
 
 def read_only(array: A) -> A:
     """Return a read-only view of an array in C order, or of a copy if the order is another.
-
     Kernels are compiled for each type of array, which includes order and writeability. Arrays that
     a kernel only reads are passed in this form, so that it is compiled once.
     """
@@ -85,7 +83,6 @@ def working_clock() -> float:
 
 class _CompileAnnouncer(event.Listener):
     """Log once for each package that its kernels are being compiled.
-
     Later commands find compiled kernels in the cache. numba's own functions are not announced.
     """
 
@@ -107,7 +104,6 @@ class _CompileAnnouncer(event.Listener):
 
 class _CompileStopwatch(event.Listener):
     """Total time in which any thread held the compiler's lock.
-
     Kernels, with their callees, are compiled and loaded from the cache under this lock.
     """
 

@@ -69,7 +69,6 @@ def kernel_sources() -> KernelSources:
 
 class _NamedByContent(CompileResultCacheImpl):
     """Cached files of a kernel, with the digest of all sources in their names.
-
     Code that checks bounds has other names, as numba would not tell it from code without checks.
     """
 
@@ -81,7 +80,6 @@ class _NamedByContent(CompileResultCacheImpl):
 
 class KernelCache(FunctionCache):
     """numba's cache of a compiled function, for a kernel.
-
     If a file with kernels changes while a process runs, the process stops using the cache: modules
     that it imports from then on may differ from those in the digest.
     """

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 def effective_n_jobs(n_jobs: int | None) -> int:
     """Return the number of threads for the setting `n_jobs`: None is 1, -1 is every core.
-
     Raises TypeError or ValueError if `n_jobs` is not an integer, or 0.
     """
     if n_jobs is None:
@@ -33,7 +32,6 @@ def for_blocks(
     work: Callable[[int, int], object], n_items: int, block_size: int, n_threads: int
 ) -> None:
     """Call `work(start, stop)` for each block of `block_size` consecutive items.
-
     `work` must release the GIL to gain from threads and must write to its own items only.
     """
     starts = range(0, n_items, block_size)

@@ -83,10 +83,8 @@ def save_model(path: str | os.PathLike[str], model: SavedModel) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
-    """Read a model that `save_model` wrote.
-
-    Raises ModelFormatError if the file is no saved model, is damaged, or is of a newer version;
-    FileNotFoundError if there is no such file.
+    """Read a model that `save_model` wrote. Raises ModelFormatError if the file is no saved model,
+    is damaged, or is of a newer version; FileNotFoundError if there is no such file.
     """
     header, arrays = read_arrays(path, MODEL_FORMAT)
     try:
@@ -132,7 +130,6 @@ def read_arrays(
     path: str | os.PathLike[str], kind: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return header and arrays of a file that `write_arrays` wrote as `kind`.
-
     Raises ModelFormatError if the file is of another kind, damaged (each array has a checksum), or
     of a newer version.
     """

@@ -42,7 +42,6 @@ class TopicWords:
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         """Pickle the fields of a model only, without cached arrays.
-
         Unpickled arrays would be writeable, for which kernels would be compiled again.
         """
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
@@ -66,7 +65,6 @@ class TopicWords:
 
     def top_words(self, n: int = 10) -> NDArray[np.intp]:
         """Return the indices (K, n) of the heaviest words of each topic, in descending order.
-
         Words of equal weight stand in the order of the vocabulary.
         """
         return np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
@@ -104,7 +102,6 @@ class TopicWords:
 
     def _check_counts(self, counts: Any) -> sparse.csr_array:
         """Return `counts` (D, V) as sorted CSR; fractions are allowed.
-
         Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         return checked_counts(counts, self.n_words, whole=False)
@@ -118,7 +115,6 @@ class TopicWords:
 
 class WeightedTopics(Protocol):
     """Topics of LDA up to a factor: the part of a model that LDA's estimators need.
-
     Rows of topics may sum to less than 1: estimates of the probability of tokens are then estimates
     of E_θ[∏_l Σ_k θ_k φ_k,j_l], θ ~ Dirichlet(alpha).
     """
@@ -146,7 +142,6 @@ class WeightedTopics(Protocol):
 
 def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict[str, Floats]]:
     """Return copies of `topic_word` (K, V) and parameters (K,) of its topics, as float64.
-
     Raises ValueError if shapes disagree, or a weight is negative or not finite.
     """
     weights = np.array(topic_word, dtype=np.float64, ndmin=2, order="C")
@@ -167,10 +162,7 @@ def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict
 
 
 def checked_share(share: float) -> float:
-    """Return a share of smoothing.
-
-    Raises ValueError if the share is not in [0, 1).
-    """
+    """Return a share of smoothing. Raises ValueError if the share is not in [0, 1)."""
     if not 0 <= share < 1:
         raise ValueError(f"smoothing must be from 0 to below 1, found {share}")
     return share

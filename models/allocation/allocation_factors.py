@@ -127,18 +127,13 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
 
     @property
     def topics_(self) -> LDATopics:
-        """The topics, where the graph is that of LDA.
-
-        Raises ValueError if it is another graph.
-        """
+        """The topics, where the graph is that of LDA. Raises ValueError if it is another graph."""
         check_is_fitted(self, "tables_")
         return lda_topics(self.model, self.tables_)
 
     def reconstruction(self, cells: Any = None) -> Floats:
         """Expected counts S₊ p(cell): of `cells` (n, n_visible), or of all, of the model's shape.
-
         An index that is -1 in a cell is summed over.
-
         Raises TableMemoryError if no cells are given and the whole tensor does not fit in memory: a
         ValueError; ValueError if cells are not within the tensor.
         """

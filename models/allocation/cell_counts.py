@@ -19,7 +19,6 @@ MISSING = -1
 @dataclass(frozen=True, eq=False)
 class CellCounts:
     """Cells of a count tensor with the tokens in each: positive, distinct, in lexicographic order.
-
     Raises ValueError if a count is negative or no whole number, or a cell is outside of the tensor.
     """
 
@@ -70,7 +69,6 @@ class CellCounts:
     @classmethod
     def of(cls, X: Any, model: AllocationModel) -> Self:
         """The counts that `X` holds: an array, a sparse matrix or array, or such a list already.
-
         Raises ValueError if its shape is not that of the model's visible indices, or a value is no
         count.
         """
@@ -99,7 +97,6 @@ class CellCounts:
 
     def dense(self) -> Ints:
         """The tensor as an array, of `shape`.
-
         Raises ValueError if an index was not observed of some tokens.
         """
         if (self.cells == MISSING).any():

@@ -20,7 +20,6 @@ class TableMemoryError(ValueError):
 
 def check_cliques(cliques: list[Clique], sizes: dict[str, int]) -> None:
     """Refuse cliques that cannot be summed over; `sizes` are the cardinalities of the indices.
-
     Raises TableMemoryError if one has more than `MAX_VALUES` combinations of values.
     """
     for separator, rest, _ in cliques:
@@ -38,7 +37,6 @@ def rooted_cliques(
     unknown: tuple[str, ...], uses: list[tuple[tuple[str, ...], ...]]
 ) -> list[Clique]:
     """Cliques of the unknown indices, children first: (separator, rest, number of the parent).
-
     Indices are numbered, since a set of names has another order in each process.
     """
     if not unknown:

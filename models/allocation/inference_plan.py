@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 class PlanArrays(NamedTuple):
     """The plan as arrays. A factor is one use of a table that depends on hidden indices.
-
     Cliques of a pattern stand one after the other, children before their parents.
     """
 
@@ -130,7 +129,6 @@ class InferencePlan:
 
     def unknown_values(self, pattern: int, chosen: Ints) -> Ints:
         """The values (…, n_unknown) of a pattern's unknown indices, in the order of `unknown`.
-
         `chosen` (…, cliques of the pattern) is the combination that each clique has, which must
         agree on what they share.
         """

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 def is_lda_graph(model: AllocationModel) -> bool:
     """Whether the graph is i ← k → j, i → k → j or i ← k ← j, with k hidden, i and j visible.
-
     Two tables that are one (`symmetric_nmf`) are another model.
     """
     if len(model.indices) != 3 or len(model.hidden) != 1 or model.tied:
@@ -101,7 +100,6 @@ def _word_of(model: AllocationModel, topic: str, given: str | None) -> str:
 
 def _prior_of_topics(model: AllocationModel, topic: str, document: str) -> Floats:
     """Dirichlet parameters (J, K) of the topics of each document.
-
     Where topics do not depend on documents, those of documents and topics together, which are the
     prior of p(topic | document) if all tables have been given the same counts of topics in advance.
     """

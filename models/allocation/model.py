@@ -108,7 +108,6 @@ class AllocationModel(StandardGraphs):
 
     def pseudo_counts(self, name: str) -> Floats:
         """Dirichlet parameters of an index's table, of its shape; of all that are tied to it.
-
         In the paper α_fa(n) (eq. 3.3).
         """
         group = next(group for group in self.table_groups() if name in group)
@@ -137,7 +136,6 @@ class AllocationModel(StandardGraphs):
 
     def junction_tree(self) -> nx.Graph[tuple[str, ...]]:
         """Cliques of the moral graph, triangulated, and the separators between them.
-
         Nodes are tuples of names, with an attribute `type`, "clique" or "sepset".
         """
         return nx.junction_tree(self.graph())
@@ -147,10 +145,8 @@ class AllocationModel(StandardGraphs):
         return replace(self, visible=self.indices)
 
     def with_cardinality(self, name: str, cardinality: int) -> Self:
-        """The same with another number of values of one index, such as another rank.
-
-        Raises ValueError if there is no such index, or the prior was given, which then does not
-        fit.
+        """The same with another number of values of one index, such as another rank. Raises
+        ValueError if there is no such index, or the prior was given, which then does not fit.
         """
         if name not in self.parents:
             raise ValueError(f"there is no index {name!r}: use one of {', '.join(self.parents)}")

@@ -37,7 +37,6 @@ def log_total_probability(model: AllocationModel, n_tokens: int) -> float:
 
 def log_orders(observed: CellCounts) -> float:
     """Log of the number of orders of the tokens that give the same counts.
-
     Where indices are missing of some tokens, which tokens those are is taken as given.
     """
     _, pattern_of = np.unique(observed.cells == MISSING, axis=0, return_inverse=True)
@@ -47,7 +46,6 @@ def log_orders(observed: CellCounts) -> float:
 
 def log_of_counts(model: AllocationModel, observed: CellCounts) -> float:
     """Term that turns log p(tokens in order | their number) into log p(X) of the counts.
-
     Holds the number of tokens, their orders and the tables that nothing hidden has part in.
     """
     return (
@@ -59,7 +57,6 @@ def log_of_counts(model: AllocationModel, observed: CellCounts) -> float:
 
 def log_allocation(model: AllocationModel, allocation: CellCounts) -> float:
     """Log π(S) of a complete allocation (eq. 3.11): cells over `model.indices`, in this order.
-
     Raises ValueError if the shape is not that of all indices, or an index is missing of some token.
     """
     complete = replace(model, visible=model.indices)

@@ -29,7 +29,6 @@ class StandardGraphs:
     @classmethod
     def nmf(cls, I: int, J: int, K: int, a: float = 1.0, b: float | None = None) -> Self:  # noqa: E741
         """KL-NMF of an I × J matrix of rank K: i ← k → j; as a topic model, word, topic, document.
-
         Indices "i", "k" (hidden) and "j" (fig. 7a).
         """
         _check_sizes(I=I, J=J, K=K)
@@ -86,7 +85,6 @@ class StandardGraphs:
     @classmethod
     def cp(cls, shape: Sequence[int], R: int, a: float = 1.0, b: float | None = None) -> Self:
         """Canonical polyadic decomposition (PARAFAC) of rank R, or naive Bayes with a hidden class.
-
         Indices "i1", "i2", … with parent "r" (hidden) (section 3.7.4, fig. 7e).
         """
         _check_sizes(R=R)
@@ -125,7 +123,6 @@ class StandardGraphs:
     @classmethod
     def symmetric_nmf(cls, I: int, K: int, a: float = 1.0, b: float | None = None) -> Self:  # noqa: E741
         """X ≈ W Wᵀ: NMF of an I × I matrix whose two factors are one table (appendix E).
-
         Indices "i", "j" with parent "k" (hidden).
         """
         _check_sizes(I=I, K=K)
@@ -160,7 +157,6 @@ class StandardGraphs:
         b: float | None = None,
     ) -> Self:
         """Mixed membership stochastic blockmodel: i1 → k1 → s ← k2 ← i2 (section 3.7.2).
-
         Indices "i1" and "i2", the entities an edge goes from and to, their blocks "k1" and "k2"
         (hidden), and "s", the category of the edge: with two, whether there is one. X is
         (n_entities, n_entities, n_categories).

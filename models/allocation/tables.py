@@ -85,7 +85,6 @@ def _same(one: float | Floats, other: float | Floats) -> bool:
 @dataclass(frozen=True, eq=False)
 class Table:
     """A marginal's counts, a row for each combination of observed values that occurs in the data.
-
     The other axes, those of indices that are hidden or sometimes missing, are the row's columns.
     So a table is as large as the data make it, not as the tensor is.
     """
@@ -132,7 +131,6 @@ class Table:
 
     def log_rising(self, counts: Ints) -> float:
         """Sum over the cells of log Γ(α + S) - log Γ(α), times the power; `counts` S.
-
         Shape (n_rows, n_columns). A product of such terms is the probability of a sequence.
         """
         alpha = np.broadcast_to(self.alpha, counts.shape).ravel()

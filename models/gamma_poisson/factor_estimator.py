@@ -67,13 +67,10 @@ class FactorEstimator(TopicEstimator):
     """1 for an objective that grows, -1 for one that falls."""
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn topics from counts `X` (D, V), CSR or dense.
-
-        Fractions stay as they are (see `models.counts`).
-
-        Raises ValueError if a setting is out of its range, `X` holds a negative count, NaN or
-        infinity, `init` expects nothing where there is a count, or numbers are so large that the
-        objective is none.
+        """Learn topics from counts `X` (D, V), CSR or dense. Fractions stay as they are (see
+        `models.counts`). Raises ValueError if a setting is out of its range, `X` holds a negative
+        count, NaN or infinity, `init` expects nothing where there is a count, or numbers are so
+        large that the objective is none.
         """
         for _ in self.iterate(X, y):
             pass
@@ -81,7 +78,6 @@ class FactorEstimator(TopicEstimator):
 
     def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[FactorStep]:
         """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
-
         `state`, of an earlier run on the same data with the same settings, is where training goes
         on, to the same bits as if it had not been interrupted. It is trained further in place.
         """

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 @dataclass
 class KLNMFState:
     """All that a run needs to go on: with it and the same data, the next sweep has the same bits.
-
     Arrays are replaced by a sweep, never written to.
     """
 

@@ -152,7 +152,6 @@ class GaP(FactorEstimator):
 
     def _rate_of(self, data: Counts, doc_topic: Floats) -> Floats:
         """The most likely b (K,) given Θ and a, or the one that `rate` holds it at.
-
         The likelihood of b has one maximum, so that the bounds do not make it fall.
         """
         if not isinstance(self.rate, str):

@@ -83,7 +83,6 @@ class KLNMF(FactorEstimator):
     @property
     def topics_(self) -> GammaPoissonTopics:
         """Topics, and the prior that fits the scores best; rebuilt at each call.
-
         A topic whose weights are all 0 is even over all words, and a millionth of a token is
         expected of it; of one that is faint in every document, as much as documents have.
         """

@@ -80,9 +80,7 @@ class GammaPoissonTopics(TopicWords):
 
     def smoothed(self, share: float) -> Self:
         """Topics of which `share` is even over all words: (1 - s) φ_kw + s Φ_k / V, Φ_k = Σ_w φ_kw.
-
         No word is impossible then, and lengths are distributed as they were.
-
         Raises ValueError if `share` is not in [0, 1).
         """
         share = checked_share(share)
@@ -93,7 +91,6 @@ class GammaPoissonTopics(TopicWords):
 
     def thinned(self, share: float) -> Self:
         """The model of documents of whose tokens each is kept with probability `share`, in (0, 1].
-
         Raises ValueError if `share` is not in (0, 1].
         """
         if not 0 < share <= 1:
@@ -133,7 +130,6 @@ class GammaPoissonTopics(TopicWords):
 
     def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Expected shares (D, K) of the topics in the tokens of documents: θ_dk Φ_k, normalised.
-
         Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         expected = self.transform(counts, n_jobs=n_jobs) * self.topic_word.sum(axis=1)
@@ -143,7 +139,6 @@ class GammaPoissonTopics(TopicWords):
     @classmethod
     def from_lda(cls, topic_word: ArrayLike, alpha: ArrayLike, probability: float) -> Self:
         """The model that is LDA, given how long a document is: r = alpha, and one p for all topics.
-
         `topic_word` (K, V) has rows that sum to 1. The length is then NB(Σ alpha, p).
         """
         shape = np.asarray(alpha, dtype=np.float64)

@@ -72,7 +72,6 @@ def annealed_chains(
     rng: np.random.Generator,
 ) -> None:
     """Anneal chains of `tokens` (n_chains, L), multinomial draws; fill `log_weight` (n_chains,).
-
     Both are changed in place. Chains run in lockstep and share the exponentials of interactions,
     which follow from those of the temperature before by a multiplication.
     """
@@ -120,7 +119,6 @@ def _multiply(field: Field, tokens: NDArray[np.uint32], product: Floats) -> floa
 @kernel
 def set_weights(field: Field, product: Floats, scale: float, weights: Weights) -> None:
     """Set the weights and their sums from ω Φx, which is overwritten; `scale` is 2 γ.
-
     exp x = (exp x/2^n)^(2^n), the root by its series, for all words in a few loops without
     branches: about ten times as fast as a call of exp for each.
     """
@@ -220,7 +218,6 @@ def annealed_log_weights(
     n_jobs: int | None = None,
 ) -> Floats:
     """Return log-weights (n_samples,); the log of their mean is A_L + log L! - L logsumexp θ.
-
     See `log_weights_at`.
     """
     found: Floats = log_weights_at(
@@ -239,7 +236,6 @@ def log_weights_at(
     n_jobs: int | None = None,
 ) -> Floats:
     """Return log-weights (n_lengths, n_samples) of annealed chains at each of `lengths`.
-
     Equal seeds give equal bits, whatever `n_jobs`. The result for a length does not depend on the
     other lengths.
     """
@@ -269,9 +265,7 @@ def log_weights_at(
 
 def field_and_order(mrf: FixedLengthPoissonMRF) -> tuple[Field, NDArray[np.intp]]:
     """Return the field, without ω, with the most frequent words first, where draws search first.
-
     The second result (V,) is the word at each place.
-
     Raises ValueError if an interaction is so strong that weights lose their digits.
     """
     strongest = float(np.abs(mrf.interactions.data).max(initial=0.0))

@@ -118,7 +118,6 @@ def field_arrays(topics: LPMRFTopics, longest: int) -> FieldArrays:
 @kernel
 def document_of(words: Ints32, n: Ints, fields: FieldArrays, place_of: Ints32) -> Document:
     """Return the document with `n` (U,) tokens of each of `words` (U,), tokens of a word adjacent.
-
     `place_of` (V,) holds -1, before and after.
     """
     n_topics = len(fields.alpha)
@@ -164,7 +163,6 @@ def sweep(  # noqa: C901, PLR0912, PLR0915
     document: Document, state: State, t: float, rng: np.random.Generator
 ) -> None:
     """Resample the topic of each token given all others at temperature t; mutates `state`.
-
     One function: a call per token, with all arrays, would take longer than its work.
     """
     share, word_of, alpha = document.share, document.word_of, document.alpha
@@ -233,7 +231,6 @@ def sweep(  # noqa: C901, PLR0912, PLR0915
 @kernel
 def _exponential(x: float) -> float:
     """Return e^x within 1e-11 relative up to |x| = 16: (e^(x / 64))^64, e^(x / 64) by a polynomial.
-
     Without branches, so that it vectorises over topics.
     """
     x *= 1.0 / 64.0
@@ -250,7 +247,6 @@ def _exponential(x: float) -> float:
 @kernel
 def _products_by_logarithms(document: Document, state: State, u: int, t: float) -> float:
     """Fill `product` with the weights of topics for word u over the largest; return their sum.
-
     The gain and the word's part share one exponent: each alone may overflow.
     """
     product = state.product
@@ -263,10 +259,8 @@ def _products_by_logarithms(document: Document, state: State, u: int, t: float) 
 
 @kernel
 def log_ratio(document: Document, state: State, below: float, above: float) -> float:
-    """Return log f_above - log f_below of the state, which is not changed.
-
-    The prior's part is a product of ratios, not a difference of two sums: accurate for steps of
-    any size.
+    """Return log f_above - log f_below of the state, which is not changed. The prior's part is a
+    product of ratios, not a difference of two sums: accurate for steps of any size.
     """
     total, product, exponent = 0.0, 1.0, 0.0
     for k in range(len(document.alpha)):
@@ -312,7 +306,6 @@ def sweep_documents(
     stop: int,
 ) -> None:
     """Sweep the documents `start <= d < stop` at temperature 1, `n_sweeps` times each.
-
     Mutates `topic_of` (n_tokens,): tokens in the order of `documents`; -1 for one without topic.
     `fields` must cover the longest of these documents; this is not checked.
     """

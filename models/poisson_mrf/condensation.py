@@ -99,7 +99,6 @@ def best_document(  # noqa: C901, PLR0912, PLR0915 - a call takes longer than a 
     threshold: float,
 ) -> float:
     """Return the largest log(L! / ∏ x_s!) + θ·x + ω x·Φx found from the best pair of each word.
-
     Interactions of a document above `threshold` are scaled in place to bring it down to that, if
     they contribute more than `MARGIN` nats.
     """
@@ -177,7 +176,6 @@ def _best_partner(
     start: Ints, word: Ints, weight: Floats, node: Floats, omega: float, length: int, s: int
 ) -> int:
     """Return the best partner of s in a document of two words; -1 if s cannot condense.
-
     In a condensed document all tokens have the same gain, at least 0. So its most frequent word s
     has -θ_s + log u_s ≤ 2 ω L max_t Φ_st, with a share u_s of at least a tenth for up to ten words.
     """

@@ -80,7 +80,6 @@ class FixedLengthPoissonMRF:
 
     def log_weight(self, counts: Any) -> Floats:
         """(D,), log p(x) + A_L of each document of `counts` (D, V): all but the partition function.
-
         Raises ValueError if `counts` has another number of words.
         """
         documents = sparse.csr_array(counts).astype(np.float64)
@@ -95,7 +94,6 @@ class FixedLengthPoissonMRF:
 
     def token_conditional(self, others: Any) -> Floats:
         """Return the probability of each word (V,) for one token, given counts `others` (V,).
-
         p(s | others) ∝ exp(θ_s + 2 ω(L) Φ_s·others), L one more than there are others (Sec. 2.1;
         the 2 is missing from the conditional in Sec. 2).
         """
@@ -118,10 +116,8 @@ class FixedLengthPoissonMRF:
 
 
 def checked_interactions(interactions: Any, n_words: int) -> sparse.csr_array:
-    """Φ (V, V) as CSR of its own, sorted, without zeros.
-
-    Raises ValueError if it is not (V, V), finite and symmetric with a zero diagonal, naming the
-    first entry that is at fault.
+    """Φ (V, V) as CSR of its own, sorted, without zeros. Raises ValueError if it is not (V, V),
+    finite and symmetric with a zero diagonal, naming the first entry that is at fault.
     """
     found = sparse.csr_array(interactions, dtype=np.float64, copy=True)
     if found.ndim != 2 or found.shape != (n_words, n_words):

@@ -61,7 +61,6 @@ def checked_edges(
     edge_topic: Any, edge_words: Any, edge_weight: Any, shape: tuple[int, int]
 ) -> tuple[Ints, Ints, Floats]:
     """Copies of the edges of fields of `shape` (K, V), in order.
-
     Raises ValueError if they are none of such fields.
     """
     n_topics, n_words = shape

@@ -72,7 +72,6 @@ class LPMRFTrainer(TopicEstimator):
 
     def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[PoissonMRFStep]:
         """Train as `fit` does, yielding after each round; `topics_` and `state_` are then current.
-
         `state`, of an earlier run on the same data with the same settings, is where training goes
         on, to the same bits as if it had not been interrupted. It is trained further in place.
         """
@@ -246,7 +245,6 @@ class LPMRFTrainer(TopicEstimator):
 
     def _cluster_round(self, counts: sparse.csr_array) -> None:
         """Hard EM: a field for each cluster, then each document to the field it is likeliest in.
-
         A round that makes the documents less probable is undone and ends the stage, as does one
         that moves no document.
         """
@@ -287,7 +285,6 @@ def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> Ints:
 
 def filled(labels: Ints, scores: Floats) -> Ints:
     """Labels (D,) with the ten documents of the highest score in a cluster that has none.
-
     They are taken from clusters that keep one at least.
     """
     labels = labels.copy()
@@ -307,7 +304,6 @@ def filled(labels: Ints, scores: Floats) -> Ints:
 
 def filled_documents(counts: sparse.csr_array) -> sparse.csr_array:
     """The documents of counts (D, V) that have a token, as int64 without zeros.
-
     Fractions are rounded by `whole_numbers`, each document by itself.
     """
     n_tokens = counts.sum(axis=1, dtype=np.float64)

@@ -18,7 +18,6 @@ DOCUMENTS_AT_ONCE = 1024
 
 def field_scores(topics: Fields, counts: sparse.csr_array) -> Floats:
     """(D, K), log-probability of each document's tokens in order under each field.
-
     θ^k·x + ω_k(L) x·Φ^k x - (A^k_L + log L!), which is the log-probability of the counts x less
     log(L! / ∏ x_s!) (Inouye et al. 2015, eq. 1). `counts` (D, V) are whole numbers.
     """

@@ -38,7 +38,6 @@ def _no_ints() -> Ints:
 @dataclass
 class PoissonMRFState:
     """All that a run needs to go on: with it and the same data, the next round has the same bits.
-
     Arrays are replaced by a round, never written to.
     """
 

@@ -97,7 +97,6 @@ def screen_inactive_words(
     table: Table, s: int, words: Ints, scratch: Scratch, travelled: float, penalty: float
 ) -> float:
     """Recompute slopes outside of `words` (W,) that may have reached λ; return the worst violation.
-
     Mutates `slope` and `seen` of `scratch`.
     """
     n_docs, n_words = len(scratch.rate), len(scratch.slope)
@@ -124,7 +123,6 @@ def screen_inactive_words(
 @kernel
 def begin(table: Table, s: int, mean: float, smoothing: float, scratch: Scratch) -> None:
     """Fill `product`, `slope`, `seen` and `last_rate` of `scratch` for word s.
-
     Without coefficients all slopes are known; else none is.
     """
     n_docs, n_words = len(scratch.rate), len(scratch.slope)
@@ -161,7 +159,6 @@ def move_rates(part: Selected, now: Exponentials, scratch: Scratch) -> float:
 @kernel
 def fit_node(table: Table, s: int, setting: Setting, scratch: Scratch) -> tuple[float, float, Ints]:
     """Fit word s from `coefficient` of `scratch`, in place.
-
     Returns θ, the largest violation, and the working set, which contains all coefficients.
     """
     n_docs = len(scratch.rate)
@@ -217,7 +214,6 @@ def fit_block(
     n_found: Ints,
 ) -> tuple[Ints32, Floats]:
     """Fit the words `first <= s < last`, from the coefficients `start` (a CSR matrix's arrays).
-
     Fills these entries of `intercept`, `residual` and `n_found`, the numbers of coefficients (all
     (V,)). Returns words and values of the coefficients of all nodes, in order.
     """

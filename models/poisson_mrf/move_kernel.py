@@ -77,7 +77,6 @@ def improve_splits(
     objective: Floats,
 ) -> None:
     """Sweep over each document `first <= d < last` until no move gains more than `tolerance`.
-
     Mutates `split` (nnz, K), whose row sums do not change, and fills `objective[first:last]`,
     recomputed from the final split.
     """
@@ -144,8 +143,7 @@ def sweep_moves(
     shares: Ints32,
     sums: TopicSums,
 ) -> int:
-    """Ints32 each word's tokens optimally between each pair of topics; return the number of moves.
-
+    """Split each word's tokens optimally between each pair of topics; return the number of moves.
     Mutates `shares` (U, K) and `sums`.
     """
     n_unique, n_topics = shares.shape
@@ -179,7 +177,6 @@ def best_share(
     sums: TopicSums,
 ) -> int:
     """Return the best number of the n tokens in topic l; `now` are there, the rest are in q.
-
     The result is `now` unless another number is better by more than `tolerance`.
     """
     h_l, h_q = sums.inner[l, u], sums.inner[q, u]

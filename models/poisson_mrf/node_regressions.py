@@ -132,7 +132,6 @@ def fit_path(
 
 def largest_penalty(counts: Any) -> float:
     """The smallest λ at which no regression has a coefficient; 0 if none has at any.
-
     It is the largest covariance of two words, whatever its sign.
     """
     matrix = _float_counts(counts)

@@ -111,7 +111,6 @@ def partition_table(
 
 def checked_partition(kind: str) -> str:
     """Return one of `PARTITIONS`; "grown" is the former name of "smc".
-
     Raises ValueError if there is no such kind.
     """
     if kind == "grown":
@@ -123,10 +122,8 @@ def checked_partition(kind: str) -> str:
 
 
 def mean_interaction(mrf: FixedLengthPoissonMRF) -> float:
-    """Σ_st p_s p_t Φ_st over words of p = exp θ, normalised.
-
-    By Jensen's inequality for documents of the multinomial p, ω(L) L (L - 1) times this is at most
-    A_L + log L!.
+    """Σ_st p_s p_t Φ_st over words of p = exp θ, normalised. By Jensen's inequality for documents
+    of the multinomial p, ω(L) L (L - 1) times this is at most A_L + log L!.
     """
     p = mrf.word_probability
     return float(p @ (mrf.interactions @ p))

@@ -53,7 +53,6 @@ def grow_chains(
     rng: np.random.Generator,
 ) -> None:
     """Extend chains of `tokens` (n_chains, M) from 0 to M; fill `log_weight` (n_chains, M + 1).
-
     Both are changed in place. `omega` (M + 1,) is ω(L); `field.interaction` is Φ, without ω.
     """
     n_words, n_entries = len(field.probability), len(field.word)
@@ -110,7 +109,6 @@ def _resample(
     rng: np.random.Generator,
 ) -> None:
     """Resample chains systematically if their effective sample size is below a half.
-
     All get the mean weight, so that its expectation is unchanged.
     """
     n_chains = len(log_weight)

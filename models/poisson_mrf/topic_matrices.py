@@ -125,7 +125,6 @@ def map_assignment(
 
 def single_topic_scores(topics: Fields, counts: Any) -> Floats:
     """Log p(x | θ^k, Φ^k, L) of each document in each topic (D, K), as a bag of words.
-
     Raises ValueError if counts are no whole numbers, or not of the model's words.
     """
     documents = _whole_counts(counts, topics.n_words)
@@ -159,7 +158,6 @@ def _longest(documents: sparse.csr_array) -> int:
 
 def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
     """Counts (D, V) as int32 CSR, sorted, without zeros; the caller's arrays are left as they are.
-
     Raises ValueError if they are not a matrix of whole numbers, or have another number of words.
     """
     documents = checked_counts(counts, n_words)
@@ -170,7 +168,6 @@ def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
 
 def _checked_start(start: Any, documents: sparse.csr_array, n_topics: int) -> Ints32:
     """A copy of `start` (nnz, K).
-
     Raises ValueError if it does not share out the counts, naming the first entry that is at fault.
     """
     split = np.asarray(start)

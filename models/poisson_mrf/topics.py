@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class LPMRFModel(TopicWords):
     """K fixed-length Poisson MRFs over V words, with what their likelihoods take.
-
     `topic_word` is exp θ, in rows that sum to 1; all of it is positive.
-
     Raises ValueError if shapes disagree or a value is out of its range.
     """
 
@@ -141,9 +139,7 @@ class LPMRFModel(TopicWords):
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Return topic proportions (D, K) of documents (D, V); rows sum to 1.
-
         Fractions are rounded up with the probability of their remainder (see `models.counts`).
-
         Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         raise NotImplementedError
@@ -165,10 +161,8 @@ class LPMRFModel(TopicWords):
         return share
 
     def with_words(self, order: NDArray[np.intp]) -> Self:
-        """The same model over its words in another order (V,).
-
-        Raises ValueError if it is not all of the words: a field of some of them is none of this
-        kind.
+        """The same model over its words in another order (V,). Raises ValueError if it is not all
+        of the words: a field of some of them is none of this kind.
         """
         order = np.asarray(order)
         if not np.array_equal(np.sort(order), np.arange(self.n_words)):
@@ -202,7 +196,6 @@ class LPMRFModel(TopicWords):
 
 class LPMRFClusters(LPMRFModel):
     """A document is of one field: p(x | L) = Σ_k π_k p(x | θ^k, Φ^k, L), π ∝ `prior`.
-
     One component is the single distribution.
     """
 
@@ -220,7 +213,6 @@ class LPMRFClusters(LPMRFModel):
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Probability of each component given a document (D, K); counts are rounded.
-
         Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         del n_jobs
@@ -243,9 +235,7 @@ class LPMRFTopics(LPMRFModel):
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Expected shares (D, K) given how tokens are shared out at their best; counts are rounded.
-
         (m_k + alpha_k) / (L + Σ alpha), with m of the topic matrix that `map_assignment` finds.
-
         Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         split = map_assignment(self, self._rounded(counts), n_jobs=n_jobs)

@@ -178,11 +178,9 @@ def add_up(part: Selected, weight: Floats) -> Floats:
 
 @kernel
 def fill_exp(x: Floats) -> None:
-    """Replace x (m,), none above 0, by exp(max(x, -700)).
-
-    Without branches and calls, so that it vectorises: exp x = 2^e exp r with |r| <= ln(2)/2, and
-    the Taylor polynomial of degree 13. The relative error is about |x| 1e-16, as that of rounding
-    x.
+    """Replace x (m,), none above 0, by exp(max(x, -700)). Without branches and calls, so that it
+    vectorises: exp x = 2^e exp r with |r| <= ln(2)/2, and the Taylor polynomial of degree 13. The
+    relative error is about |x| 1e-16, as that of rounding x.
     """
     for i in range(len(x)):
         t = x[i]
@@ -268,7 +266,6 @@ def minimise_model(
     hessian: Floats, slope: Floats, coefficient: Floats, penalty: float, tolerance: float
 ) -> None:
     """Coordinate descent on slope·δ + δ·Hδ/2 + λ |φ + δ|_1; adds δ to φ and Hδ to `slope`.
-
     Sweeps alternate between all words and, until convergence, those with a coefficient.
     """
     everyone = True
@@ -302,7 +299,6 @@ def minimise_model(
 @kernel
 def longest_step(now: Exponentials, direction: Floats) -> float:
     """Return the largest step, at most 1, that raises no log rate by more than `LARGEST_RISE`.
-
     To first order, a log rate changes by the change of its predictor, an entry of `direction` (m,),
     less the mean of all changes weighted by the rates.
     """
@@ -325,7 +321,6 @@ def take_step(
     penalty: float,
 ) -> tuple[Exponentials, bool]:
     """Line search from `coefficient` to `target` until the objective falls enough.
-
     Mutates `coefficient` (W,) and `predictor` (m,), Xφ. `promised` is the change of the linear
     model, negative. The second result says whether a step was made.
     """
@@ -362,7 +357,6 @@ def fit_selected(
     part: Selected, coefficient: Floats, penalty: float, looseness: float, tolerance: float
 ) -> tuple[Exponentials, Floats, float, bool]:
     """Proximal Newton steps for φ (W,), in place; return μ's exponentials, ∇f (W,), its violation.
-
     Stops when the violation is below `tolerance` or below `looseness` times the initial one; the
     last result says whether it got there.
     """

@@ -38,7 +38,6 @@ class Cliques(NamedTuple):
 
 class Reading(NamedTuple):
     """Addresses of the table numbers that a clique's combinations of values read, cell by cell.
-
     Combination c of the clique reads, or counts in, `address[cell, f] + c` where the factor is
     straight, else `address[cell, f] + maps[map_at + c]`, for each of the clique's factors f.
     """
@@ -56,7 +55,6 @@ class Reading(NamedTuple):
 @kernel
 def exp_of_differences(values: Floats, top: float) -> tuple[float, float]:
     """Replace values v by e = exp(v - top), top their largest; return Σ e and Σ e (v - top).
-
     Without branches and calls, so that it vectorises. Relative error: 3e-15 for e > 1e-30, 4e-14
     below, where products with n are rounded after reassociation.
     """
@@ -96,7 +94,6 @@ def scatter(source: Floats, column: Ints32, target: Floats) -> None:
 @kernel
 def normalise(product: Floats, n_rest: int, message: Floats, entropy: Floats) -> None:
     """Turn logs (n_separator · n_rest,) into probabilities that sum to 1 over each n_rest.
-
     `message` receives the logs of their sums and `entropy` their entropies, 0 where no probability
     is positive.
     """
@@ -166,7 +163,6 @@ def distribute(
     cliques: Cliques, counts: Ints, start: int, stop: int, scratch: Floats, entropy: Floats
 ) -> float:
     """Turn conditional probabilities into expected counts; return the tokens' entropy.
-
     Goes from the roots down: a separator's expected counts are sums over its parent's combinations.
     """
     total = 0.0
@@ -228,7 +224,6 @@ def expect(
     expected: Floats,
 ) -> float:
     """Add the expected counts of cells `start` to `stop` to `expected`; return their entropy.
-
     `log_sums` (n_cells,) receives the log of the sum over hidden values of each cell. `scratch`
     (2, n, scratch_size) is overwritten; n is the number of cells processed together.
     """

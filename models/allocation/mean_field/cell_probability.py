@@ -27,7 +27,6 @@ CELLS_AT_ONCE = 1 << 16
 
 def dense_probability(model: AllocationModel, tables: Mapping[str, Floats]) -> Floats:
     """p(visible indices), of the model's shape: the tables' product, hidden indices summed over.
-
     Raises TableMemoryError if it would have more than `MAX_CELLS` cells, or the graph has too many
     indices.
     """
@@ -85,7 +84,6 @@ def _of_constants(field: MeanField, tables: Mapping[str, Floats], cells: Ints) -
 
 def checked_cells(model: AllocationModel, cells: object) -> Ints:
     """Cells (n, n_visible) as whole numbers within the tensor, or -1.
-
     Raises ValueError if they are of another shape, or outside of the tensor.
     """
     array = np.asarray(cells)

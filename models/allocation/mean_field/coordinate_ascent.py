@@ -128,10 +128,8 @@ class MeanField:
 
     @classmethod
     def of(cls, model: AllocationModel, observed: CellCounts, method: str) -> MeanField:
-        """Lay them down.
-
-        Raises TableMemoryError if hidden indices have too many values to sum over or, for modes, to
-        list.
+        """Lay them down. Raises TableMemoryError if hidden indices have too many values to sum over
+        or, for modes, to list.
         """
         plan = plan_of(model, observed)
         rows = rows_of(plan)

@@ -30,7 +30,6 @@ MAX_TABLE_MEMORY = 2**30
 
 def check_tables(model: AllocationModel) -> None:
     """Refuse a model whose tables are too large to be held whole.
-
     Raises TableMemoryError if they take more than `MAX_TABLE_MEMORY` bytes.
     """
     sizes = {
@@ -79,7 +78,6 @@ def counts_of_allocation(model: AllocationModel, allocation: CellCounts) -> dict
 
 def tables_of_counts(model: AllocationModel, counts: Mapping[str, Floats]) -> dict[str, Floats]:
     """(α + S) / Σ(α + S) of each index: the mean of θ, and its mode in the softmax basis.
-
     Tied tables are made of the counts of all that share them. A row whose pseudo-counts are all 0
     can have no tokens and is even.
     """

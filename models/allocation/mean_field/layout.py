@@ -68,7 +68,6 @@ def reading_of(plan: InferencePlan, rows: Rows) -> Reading:
 
 def log_of_counts_and_modes(model: AllocationModel, observed: CellCounts) -> float:
     """Constant part of the objective of "em" and "icm": constant tables, and priors.
-
     log p(θ*) = Σ α log θ* - log B(α), as Σ over tables of power · Σ (α log(α + S) - log Γ(α)), of
     which Σ α (log(α + S) - log α) over cells that occur is left to the dynamic tables.
     """

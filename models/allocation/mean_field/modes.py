@@ -48,7 +48,6 @@ class JointValues:
     @classmethod
     def of(cls, plan: InferencePlan) -> JointValues:
         """List the joint values of each pattern.
-
         Raises TableMemoryError if a pattern has more than `MAX_JOINT_VALUES`.
         """
         sizes, columns = [], []
@@ -127,7 +126,6 @@ def multinomial_mode(
     probability: Floats, n_tokens: int, tokens: Ints, heap: Ints, gain: Floats
 ) -> None:
     """Fill `tokens` with the mode of the multinomial of `n_tokens`; the other arrays are scratch.
-
     `probability` sums to 1; all arrays are of its length.
     """
     n_values = probability.shape[0]
@@ -164,11 +162,9 @@ def modes(
     numbers: Ints,
     expected: Floats,
 ) -> bool:
-    """Allocate the tokens of cells `start` to `stop`, adding them to `expected`.
-
-    From `chosen_at` of the cell on, `chosen` receives the joint values that have tokens and
-    `numbers` their counts, 0 in unused room. Returns False if a cell is impossible; that cell is
-    skipped.
+    """Allocate the tokens of cells `start` to `stop`, adding them to `expected`. From `chosen_at`
+    of the cell on, `chosen` receives the joint values that have tokens and `numbers` their counts,
+    0 in unused room. Returns False if a cell is impossible; that cell is skipped.
     """
     n_factors = address.shape[1]
     largest = n_values_of.max()

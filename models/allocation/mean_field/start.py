@@ -30,7 +30,6 @@ def unknown_indices(plan: InferencePlan) -> set[str]:
 
 def entries_of(plan: InferencePlan, group: tuple[str, ...]) -> tuple[slice, Ints] | None:
     """Positions at which the shared table of a group of indices is read, and its entry there.
-
     Returns the part of the plan's state that holds a table with all axes of the group's, and for
     each number there the position in the group's own table, flat. None if nothing on the group's
     axes is ever unknown.
@@ -75,7 +74,6 @@ def log_factors_of(plan: InferencePlan, tables: Mapping[str, Floats]) -> Floats:
 
 def random_log_factors(plan: InferencePlan, rng: np.random.Generator) -> Floats:
     """Log factors, as of `log_factors_of`, of tables drawn from Dirichlet(α + 0.1), row by row.
-
     Only entries that occur are drawn; the rest of a row is one more variate, as a sum of Gamma
     variates is Gamma.
     """

@@ -37,7 +37,6 @@ class Rows(NamedTuple):
 @kernel
 def log_gamma_and_digamma(x: float) -> tuple[float, float]:
     """Return log Γ(x) and ψ(x) for x > 0, which share a logarithm: Stirling's series from x = 8 on.
-
     Below, Γ(x) = Γ(x+8) / (x ⋯ (x+7)); with u = x(x+7) the factors pair up to u, u+6, u+10, u+12.
     """
     log_product, fractions, y = 0.0, 0.0, x
@@ -61,7 +60,6 @@ def log_gamma_and_digamma(x: float) -> tuple[float, float]:
 @kernel
 def log_rising(alpha: float, count: float, log_gamma: float, log_gamma_alpha: float) -> float:
     """Return log Γ(α + S) - log Γ(α), given both; for large α without cancellation.
-
     Large α: the two Stirling series are subtracted term by term.
     """
     if alpha < 1000.0:
@@ -74,7 +72,6 @@ def log_rising(alpha: float, count: float, log_gamma: float, log_gamma_alpha: fl
 @kernel
 def mean_logs(rows: Rows, counts: Floats, log_factor: Floats) -> float:
     """Fill `log_factor` with power · ψ(α + S); return Σ power · (log Γ(α + S) - log Γ(α)).
-
     Equivalent to `scipy.special.psi` and `gammaln`. Where α + S = 0 the factor is 0, its log -inf.
     """
     rising = 0.0
@@ -102,7 +99,6 @@ def mean_logs(rows: Rows, counts: Floats, log_factor: Floats) -> float:
 @kernel
 def mode_logs(rows: Rows, counts: Floats, log_factor: Floats) -> tuple[float, float]:
     """Fill `log_factor` with power · log(α + S).
-
     Returns Σ power · α (log(α + S) - log α) and Σ power · S log(α + S).
     """
     of_prior, of_counts = 0.0, 0.0

@@ -24,7 +24,6 @@ def n_nodes(n_events: int) -> int:
 @kernel
 def add_event(tree: Ints32, n_events: int, event: int) -> None:
     """Complete the nodes that end with an event, whose own map is already in its place.
-
     `tree` (n_nodes, P): the maps of level l start at row 2·n_events - (2·n_events >> l).
     """
     n_particles = tree.shape[1]
@@ -43,7 +42,6 @@ def add_event(tree: Ints32, n_events: int, event: int) -> None:
 @kernel
 def ancestors(tree: Ints32, n_events: int, since: int, now: int, found: Ints32) -> None:
     """Fill `found` with the slot, before event `since`, of the ancestor of each current slot.
-
     Events count from 0; `now` is the number of past events.
     """
     n_particles = tree.shape[1]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 @kernel
 def weigh(plan: PlanArrays, particles: Particles, cell: int, slot: Ints) -> None:
     """Sum over the hidden indices of a token into `particles.increment`, for each particle.
-
     Leaves products and messages of all cliques in `particles.products`.
     """
     n_particles = len(particles.weights)

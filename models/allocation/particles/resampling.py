@@ -29,7 +29,6 @@ def draw_children(
     weights: Floats, scheme: int, rng: np.random.Generator, children: Ints32, rest: Floats
 ) -> None:
     """Draw the number of children of each particle into `children`; they sum to P.
-
     `weights` (P,) are not negative and not all 0; `rest` (P,) is scratch.
     """
     n_particles = len(weights)

@@ -79,7 +79,6 @@ class Record(NamedTuple):
 
 def n_events_of(plan: InferencePlan, *, keep_history: bool) -> int:
     """Resamplings that the tree of ancestors holds: a power of two.
-
     To bring all rows up to date costs as much as a token for each row or so; with twice as many
     resamplings as rows between two such times it is lost among them.
     """
@@ -109,7 +108,6 @@ def check_memory(
     keep_history: bool = False,
 ) -> None:
     """Refuse what does not fit, before anything is allocated.
-
     Raises TableMemoryError if `n_runs` at the same time take more than `max_memory` bytes.
     """
     needed = n_runs * n_bytes(plan, n_particles, keep_history=keep_history)

@@ -69,7 +69,6 @@ def take_tokens(
 @kernel
 def _take_out(plan: PlanArrays, particles: Particles, cell: int, history: int, slot: Ints) -> None:
     """Remove an earlier token from the gathered counts, so that its hidden values are redrawn.
-
     To redraw them given all other tokens is a Gibbs step. It leaves the posterior invariant
     (resample-move: Gilks & Berzuini 2001) and undoes decisions that were based on few tokens.
     """
@@ -235,7 +234,6 @@ def _draw(
     plan: PlanArrays, particles: Particles, cell: int, history: int, rng: np.random.Generator
 ) -> None:
     """Draw each particle's hidden values, parents of the junction tree first, and count them.
-
     The drawn combination of each clique is written to the row `history`, unless it is negative.
     """
     pattern = plan.pattern_of[cell]
