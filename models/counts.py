@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from models.arrays import Bools
 
 FINITE = {True: "whole numbers: found NaN, infinity or a fraction", False: "finite"}
-"""End of an error message, by whether whole numbers are wanted."""
-MAX_COUNT = 2**53
-"""Largest number up to which float64 holds every whole number."""
+MAX_COUNT = 2**53  # Largest number up to which float64 holds every whole number
 
 
 def checked_counts(
@@ -31,18 +29,9 @@ def checked_counts(
 ) -> sparse.csr_array:
     """Return counts (D, V) as sorted CSR without duplicate entries; the caller's arrays stay.
 
-    Parameters
-    ----------
-    n_words
-        V, if it is known.
-    name
-        Name in error messages.
-    whole
-        Whether they must be whole numbers; the result is then int64, without zeros. Otherwise it
-        keeps type and zeros.
-
-    Raises ValueError or TypeError if `counts` is no matrix of finite numbers, none negative, with
-    `n_words` columns.
+    With `whole` they must be whole numbers, and the result is int64 without zeros; otherwise it
+    keeps type and zeros. Raises ValueError or TypeError, naming `name`, if `counts` is no matrix of
+    finite numbers, none negative, with `n_words` columns.
     """
     documents = _matrix_of(counts, n_words, name, "whole numbers" if whole else "numbers")
     data = documents.data
@@ -92,7 +81,7 @@ def _matrix_of(counts: Any, n_words: int | None, name: str, wanted: str) -> spar
 
 def canonical_counts(counts: sparse.csr_array, owner: str) -> sparse.csr_array:
     """Return finite counts (D, V) sorted, without duplicates; memory-mapped ones stay on disk.
-    Raises ValueError if a count is negative; the message names the `owner`.
+    Raises ValueError, naming the `owner`, if a count is negative.
     """
     if smallest(counts) < 0:
         raise ValueError(
@@ -107,13 +96,8 @@ def canonical_counts(counts: sparse.csr_array, owner: str) -> sparse.csr_array:
 def whole_numbers(counts: sparse.csr_array, seed: int | list[int] | None = 0) -> sparse.csr_array:
     """Return counts (D, V) as int32, fractions rounded up with the probability of their remainder.
 
-    Parameters
-    ----------
-    seed
-        Seed of the random numbers, one for each entry in CSR order. None: the content of each
-        document is its seed, so that it does not depend on other documents.
-
-    Raises ValueError if a count is above 2³¹ - 1.
+    The random numbers, one for each entry in CSR order, are of `seed`; with None each document's
+    are of its own content, whatever other documents there are. Raises ValueError above 2³¹ - 1.
     """
     data = counts.data
     if data.dtype.kind == "f" and (data != (whole := np.floor(data))).any():

@@ -12,14 +12,12 @@ if TYPE_CHECKING:
 
 
 def prior_vector(setting: object, size: int, name: str) -> Floats:
-    """Return the parameters (size,) that a setting starts from.
+    """Return the parameters (size,) that a setting starts from: a number for every entry, or an
+    array.
 
-    A number is used for every entry; an array as it is; "symmetric" and "learned" start from
-    1/size; "asymmetric" falls with the index as 1/(i + √size) and sums to 1 (Řehůřek's choice in
-    gensim, after Wallach, Mimno & McCallum 2009).
-
-    Raises ValueError if the setting is none of these, has the wrong shape, or is not positive and
-    finite.
+    "symmetric" and "learned" start from 1/size; "asymmetric" falls with the index as 1/(i + √size)
+    and sums to 1 (Řehůřek's choice in gensim, after Wallach, Mimno & McCallum 2009). Raises
+    ValueError for other settings, a wrong shape, or values that are not positive and finite.
     """
     if isinstance(setting, str):
         if setting in {"symmetric", "learned"}:

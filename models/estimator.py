@@ -57,14 +57,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Return the topics (D, K) of documents: the mean of the variational q(θ).
 
         LDA gives proportions, whose rows sum to 1; Gamma-Poisson models give scores, which sum to
-        lengths.
-
-        Raises
-        ------
-        NotFittedError
-            Before the first `fit`, `partial_fit` or `resume`.
-        ValueError
-            If `X` holds a value that is no count, or has not the words of the first call.
+        lengths. Raises NotFittedError before the first `fit`, `partial_fit` or `resume`, and
+        ValueError if `X` holds a value that is no count, or has not the words of the first call.
         """
         check_is_fitted(self, "state_")
         return self.topics_.transform(self._check_counts(X, reset=False), n_jobs=self.n_jobs)
@@ -87,9 +81,10 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 raise ValueError(f"{name} must be at least {least}, found {value}")
 
     def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
-        """Return `X` (D, V) as sorted CSR without duplicate entries; the caller's arrays stay.
-        Memory-mapped whole numbers stay on disk and are read once, in parts. Raises ValueError if
-        `X` holds a negative count, NaN or infinity, or has not the words of the first call.
+        """Return `X` (D, V) as sorted CSR without duplicates; memory-mapped whole numbers stay on
+        disk.
+        Raises ValueError if `X` holds a negative count, NaN or infinity, or words of no earlier
+        call.
         """
         counts = validate_data(
             self,

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from models.topics import TopicWords
 
-AUTO = "auto"
-"""Value of a setting that stands for its trainer's default."""
+AUTO = "auto"  # Value of a setting that stands for its trainer's default
 
 
 class Step(Protocol):
@@ -24,11 +23,11 @@ class Step(Protocol):
 
     @property
     def n_documents(self) -> int:
-        """Documents seen so far, counted once for each visit."""
+        """Documents seen, counted once for each visit."""
 
     @property
     def n_passes(self) -> float:
-        """Passes over the corpus so far, or rounds."""
+        """Passes over the corpus, or rounds."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +37,12 @@ class Schedule:
     max_passes: int
     """All passes over the corpus, or rounds, of all stages."""
     unit: str = "pass"
-    """Name of a pass."""
     n_stages: int = 1
-    """Stages, each with the maximal number of passes."""
+    """Stages, each of at most the same number of passes."""
     n_before: int = 0
-    """Passes of a first stage of another kind; their number is fixed."""
+    """Passes of a first stage of another kind."""
     before: str = ""
-    """Description of that stage, such as "20 passes of LDA"."""
+    """Its description, such as "20 passes of LDA"."""
     after: str = ""
     """Description of the passes after it, such as "with dependencies"."""
 
@@ -101,7 +99,6 @@ class TrainerSpec:
     """A trainer of a family: its names, settings and estimator, and its validation interval."""
 
     name: str
-    """Unique name."""
     title: str
     """Model and learning method, for people."""
     model: str
@@ -109,8 +106,7 @@ class TrainerSpec:
     import_estimator: Callable[[], Callable[..., Trainer]]
     """Function that imports its class: saved models are loaded without it."""
     state: type
-    """Dataclass that training continues from. Trainers with different classes have different names
-    of these."""
+    """State of training; trainers with different classes have different names of these."""
     settings: tuple[str, ...]
     """Settings that are parameters of the estimator by the same name."""
     interval: ValidationInterval
@@ -165,7 +161,6 @@ class Family:
 
     name: str
     topics: Mapping[str, type[TopicWords]] = field(repr=False)
-    """Classes of topics, by their names in saved models."""
     trainers: tuple[TrainerSpec, ...] = field(repr=False)
 
 

@@ -27,16 +27,13 @@ FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 def kernel(function: F) -> F:
     """Compile a function of plain arrays, which returns the same bits for the same arrays.
 
-    Kernels run without the GIL, so that a thread pool can run blocks of work. Each kernel is
-    sequential: the result depends on the partition into blocks, not on the number of threads.
+    Kernels run without the GIL, so that a thread pool can run blocks of work. Each is sequential:
+    the result depends on the partition into blocks, not on the number of threads.
 
     No loop may both fill an array and sum, unless it cannot be vectorised. Such a loop is compiled
-    twice, with its sum in vectors and in scalars. Which of them runs, and so the last bit, depends
-    on the addresses of the arrays, which are taken to overlap if one begins within some hundred
-    bytes after another. Fill first, then sum in a loop of its own.
-
-    The cache on disk is keyed by the content of all files with kernels (`models.kernel_cache`):
-    after a change of one of them, each kernel is compiled again at its next call.
+    with its sum in vectors and in scalars. Which of them runs, and so the last bit, depends on the
+    addresses of the arrays: they count as overlapping if one begins some hundred bytes after
+    another. Fill first, then sum in a loop of its own.
     """
     return _compiled(function, FAST_MATH)
 
@@ -62,7 +59,8 @@ def _compiled(function: F, fast_math: set[str]) -> F:
 
 
 def read_only(array: A) -> A:
-    """Return a read-only view of an array in C order, or of a copy if the order is another.
+    """Return a read-only view of an array, or of a copy of it in C order.
+
     Kernels are compiled for each type of array, which includes order and writeability. Arrays that
     a kernel only reads are passed in this form, so that it is compiled once.
     """
@@ -82,9 +80,7 @@ def working_clock() -> float:
 
 
 class _CompileAnnouncer(event.Listener):
-    """Log once for each package that its kernels are being compiled.
-    Later commands find compiled kernels in the cache. numba's own functions are not announced.
-    """
+    """Log once for each package, but numba's own, that its kernels are being compiled."""
 
     def __init__(self) -> None:
         self.announced: set[str] = set()
@@ -103,9 +99,7 @@ class _CompileAnnouncer(event.Listener):
 
 
 class _CompileStopwatch(event.Listener):
-    """Total time in which any thread held the compiler's lock.
-    Kernels, with their callees, are compiled and loaded from the cache under this lock.
-    """
+    """Total time in which any thread held the lock under which kernels are compiled and loaded."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

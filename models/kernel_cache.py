@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PACKAGES = ("evaluation", "models")
-"""Packages with kernels."""
-IMPORT = b"from models.kernel import"
-"""Text that marks a file as one with kernels."""
+IMPORT = b"from models.kernel import"  # Text that marks a file as one with kernels
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,7 @@ class KernelSources:
     """Contents of all files with kernels when they were read."""
 
     digest: str
-    """Digest of their names and contents."""
-    stamps: dict[str, tuple[int, int]]
-    """Time of modification and size of each file when it was read."""
+    stamps: dict[str, tuple[int, int]]  # Time of modification and size of each file
 
     @classmethod
     def read(cls, root: Path) -> KernelSources:
@@ -68,8 +64,8 @@ def kernel_sources() -> KernelSources:
 
 
 class _NamedByContent(CompileResultCacheImpl):
-    """Cached files of a kernel, with the digest of all sources in their names.
-    Code that checks bounds has other names, as numba would not tell it from code without checks.
+    """Cached files of a kernel, with the digest of all sources, and of checked bounds, in their
+    names.
     """
 
     def get_filename_base(self, fullname: str, abiflags: str) -> str:

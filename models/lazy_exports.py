@@ -22,9 +22,9 @@ def lazy_exports(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose `__init__.py` is `file`.
 
-    Its public names are those that the file imports as themselves: `from module import name as
-    name`. A module of the package must not have a public name: importing it would hide that name.
-    `former` has the present names of renamed ones.
+    Public are the names that the file imports as themselves: `from module import name as name`. No
+    module of the package may have a public name, which importing it would hide. `former` has the
+    present names of renamed ones.
     """
     former = former or {}
     imports = (

@@ -38,8 +38,7 @@ DAMAGE = (
     RuntimeError,
     zipfile.BadZipFile,
     zlib.error,
-)
-"""Errors of NumPy and zipfile on damaged files, found by flipping every byte of one."""
+)  # Errors of NumPy and zipfile on damaged files, found by flipping every byte of one
 
 
 class ModelFormatError(ValueError):
@@ -52,9 +51,8 @@ class SavedModel:
 
     topics: Topics
     vocabulary: tuple[str, ...]
-    """(V,), the words of the columns of `topics.topic_word`."""
     header: dict[str, Any] = field(default_factory=dict)
-    """Provenance: family, settings, seed, versions, hashes; any JSON values."""
+    """Provenance: any JSON values."""
     prevalence: Floats | None = None
     """(K,), share of each topic in the training tokens, if known."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 def seed_from(random_state: Any) -> int:
     """Return the seed of `random_state`: itself, one drawn from a generator, or a fresh one.
-    Raises ValueError if `random_state` is negative, or neither a number nor a generator.
+    Raises ValueError if it is negative, or neither a number nor a generator.
     """
     if random_state is None:
         return secrets.randbits(32)

@@ -23,9 +23,7 @@ class Edges(NamedTuple):
     """Pairs of words that depend on each other, in each topic."""
 
     topic: Ints
-    """(E,), ascending: the topic of each pair."""
     words: Ints
-    """(E, 2), the two words, the first below the second; no pair twice in a topic."""
     weight: Floats
     """(E,): positive if the words occur together, negative if they avoid each other."""
 
@@ -38,11 +36,10 @@ class TopicWords:
     """(K, V). In the literature these are φ or β."""
 
     has_one_topic_per_document: ClassVar[bool] = False
-    """Whether all tokens of a document are of one topic."""
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        """Pickle the fields of a model only, without cached arrays.
-        Unpickled arrays would be writeable, for which kernels would be compiled again.
+        """Pickle fields without cached arrays: unpickled, these would be writeable, another type to
+        kernels.
         """
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
@@ -64,8 +61,8 @@ class TopicWords:
         return word_topic
 
     def top_words(self, n: int = 10) -> NDArray[np.intp]:
-        """Return the indices (K, n) of the heaviest words of each topic, in descending order.
-        Words of equal weight stand in the order of the vocabulary.
+        """Return the indices (K, n) of the heaviest words of each topic; equal ones in vocabulary
+        order.
         """
         return np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
 
@@ -101,9 +98,7 @@ class TopicWords:
         raise NotImplementedError
 
     def _check_counts(self, counts: Any) -> sparse.csr_array:
-        """Return `counts` (D, V) as sorted CSR; fractions are allowed.
-        Raises ValueError if `counts` has another number of words, or a value that is no count.
-        """
+        """Return `counts` (D, V) as sorted CSR, fractions allowed; errors as `checked_counts`."""
         return checked_counts(counts, self.n_words, whole=False)
 
     def _freeze(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -141,7 +136,7 @@ class WeightedTopics(Protocol):
 
 
 def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict[str, Floats]]:
-    """Return copies of `topic_word` (K, V) and parameters (K,) of its topics, as float64.
+    """Return float64 copies of `topic_word` (K, V) and parameters (K,) of its topics.
     Raises ValueError if shapes disagree, or a weight is negative or not finite.
     """
     weights = np.array(topic_word, dtype=np.float64, ndmin=2, order="C")

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from models.lda.topics import LDATopics
 
 N_KEPT = 100
-"""Allocations drawn from the particles at most."""
 
 
 @dataclass(eq=False, repr=False)
@@ -54,20 +53,16 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     method : {"vb", "em", "dual-em", "icm", "smc"}
         "vb": means of q(θ) of variational Bayes. "em": the mode θ* given the counts. "icm": θ* of
         the joint mode of θ and the allocation. "dual-em": means of θ given the most probable
-        allocation (Cemgil et al. 2019, table 1; for the basis of modes see
+        allocation (Cemgil et al. 2019, table 1; see
         `models.allocation.mean_field.coordinate_ascent`). "smc": means of θ given the most probable
-        allocation of a particle. Particles are not averaged: the same hidden value may stand for
-        different things in two of them.
-    n_starts : int
-        Random starts, of which the best is kept; not for "smc".
-    n_epochs : int
-        At most, of each climb.
+        allocation of a particle. Particles are not averaged: a hidden value may stand for different
+        things in two of them.
+    n_starts, n_epochs : int
+        Random starts, of which the best is kept, and epochs of each at most; not for "smc".
     tolerance : float
-        A climb ends when its objective grows by less than this share of itself.
-    n_particles : int
-        For "smc".
-    n_moves : int
-        For "smc": processed tokens to rejuvenate after each token; see `log_marginal`.
+        An ascent ends when its objective grows by less than this share of itself.
+    n_particles, n_moves : int
+        For "smc": particles, and processed tokens to rejuvenate after each token.
     random_state : int, Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`.
     n_jobs : int, optional
@@ -76,14 +71,14 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     tables_ : dict of arrays
-        For each index its table, `model.table_shape(name)`; sums to 1 over the last axis.
+        Table of each index, `model.table_shape(name)`; sums to 1 over the last axis.
     expected_counts_ : dict of arrays
-        For each index the (expected) counts over its family that the tables are made of.
+        (Expected) counts over the family of each index, from which the tables are computed.
     objective_ : float
-        Of "vb" the bound on log p(X), of "em" log p(X, θ*), of "dual-em" log π(S*), of "icm"
-        log p(S*, θ*); of "smc" the estimate of log p(X).
+        "vb": the bound on log p(X); "em": log p(X, θ*); "dual-em": log π(S*); "icm": log p(S*, θ*);
+        "smc": the estimate of log p(X).
     objective_path_ : array
-        After each epoch of the best climb.
+        Objective after each epoch of the best ascent.
     intensity_ : float
         E λ = (a + S₊) / (b + 1).
     sample_ : PosteriorSample
@@ -104,10 +99,10 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn the tables from counts over the model's visible indices, as `CellCounts.of` takes.
 
-        Raises TableMemoryError if the tables, or the particles, do not fit in memory: a ValueError;
-        UnreachableCellError if the counts are impossible under the prior: a ValueError; ValueError
-        or TypeError if a setting is out of its range, or `X` is not of the model's shape or holds
-        what is no count.
+        Raises ValueError or TypeError if a setting is out of its range, or `X` is not of the
+        model's shape or holds no counts; TableMemoryError, a ValueError, if tables or particles do
+        not fit in memory; UnreachableCellError, a ValueError, if the counts are impossible under
+        the prior.
         """
         del y
         self._check_settings()
@@ -133,9 +128,9 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
 
     def reconstruction(self, cells: Any = None) -> Floats:
         """Expected counts S₊ p(cell): of `cells` (n, n_visible), or of all, of the model's shape.
-        An index that is -1 in a cell is summed over.
-        Raises TableMemoryError if no cells are given and the whole tensor does not fit in memory: a
-        ValueError; ValueError if cells are not within the tensor.
+
+        An index that is -1 in a cell is summed over. Raises TableMemoryError, a ValueError, if the
+        whole tensor does not fit in memory; ValueError if cells are not within the tensor.
         """
         check_is_fitted(self, "tables_")
         if cells is None:

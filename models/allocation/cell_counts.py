@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from models.allocation.model import AllocationModel
     from models.arrays import Ints
 
-MISSING = -1
-"""Value of an index in a cell that was not observed for its tokens."""
+MISSING = -1  # Value of an index that was not observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +22,10 @@ class CellCounts:
     """
 
     cells: Ints
-    """(n_cells, n_axes), the value of each axis; `MISSING` (-1) where it was not observed."""
+    """(n_cells, n_axes), `MISSING` where an axis was not observed."""
     counts: Ints
     """(n_cells,), positive."""
     shape: tuple[int, ...]
-    """Shape of the tensor."""
 
     def __post_init__(self) -> None:
         shape = tuple(int(size) for size in self.shape)
@@ -134,12 +132,8 @@ def _whole(name: str, values: Any) -> Ints:
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse values that are no whole number of at least `least`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        The message names the setting.
+    """Raise TypeError or ValueError, naming the setting, unless it is a whole number from `least`
+    on.
     """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be a whole number, found {value!r}")

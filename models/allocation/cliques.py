@@ -8,10 +8,9 @@ import networkx as nx
 
 from models.allocation.tables import mixed_radix
 
-MAX_VALUES = 2**22
-"""Combinations of values that a clique of hidden indices may have."""
+MAX_VALUES = 2**22  # Combinations of values that a clique of hidden indices may have
 Clique = tuple[tuple[str, ...], tuple[str, ...], int]
-"""Indices shared with the parent, all other indices, and the parent's number; -1 for a root."""
+"""Indices shared with the parent, the other ones, and the number of the parent; -1 for a root."""
 
 
 class TableMemoryError(ValueError):

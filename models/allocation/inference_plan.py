@@ -30,50 +30,31 @@ class PlanArrays(NamedTuple):
     Cliques of a pattern stand one after the other, children before their parents.
     """
 
-    clique_start: Ints
-    """(n_patterns + 1,), the cliques of pattern p are `clique_start[p]` to the next one."""
-    n_separator: Ints
-    """(n_cliques,), combinations of values of the indices shared with the parent."""
+    clique_start: Ints  # (n_patterns + 1,), first clique of each pattern
+    n_separator: Ints  # (n_cliques,), combinations of values of the indices shared with the parent
     n_rest: Ints
-    """(n_cliques,), of those not shared: combination s·n_rest + r of the clique has s and r."""
-    parent: Ints
-    """(n_cliques,), -1 for a root."""
-    product_at: Ints
-    """(n_cliques,), numbers of a particle's scratch before the clique's products."""
-    message_at: Ints
-    """(n_cliques,), those before its message to the parent."""
+    """(n_cliques,), those of other indices: combination s·n_rest + r of the clique has s and r."""
+    parent: Ints  # (n_cliques,), -1 for a root
+    product_at: Ints  # (n_cliques,), start of the clique's products in a particle's scratch
+    message_at: Ints  # (n_cliques,), start of its message to the parent
     parent_map_at: Ints
-    """(n_cliques,), where in `maps` the separator of each combination of the parent is."""
-    factor_start: Ints
-    """(n_cliques + 1,), entries of `factor`, `map_at` and `is_straight`."""
+    """(n_cliques,), start in `maps` of the separator of each combination of the parent."""
+    factor_start: Ints  # (n_cliques + 1,), first entries in `factor`, `map_at` and `is_straight`
     factor: Ints
-    """Each clique's factors."""
-    map_at: Ints
-    """Start in `maps` of the column that each combination of the clique reads."""
-    is_straight: Bools
-    """Whether combination c reads column c."""
+    map_at: Ints  # Start in `maps` of the column that each combination of the clique reads
+    is_straight: Bools  # Whether combination c reads column c
     maps: Ints32
 
-    table_of: Ints
-    """(n_factors,)."""
-    first_use: Ints
-    """(n_factors,), the first factor that uses the same table."""
-    power: Ints
-    """(n_factors,), of α + S."""
-    n_columns: Ints
-    """(n_factors,), of the table."""
-    row_of: Ints
-    """(n_cells, n_factors), row of the table counted over all dynamic tables."""
-    offset_of: Ints
-    """(n_cells, n_factors), first column."""
-    pattern_of: Ints
-    """(n_cells,)."""
-    alpha: Floats
-    """Pseudo-counts of all dynamic tables, flat."""
-    alpha_at: Ints
-    """(n_rows of all,), where a row's begin."""
-    alpha_step: Ints
-    """(n_rows of all,), 1, or 0 where one number is all columns'."""
+    table_of: Ints  # (n_factors,)
+    first_use: Ints  # (n_factors,), the first factor that uses the same table
+    power: Ints  # (n_factors,), of α + S
+    n_columns: Ints  # (n_factors,), of the table
+    row_of: Ints  # (n_cells, n_factors), row of the table counted over all dynamic tables
+    offset_of: Ints  # (n_cells, n_factors), first column
+    pattern_of: Ints  # (n_cells,)
+    alpha: Floats  # Pseudo-counts of all dynamic tables, flat
+    alpha_at: Ints  # (n rows,), first pseudo-count of each row
+    alpha_step: Ints  # (n rows,), 1, or 0 where all columns share one number
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +63,15 @@ class InferencePlan:
 
     model: AllocationModel
     observed: CellCounts
-    dynamic: tuple[Table, ...]
-    """Tables that depend on hidden values."""
+    dynamic: tuple[Table, ...]  # Tables with a hidden or missing index
     constant: tuple[Table, ...]
-    """Those that do not."""
-    row_start: Ints
-    """(n_dynamic + 1,), the rows of each dynamic table among all."""
+    row_start: Ints  # (n_dynamic + 1,), first row of each dynamic table
     arrays: PlanArrays
     unknown: tuple[tuple[str, ...], ...]
     """(n_patterns,), indices that are summed over in each pattern."""
     cliques: tuple[tuple[str, ...], ...]
-    """(n_cliques,), the indices of each clique, those shared with its parent first."""
-    scratch_size: int
-    """Numbers that a particle's products and messages take."""
+    """(n_cliques,), indices of each clique, those shared with its parent first."""
+    scratch_size: int  # Length of a particle's products and messages
 
     @property
     def n_factors(self) -> int:

@@ -38,17 +38,12 @@ def lda_topics(
 ) -> LDATopics:
     """The model as LDA: p(word | topic), and the pseudo-counts of p(topic | document) as alpha.
 
-    With the flat prior alpha is a / (J K) for each topic, J the number of documents.
-
-    Parameters
-    ----------
-    tables : dict of arrays
-        For each index its conditional probability table, of `model.table_shape(name)`, whose last
-        axis sums to 1. Where the arrow points from the word to the topic, the tables are turned
-        around by Bayes' rule.
-    word : str, optional
-        The visible index that is the word. By default "word", or the other one of "doc", or "i"
-        beside "j" (as in `nmf`), or that which depends on the topic if the other does not.
+    With the flat prior alpha is a / (J K) for each topic, J the number of documents. `tables` has
+    the conditional probability table of each index, of `model.table_shape(name)`, whose last axis
+    sums to 1; where the arrow points from the word to the topic, they are turned around by Bayes'
+    rule. `word` is the visible index that is the word: by default "word", or the other one of
+    "doc", or "i" beside "j" (as in `nmf`), or that which depends on the topic if the other does
+    not.
 
     Raises ValueError if the graph is not LDA's, it is not clear which index is the word, a table is
     missing or is none of probabilities, or documents have no prior of their topics that they share.

@@ -29,33 +29,28 @@ class AllocationModel(StandardGraphs):
 
         λ ~ Gamma(a, rate b),   θ_n(:, pa) ~ Dirichlet(α_n(:, pa)),   S ~ Poisson(λ ∏_n θ_n)
 
-    Ready-made graphs: `nmf`, `lda`, `cp`, `tucker`, `pachinko`, `mixed_membership`,
-    `hidden_markov`, `sum_conditioned`, `complete`, `symmetric_nmf`.
-
-    Raises ValueError if the graph has a cycle, a name is unknown, twice or missing, a cardinality
-    is not a positive whole number, `a` or `b` is not positive, or a prior does not fit its table;
-    TypeError if a cardinality is not a whole number, `a` or `b` not a number, or parents are a
-    string.
+    Standard graphs are constructors of `StandardGraphs`. Raises ValueError if the graph has a
+    cycle, a name is unknown, twice or missing, a cardinality is not positive, `a` or `b` is not
+    positive, or a prior does not fit its table; TypeError if a cardinality is not a whole number,
+    `a` or `b` not a number, or parents are a string.
     """
 
     parents: Mapping[str, Sequence[str]]
     """Parents of each index, in the order of the axes of its table; its own axis is the last."""
     cardinalities: Mapping[str, int]
-    """Number of values of each index."""
     visible: Sequence[str]
-    """The indices that are observed, in the order of the axes of X; the others are hidden."""
+    """Observed indices, in the order of the axes of X; all others are hidden."""
     a: float = 1.0
     """Shape of the prior of λ and, where the prior is flat, the sum of all pseudo-counts."""
     b: float | None = None
     """Rate of the prior of λ; by default a / S₊, which has as many tokens expected as there are."""
     prior: Mapping[str, Any] | None = None
-    """Dirichlet parameters of each index, an array of the shape of its table. By default flat and
-    consistent (BDeu): a / ∏ I over the table's axes, so that Markov-equivalent graphs
-    agree. Tables that are tied have one prior, that of the first of their names."""
+    """Dirichlet parameters of each index, an array of the shape of its table; tied tables have that
+    of the first of their names. By default flat and consistent (BDeu): a / ∏ I over the table's
+    axes, so that Markov-equivalent graphs agree."""
     tied: Sequence[Sequence[str]] = ()
     """Groups of indices that share one table."""
     hidden: tuple[str, ...] = field(init=False)
-    """The indices that are not visible, in the order of `parents`."""
 
     def __post_init__(self) -> None:
         for name, of in self.parents.items():
@@ -84,7 +79,7 @@ class AllocationModel(StandardGraphs):
 
     @property
     def indices(self) -> tuple[str, ...]:
-        """All of them, in the order of `parents`."""
+        """All indices, in the order of `parents`."""
         return tuple(self.parents)
 
     @property
@@ -101,14 +96,14 @@ class AllocationModel(StandardGraphs):
         return tuple(self.cardinalities[each] for each in self.family(name))
 
     def table_groups(self) -> list[tuple[str, ...]]:
-        """The indices of each table: one, or several that are tied; by the first of them."""
+        """Indices of each table: one, or several that are tied."""
         group_of = {name: tuple(group) for group in self.tied for name in group}
         groups = [group_of.get(name, (name,)) for name in self.parents]
         return list(dict.fromkeys(groups))
 
     def pseudo_counts(self, name: str) -> Floats:
-        """Dirichlet parameters of an index's table, of its shape; of all that are tied to it.
-        In the paper α_fa(n) (eq. 3.3).
+        """Dirichlet parameters (eq. 3.3: α_fa(n)) of the table of an index and all that are tied to
+        it.
         """
         group = next(group for group in self.table_groups() if name in group)
         if self.prior is not None:

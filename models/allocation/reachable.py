@@ -18,15 +18,7 @@ class UnreachableCellError(ValueError):
 
 
 def check_reachable(plan: InferencePlan) -> None:
-    """Refuse counts that are impossible: a cell all of whose hidden values have a pseudo-count 0.
-
-    With a flat prior, or one without zeros, there is none.
-
-    Raises
-    ------
-    UnreachableCellError
-        For the first such cell.
-    """
+    """Raise UnreachableCellError if all hidden values of a cell have pseudo-count 0."""
     prior = plan.model.prior
     if prior is None or all(array.all() for array in prior.values()):
         return

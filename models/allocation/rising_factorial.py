@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from models.arrays import Floats, Ints
 
 FEW = 10_000
-"""Tokens up to which the product is made factor by factor: for large α the difference of two
-logarithms of Γ has lost many digits."""
+"""Tokens up to which factors are multiplied: the difference of two log Γ of large α loses digits.
+"""
 
 
 @kernel

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 class StandardGraphs:
     """Constructors of `AllocationModel`, which has this as its base (Cemgil et al. 2019, fig. 7).
 
-    All take `a`, `b` as `AllocationModel` does, and all but `lda` have its flat, consistent prior.
-    All raise ValueError where a size is below 1 or a shape has no axis, TypeError where a size is
-    not a whole number; the argument is named.
+    All take `a`, `b` as `AllocationModel` does; all but `lda` have its flat, consistent prior. All
+    raise ValueError where a size is below 1 or a shape has no axis, and TypeError where a size is
+    not a whole number, naming the argument.
     """
 
     @classmethod
     def nmf(cls, I: int, J: int, K: int, a: float = 1.0, b: float | None = None) -> Self:  # noqa: E741
-        """KL-NMF of an I × J matrix of rank K: i ← k → j; as a topic model, word, topic, document.
-        Indices "i", "k" (hidden) and "j" (fig. 7a).
+        """KL-NMF of an I × J matrix of rank K: i ← k → j, "k" hidden (fig. 7a); word, topic,
+        document.
         """
         _check_sizes(I=I, J=J, K=K)
         return cls._of({"k": (), "i": ("k",), "j": ("k",)}, {"k": K, "i": I, "j": J}, "ij", a, b)
@@ -45,23 +45,17 @@ class StandardGraphs:
         a: float | None = None,
         b: float | None = None,
     ) -> Self:
-        """LDA with Dirichlet priors of its own: doc → topic → word; X (n_docs, n_words).
+        """LDA with Dirichlet priors of its own: "doc" → "topic" (hidden) → "word"; X (n_docs,
+        n_words).
 
-        Indices "doc", "topic" (hidden) and "word". The graph is that of `nmf` (fig. 7a), the prior
-        is not: topic proportions of each document ~ Dirichlet(alpha), words of each topic ~
-        Dirichlet(eta).
+        The graph is that of `nmf` (fig. 7a), the prior is not: topic proportions of each document ~
+        Dirichlet(alpha), words of each topic ~ Dirichlet(eta); each is a number or an array,
+        positive.
 
-        LDA says nothing of how long documents are. Here λ times each document's share of the tokens
-        is Gamma(a / n_docs, b), independently; by default a = n_docs · Σ alpha, with which the
-        tables of documents and of their topics agree (Σ alpha tokens in advance for each document).
-        Given the documents' lengths, the probability of X is that of LDA whatever `a` and `b` are.
-
-        Parameters
-        ----------
-        alpha : number or (n_topics,)
-            Positive.
-        eta : number or (n_words,)
-            Positive.
+        LDA has no model of documents' lengths. Here λ times each document's share of the tokens is
+        Gamma(a / n_docs, b), independently; by default a = n_docs · Σ alpha, with which the tables
+        of documents and of their topics agree (Σ alpha pseudo-tokens for each document). Given the
+        lengths, the probability of X is that of LDA whatever `a` and `b` are.
         """
         _check_sizes(n_docs=n_docs, n_words=n_words, n_topics=n_topics)
         of_topic = _dirichlet("alpha", alpha, "n_topics", n_topics)
@@ -84,8 +78,8 @@ class StandardGraphs:
 
     @classmethod
     def cp(cls, shape: Sequence[int], R: int, a: float = 1.0, b: float | None = None) -> Self:
-        """Canonical polyadic decomposition (PARAFAC) of rank R, or naive Bayes with a hidden class.
-        Indices "i1", "i2", … with parent "r" (hidden) (section 3.7.4, fig. 7e).
+        """Canonical polyadic decomposition (PARAFAC) of rank R, or naive Bayes with a hidden class:
+        "i1", "i2", … with parent "r", hidden (section 3.7.4, fig. 7e).
         """
         _check_sizes(R=R)
         sizes = _named("shape", shape, "i")
@@ -98,11 +92,9 @@ class StandardGraphs:
     ) -> Self:
         """Non-negative Tucker decomposition with a core of shape `ranks` (section 3.7.4).
 
-        Indices "k1", "k2", … (hidden), of which each depends on all before it, so that the core is
-        any tensor; and "i1", "i2", …, each of which depends on the k of its number.
-
-        Raises ValueError if `shape` and `ranks` have different lengths, or for the reasons of the
-        class.
+        Hidden "k1", "k2", … each depend on all before, so that the core is any tensor; "i1", "i2",
+        … each depend on the k of their number. Raises ValueError if the lengths of `shape` and
+        `ranks` differ.
         """
         visible, hidden = _named("shape", shape, "i"), _named("ranks", ranks, "k")
         if len(visible) != len(hidden):
@@ -122,9 +114,7 @@ class StandardGraphs:
 
     @classmethod
     def symmetric_nmf(cls, I: int, K: int, a: float = 1.0, b: float | None = None) -> Self:  # noqa: E741
-        """X ≈ W Wᵀ: NMF of an I × I matrix whose two factors are one table (appendix E).
-        Indices "i", "j" with parent "k" (hidden).
-        """
+        """X ≈ W Wᵀ: NMF of an I × I matrix, both factors one table: i ← k → j (appendix E)."""
         _check_sizes(I=I, K=K)
         parents: dict[str, tuple[str, ...]] = {"k": (), "i": ("k",), "j": ("k",)}
         return cls._of(parents, {"k": K, "i": I, "j": I}, "ij", a, b, tied=(("i", "j"),))
@@ -135,9 +125,8 @@ class StandardGraphs:
     ) -> Self:
         """Pachinko allocation, topics in a hierarchy: doc → k1 → … → kL → word (section 3.7.1).
 
-        Indices "doc", "k1", … (hidden; `sizes` says how many topics each level has, the broadest
-        first) and "word". X is (n_docs, n_words) as document-word matrices are; the paper's, with i
-        the word and j the document, is its transpose.
+        `sizes` are the numbers of (hidden) topics of the levels, the broadest first. X is (n_docs,
+        n_words); the paper's, with i the word and j the document, is its transpose.
         """
         _check_sizes(n_words=n_words, n_docs=n_docs)
         hidden = _named("sizes", sizes, "k")
@@ -157,9 +146,9 @@ class StandardGraphs:
         b: float | None = None,
     ) -> Self:
         """Mixed membership stochastic blockmodel: i1 → k1 → s ← k2 ← i2 (section 3.7.2).
-        Indices "i1" and "i2", the entities an edge goes from and to, their blocks "k1" and "k2"
-        (hidden), and "s", the category of the edge: with two, whether there is one. X is
-        (n_entities, n_entities, n_categories).
+
+        An edge goes from "i1" to "i2", entities of the hidden blocks "k1" and "k2"; "s" is its
+        category: with two, whether there is one. X is (n_entities, n_entities, n_categories).
         """
         _check_sizes(n_entities=n_entities, n_blocks=n_blocks, n_categories=n_categories)
         return cls._of(
@@ -182,11 +171,9 @@ class StandardGraphs:
     ) -> Self:
         """Hidden Markov model of sequences of T steps: h1 → … → hT, each hn → xn (section 3.7.4).
 
-        Indices "h1", … (hidden) and "x1", …, of which a token is a sequence; X has T axes of
-        n_symbols. With `tied`, all steps share one table of transitions and one of emissions; the
-        states are then summed over together, n_states to the power of T combinations.
-
-        Raises TypeError if `tied` is not True or False, or for the reasons of the class.
+        A token is a sequence "x1", …; X has T axes of n_symbols. With `tied`, all steps share one
+        table of transitions and one of emissions; the states are then summed over together,
+        n_states to the power of T combinations. Raises TypeError if `tied` is not True or False.
         """
         _check_sizes(n_steps=n_steps, n_states=n_states, n_symbols=n_symbols)
         if not isinstance(tied, (bool, np.bool_)):
@@ -212,9 +199,8 @@ class StandardGraphs:
     ) -> Self:
         """Sum conditioned Poisson factorisation: p(j) p(k|j) p(r|k,j) p(i|k,r) (section 3.7.3).
 
-        For an I × J matrix of R categories, parts of which may be missing, with K topics. Indices
-        "j", "k" (hidden), "r" and "i"; X is (I, R, J), visible "i", "r", "j". An entry that is
-        missing is a cell (i, -1, j) with as many tokens as an entry has.
+        For an I × J matrix of R categories with K topics, "k", hidden; X is (I, R, J), visible "i",
+        "r", "j". A missing entry is a cell (i, -1, j) with as many tokens as an entry has.
         """
         _check_sizes(I=I, J=J, K=K, R=R)
         return cls._of(

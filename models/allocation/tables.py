@@ -32,13 +32,10 @@ class Marginal:
     """Counts over some indices, with their pseudo-counts, as a factor of the urn's probability."""
 
     uses: tuple[tuple[str, ...], ...]
-    """The indices on its axes; several times where tables are tied: each use counts a token."""
+    """Indices on its axes; several times where tables are tied: each use counts a token."""
     sizes: tuple[int, ...]
-    """Sizes of its axes."""
-    alpha: float | Floats
-    """Pseudo-counts, one for all cells or an array of the shape `sizes`."""
-    power: int
-    """Power of α + S in the probability of a token: 1 in numerators, negative in denominators."""
+    alpha: float | Floats  # Pseudo-counts: one for all cells, or an array of shape `sizes`
+    power: int  # Exponent of α + S in the probability of a token: positive in numerators
 
 
 def marginals_of(model: AllocationModel) -> list[Marginal]:
@@ -85,24 +82,17 @@ def _same(one: float | Floats, other: float | Floats) -> bool:
 @dataclass(frozen=True, eq=False)
 class Table:
     """A marginal's counts, a row for each combination of observed values that occurs in the data.
-    The other axes, those of indices that are hidden or sometimes missing, are the row's columns.
-    So a table is as large as the data make it, not as the tensor is.
+    Columns are the axes of indices that are hidden or sometimes missing.
     """
 
     marginal: Marginal
-    inner_axes: tuple[int, ...]
-    """Axes of the marginal that are columns."""
-    strides: tuple[int, ...]
-    """Columns that one step along each of the `inner_axes` is."""
+    inner_axes: tuple[int, ...]  # Axes of the marginal that are columns
+    strides: tuple[int, ...]  # Columns that one step along each of the `inner_axes` is
     n_columns: int
-    alpha: Floats
-    """(n_rows, n_columns), or (1, 1) where one number is all cells'."""
-    row_values: Ints
-    """(n_rows, number of other axes), the observed values of each row."""
-    row_of: Ints
-    """(n_uses, n_cells), the row that a token of each cell counts in."""
-    offset_of: Ints
-    """(n_uses, n_cells), its column, without the part of unknown indices."""
+    alpha: Floats  # (n_rows, n_columns), or (1, 1) where all cells share one number
+    row_values: Ints  # (n_rows, number of other axes), the observed values of each row
+    row_of: Ints  # (n_uses, n_cells), row in which a token of each cell counts
+    offset_of: Ints  # (n_uses, n_cells), its column, without unknown indices
 
     @property
     def n_rows(self) -> int:
@@ -130,8 +120,8 @@ class Table:
         return not self.inner_axes
 
     def log_rising(self, counts: Ints) -> float:
-        """Sum over the cells of log Γ(α + S) - log Γ(α), times the power; `counts` S.
-        Shape (n_rows, n_columns). A product of such terms is the probability of a sequence.
+        """Sum over cells of log Γ(α + S) - log Γ(α), times the power, for counts S (n_rows,
+        n_columns).
         """
         alpha = np.broadcast_to(self.alpha, counts.shape).ravel()
         terms = np.zeros(counts.size)

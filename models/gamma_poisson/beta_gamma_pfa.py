@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from models.gamma_poisson.topics import GammaPoissonTopics
     from models.gibbs.tokens import Tokens
 
-FIRST_STEPS = 50
-"""Gibbs steps of r and p before the first sweep."""
-STEPS = 5
-"""The same after each sweep: r and p hang together, and a step costs little."""
+FIRST_STEPS = 50  # Gibbs steps of r and p before the first sweep
+STEPS = 5  # Gibbs steps of r and p after each sweep: they are correlated, and a step costs little
 
 
 @dataclass(eq=False, repr=False)
@@ -54,39 +52,27 @@ class BetaGammaPFA(CollapsedGibbs):
     eta : float, array (V,) or "symmetric"
         Dirichlet prior of a topic's words.
     shape : float or array (K,)
-        r of the scores, or where learning it starts from.
+        r of the scores, or its starting value if it is learned.
     learn_shape : bool
-        Whether r is drawn too, with prior Gamma(1, 1): the βγΓ-PFA of Zhou et al. If not, it is
-        their βΓ-PFA, with which Capdevila et al. 2018 train: `shape` 1 and topics that every
-        document has some of.
+        Whether r is drawn too, with prior Gamma(1, 1): the βγΓ-PFA of Zhou et al. Otherwise their
+        βΓ-PFA, with which Capdevila et al. 2018 train, with `shape` 1: every document has some of
+        each topic.
     concentration : float
         c of the beta process.
     base_mass : float, optional
         ε, between 0 and 1; by default 1 / K, and 1 / 2 for one topic.
-    n_iter : int
-        Sweeps over the corpus that `fit` makes.
-    sampler : str
-        As `GibbsLDA`.
-    start : {"online", "random"}
-        What the first sweep goes on from: one pass of `OnlineLDA`, or topics drawn evenly.
-    burn_in : int
-        Sweeps before the first sample that `topics_` averages.
-    thinning : int
-        Sweeps from one sample to the next.
-    random_state : int, numpy Generator or RandomState, optional
-        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core.
+    n_iter, sampler, start, burn_in, thinning, random_state, n_jobs
+        As of `GibbsLDA`.
 
     Attributes
     ----------
     topics_ : GammaPoissonTopics
-        Topics (K, V), r (K,) and p (K,), averaged over the samples. Before the first sample, the
-        present ones.
+        Topics (K, V), r (K,) and p (K,), averaged over the samples; before the first, the present
+        ones.
     n_active_topics_ : int
         Topics that have a token at present.
     state_ : BetaGammaPFAState
-        What training continues from.
+        State that training continues from.
     seed_ : int
         The seed in use.
     """

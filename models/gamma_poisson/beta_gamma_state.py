@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from models.arrays import Floats, Ints32
 
 MIN_PROBABILITY = 1e-12
-"""Minimum distance of probabilities from 0 and 1, which Beta variates can reach by rounding."""
+"""Minimum distance of probabilities from 0 and 1, which a Beta variate can reach by rounding."""
 
 
 @dataclass
@@ -46,9 +46,9 @@ class BetaGammaPFAState(GibbsLDAState):
 def mean_gamma_poisson(state: BetaGammaPFAState, tokens_by_word: Ints32) -> GammaPoissonTopics:
     """Topics, r and mean counts averaged over the samples; before the first, the present ones.
 
-    `tokens_by_word` (V, K) is n_kw of the present assignment. p is what makes a document's mean
-    count of a topic, r p / (1 - p), that of the samples. (Their own r p / (1 - p) cannot be
-    averaged: given a topic of few documents its mean is infinite.)
+    `tokens_by_word` (V, K) is n_kw of the present assignment. p makes a document's mean count of a
+    topic, r p / (1 - p), that of the samples. (Their own r p / (1 - p) cannot be averaged: its mean
+    is infinite for a topic of few documents.)
     """
     if not state.n_samples:
         weight = (tokens_by_word + state.eta[:, None]).T

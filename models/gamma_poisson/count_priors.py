@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 class CountPriors(NamedTuple):
     """Parameters of the priors of r and p."""
 
-    concentration: float
-    """c."""
-    base_mass: float
-    """ε, the mean of p."""
-    shape_prior: tuple[float, float] = (1.0, 1.0)
-    """g and h."""
+    concentration: float  # c
+    base_mass: float  # ε, the mean of p
+    shape_prior: tuple[float, float] = (1.0, 1.0)  # g and h
 
 
 MIN_SHAPE = 1e-8

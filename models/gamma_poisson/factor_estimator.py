@@ -22,35 +22,28 @@ if TYPE_CHECKING:
 
     from models.arrays import Floats
 
-RELAXATION_GROWTH = 1.2
-"""Growth of the exponent after a sweep that improved the objective."""
+RELAXATION_GROWTH = 1.2  # Growth of the exponent after a sweep that improved the objective
 START_SHAPE = 2.0
-"""Shape of the Gamma noise, of mean 1, that a random start is multiplied by; the larger, the less
-noise."""
-NUMBERS_A_CHUNK = 1 << 20
-"""Entries times topics that a given start is checked for at a time."""
+"""Shape of the Gamma noise, of mean 1, of a random start: a larger shape makes less noise."""
+NUMBERS_A_CHUNK = 1 << 20  # Entries times topics to check of a given start at a time
 
 
 class Counts(NamedTuple):
     """The data as sweeps take them."""
 
-    rows: Rows
-    """Counts by document (D, V)."""
-    columns: Rows
-    """Counts by word (V, D)."""
-    constant: float
-    """Part of the objective that depends on the counts alone."""
+    rows: Rows  # Counts by document (D, V)
+    columns: Rows  # Counts by word (V, D)
+    constant: float  # Part of the objective that depends on the counts alone
 
 
 @dataclass(eq=False, repr=False)
 class FactorEstimator(TopicEstimator):
     """Base of estimators whose sweep updates Θ (D, K), then φ, and has an objective.
 
-    Updates are overrelaxed beyond those that are sure to improve the objective: the factor of an
-    entry is raised to a power, the relaxation, that grows from sweep to sweep up to a
-    setting (as in Salakhutdinov & Roweis 2003, adaptive overrelaxation). If that made the objective
-    worse, or no number, the sweep is made again with exponent 1, and the next one tries half of
-    what was too much.
+    Updates are overrelaxed (adaptive overrelaxation, Salakhutdinov & Roweis 2003): the factor of an
+    entry is raised to a power, the relaxation, that grows from sweep to sweep up to a setting. If
+    that made the objective worse, or no number, the sweep is made again with exponent 1, and the
+    next one tries half of what was too much.
     """
 
     n_topics: int = 20
@@ -63,8 +56,7 @@ class FactorEstimator(TopicEstimator):
     random_state: Any = None
     n_jobs: int | None = None
     state_: KLNMFState = field(init=False)
-    _sign: ClassVar[float]
-    """1 for an objective that grows, -1 for one that falls."""
+    _sign: ClassVar[float]  # 1 for an objective that grows, -1 for one that falls
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics from counts `X` (D, V), CSR or dense. Fractions stay as they are (see
@@ -78,8 +70,9 @@ class FactorEstimator(TopicEstimator):
 
     def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[FactorStep]:
         """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
-        `state`, of an earlier run on the same data with the same settings, is where training goes
-        on, to the same bits as if it had not been interrupted. It is trained further in place.
+
+        Training continues from `state`, of an earlier run on the same data with the same settings,
+        to the same bits as an uninterrupted run. The state changes in place.
         """
         del y
         data = self._begin(X, state)
@@ -97,12 +90,8 @@ class FactorEstimator(TopicEstimator):
     def resume(self, X: Any, state: Any) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.
 
-        None is the state before the first sweep.
-
-        Raises
-        ------
-        ValueError
-            As `fit`, and if the state is of other data or another number of topics.
+        None is the state before the first sweep. Raises ValueError as `fit`, and if the state is of
+        other data or another number of topics.
         """
         self._begin(X, state)
         return self

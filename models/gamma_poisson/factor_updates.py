@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 Ints = Ints32 | NDArray[np.int64]
-ENTRIES_A_BLOCK = 8192
-"""Minimum number of entries a task; a task ends with a whole row."""
+ENTRIES_A_BLOCK = 8192  # Minimum number of entries a task; a task ends with a whole row
 MIN_FACTOR = 1e-100
 """Entries below it become 0, as they would in the limit: denormal numbers make arithmetic slow."""
 
@@ -40,8 +39,7 @@ class Rows(NamedTuple):
     start: Ints
     column_of: Ints
     counts: Floats
-    block: NDArray[np.int64]
-    """First row of each task, then the number of rows."""
+    block: NDArray[np.int64]  # First row of each task, then the number of rows
 
     @classmethod
     def of(cls, counts: sparse.csr_array) -> Rows:
@@ -64,18 +62,10 @@ def update_factor(
     n_updates: int = 1,
     n_threads: int = 1,
 ) -> None:
-    """Update every row of `factor` (n, K) `n_updates` times, in place.
+    """Update every row of `factor` (n, K) `n_updates` times, in place, by the data `rows` (n, m).
 
-    Parameters
-    ----------
-    rows
-        The data (n, m).
-    other
-        (m, K), the fixed factor.
-    offset, norm
-        (K,), o and c above. Where c_k is 0, topic k becomes 0.
-    relaxation
-        Exponent of the change: 1 is the plain update; above 1 it overrelaxes and may overshoot.
+    `other` (m, K) is the fixed factor; `offset` and `norm` (K,) are o and c above, and topic k
+    becomes 0 where c_k is 0. `relaxation` is the exponent of the change: above 1 it may overshoot.
     """
     inverse = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
     for_blocks(

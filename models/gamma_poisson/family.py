@@ -13,12 +13,11 @@ from models.gamma_poisson.topics import GammaPoissonTopics
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 INTERVAL = ValidationInterval(documents=100_000, passes=4)
 
 
 def learns_shape_unless_given(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of `BetaGammaPFA` that follow from whether the shape is given."""
+    """Return the parameters of `BetaGammaPFA` that follow from whether the shape is given."""
     return {"learn_shape": "shape" not in given}
 
 

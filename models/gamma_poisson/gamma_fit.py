@@ -17,16 +17,13 @@ from scipy.special import polygamma, psi
 if TYPE_CHECKING:
     from models.arrays import Floats
 
-MAX_SHAPE = 1e6
-"""Largest shape: that of almost equal values would be infinite."""
+MAX_SHAPE = 1e6  # Maximum shape: that of almost equal values would be infinite
 MIN_SCORE = 0.1
-"""Scores, in tokens, count as at least this much: factorisations without a prior make many of them
-all but 0, whose logarithms say how long it was trained, not how they are distributed. Of
-0.0001, 0.001, 0.01, 0.1, 0.5 and 1, this completed held-out articles best (by 0.1 to 0.6 %)."""
-MIN_MEAN = 1e-6
-"""Mean, in tokens, of the scores of a topic that no document has."""
-MIN_RATE, MAX_RATE = 1e-12, 1e12
-"""Rates stay in between, so that p = 1 / (1 + rate) is strictly between 0 and 1."""
+"""Minimum of scores, in tokens: factorisations without a prior make many of them almost 0, with
+logarithms that depend on how long it was trained. Of 0.0001, 0.001, 0.01, 0.1, 0.5 and 1, this
+completed held-out articles best (by 0.1 to 0.6 %)."""
+MIN_MEAN = 1e-6  # Minimum mean, in tokens
+MIN_RATE, MAX_RATE = 1e-12, 1e12  # They keep p = 1 / (1 + rate) strictly between 0 and 1
 
 
 def gamma_shape(log_mean_minus_mean_log: Floats, n_iterations: int = 30) -> Floats:

@@ -19,8 +19,7 @@ from models.parallel import effective_n_jobs
 if TYPE_CHECKING:
     from models.arrays import Floats
 
-MIN_START = 1e-10
-"""Least score to start from."""
+MIN_START = 1e-10  # Minimum initial score
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,35 +33,21 @@ class GaP(FactorEstimator):
 
     It can grow without end if b is learned. A topic with a rate of its own of which documents have
     less than a token on average fades, as ever smaller scores have ever higher densities; in
-    Wikipedia, of 25 topics 8 did within 60 sweeps. A rate that topics have in common does not let
-    them, as long as documents have more than K tokens on average, but then the model expects K
-    fewer. The default holds it where the model expects documents of the length that they have.
+    Wikipedia, of 25 topics 8 did within 60 sweeps. A rate that topics have in common prevents it,
+    as long as documents have more than K tokens on average, but then the model expects K fewer. The
+    default holds it where the model expects documents of the length that they have.
 
     Memory, in bytes: 24·(D + 2V)·K for factors, and 24 for each entry of `X`.
 
     Parameters
     ----------
-    n_topics : int
-        K.
     shape : float or array (K,)
         a, at least 1: below, the density of a score of 0 is infinite, so that there is no mode.
     rate : "length", "common", "topic", float or array (K,)
         b: Σ a over the mean length; or learned in each sweep, as the most likely given Θ, as one
         number or as one for each topic, as in the paper, where it is a scale; or given.
-    n_iter : int
-        Sweeps that `fit` makes at most. A sweep updates Θ, then φ, then b if it is learned.
-    tolerance : float
-        Training ends after a sweep that raises the objective by no more than this share of it.
-    doc_updates : int
-        Updates of Θ a sweep.
-    relaxation : float
-        Largest exponent of updates, from 1, plain EM, to below 2 (see `FactorEstimator`).
-    init : "random" or a pair of arrays
-        Where to start: scores Θ (D, K) and topics φ (K, V). What is 0 in φ stays 0.
-    random_state : int, numpy Generator or RandomState, optional
-        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core.
+    n_topics, n_iter, tolerance, doc_updates, relaxation, init, random_state, n_jobs
+        As of `KLNMF`. Only φ stays 0 where it is 0 in `init`.
 
     Attributes
     ----------
@@ -71,7 +56,7 @@ class GaP(FactorEstimator):
     n_iter_ : int
         Sweeps made.
     state_ : GaPState
-        What training continues from; Θ is its `doc_topic`.
+        State that training continues from; Θ is its `doc_topic`.
     seed_ : int
         The seed in use.
     """

@@ -24,8 +24,8 @@ class KLNMF(FactorEstimator):
 
         D(y | ŷ) = Σ_dw y_dw log(y_dw / ŷ_dw) - y_dw + ŷ_dw
 
-    This is -log p(y) for y_dw ~ Poisson(ŷ_dw), up to what depends on the counts alone. The updates
-    are the multiplicative ones of Lee & Seung 2001, relaxed (see `FactorEstimator`).
+    This is -log p(y) for y_dw ~ Poisson(ŷ_dw), up to a constant of the counts. The updates are the
+    multiplicative ones of Lee & Seung 2001, relaxed (see `FactorEstimator`).
 
     Memory, in bytes: 24·(D + V)·K for factors, and 24 for each entry of `X`.
 
@@ -34,16 +34,16 @@ class KLNMF(FactorEstimator):
     n_topics : int
         K.
     n_iter : int
-        Sweeps that `fit` makes at most. A sweep updates Θ, then φ.
+        Sweeps that `fit` makes at most. A sweep updates Θ, then φ, then parameters of the prior.
     tolerance : float
-        Training ends after a sweep that lowers the divergence by no more than this share of it.
+        Training ends after a sweep that improves the objective by no more than this share of it.
     doc_updates : int
         Updates of Θ a sweep. More than one costs less than a sweep each, but hardly ever pays.
     relaxation : float
         Largest exponent of updates, from 1, plain updates, to below 2.
     init : "random" or a pair of arrays
-        Where to start: scores Θ (D, K) and topics φ (K, V). What is 0 stays 0, so their product
-        must be above 0 wherever a count is.
+        Initial scores Θ (D, K) and topics φ (K, V). What is 0 stays 0, so their product must be
+        above 0 wherever a count is.
     random_state : int, numpy Generator or RandomState, optional
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
@@ -56,12 +56,12 @@ class KLNMF(FactorEstimator):
     reconstruction_err_ : float
         √(2 D), as scikit-learn's `NMF` has it.
     topics_ : GammaPoissonTopics
-        φ with rows that sum to 1, and as the prior of scores, which the factorisation has none of,
-        the most likely Gamma distribution of its own (see `models.gamma_poisson.gamma_fit`).
+        φ with rows that sum to 1 and, as the factorisation has no prior of scores, their most
+        likely Gamma distribution (see `models.gamma_poisson.gamma_fit`).
     n_iter_ : int
         Sweeps made.
     state_ : KLNMFState
-        What training continues from; Θ is its `doc_topic`.
+        State that training continues from; Θ is its `doc_topic`.
     seed_ : int
         The seed in use.
     """

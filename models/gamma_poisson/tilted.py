@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 class TiltedTopics(TopicWords):
     """Topics q (K, V) and alpha (K,) as estimators of LDA take them; rows sum to less than 1."""
 
-    alpha: Floats
-    """(K,), r."""
-    log_empty: float
-    """log p of a document without tokens, Σ_k r_k log(1 - Q_k)."""
+    alpha: Floats  # (K,), r
+    log_empty: float  # log p of a document without tokens, Σ_k r_k log(1 - Q_k)
 
     def __post_init__(self) -> None:
         self._freeze({"topic_word": self.topic_word.view(), "alpha": self.alpha.view()})

@@ -64,7 +64,7 @@ class GammaPoissonTopics(TopicWords):
 
     @cached_property
     def tilted(self) -> TiltedTopics:
-        """The topics of LDA, up to a factor, that posterior and likelihood are those of."""
+        """LDA's topics, up to a factor, with the same posterior and likelihood."""
         return TiltedTopics.of(self.topic_word, self.shape, self.probability)
 
     @property
@@ -80,8 +80,7 @@ class GammaPoissonTopics(TopicWords):
 
     def smoothed(self, share: float) -> Self:
         """Topics of which `share` is even over all words: (1 - s) φ_kw + s Φ_k / V, Φ_k = Σ_w φ_kw.
-        No word is impossible then, and lengths are distributed as they were.
-        Raises ValueError if `share` is not in [0, 1).
+        The distribution of lengths stays. Raises ValueError if `share` is not in [0, 1).
         """
         share = checked_share(share)
         even = self.topic_word.sum(axis=1, keepdims=True) / self.n_words
@@ -105,17 +104,12 @@ class GammaPoissonTopics(TopicWords):
         tolerance: float = 1e-4,
         n_jobs: int | None = None,
     ) -> Floats:
-        """Scores (D, K) of documents: the mean of the variational q(θ), a Gamma for each topic.
+        """Scores (D, K) of documents (D, V): the mean of the variational q(θ), a Gamma for each
+        topic.
 
         With q(θ_dk) = Gamma(γ_dk, rate b_k), b_k = Φ_k + (1 - p_k) / p_k, the fixed point of γ is
-        that of LDA with alpha = r and topics φ_kw / b_k.
-
-        Parameters
-        ----------
-        counts : sparse or dense (D, V)
-            None negative; fractions are allowed.
-
-        Raises ValueError if `counts` has another number of words, or a value that is no count.
+        that of LDA with alpha = r and topics φ_kw / b_k. Fractions are allowed. Raises ValueError
+        if `counts` has another number of words, or a value that is no count.
         """
         gamma = infer_doc_topic(
             self._check_counts(counts),
@@ -129,8 +123,8 @@ class GammaPoissonTopics(TopicWords):
         return scores
 
     def proportions(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
-        """Expected shares (D, K) of the topics in the tokens of documents: θ_dk Φ_k, normalised.
-        Raises ValueError if `counts` has another number of words, or a value that is no count.
+        """Expected shares (D, K) of the topics in the tokens of documents: θ_dk Φ_k, normalised;
+        errors as `transform`.
         """
         expected = self.transform(counts, n_jobs=n_jobs) * self.topic_word.sum(axis=1)
         shares: Floats = expected / expected.sum(axis=1, keepdims=True)

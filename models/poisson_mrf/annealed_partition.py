@@ -30,36 +30,28 @@ if TYPE_CHECKING:
     from models.arrays import Floats
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
-CHAINS_AT_ONCE = 50
-"""Chains that share the exponentials of interactions and a stream of random numbers."""
+CHAINS_AT_ONCE = 50  # Chains that share exponentials of interactions and a stream of random numbers
 LARGEST_ROOT = 0.25
-"""Largest argument for which eleven terms of the series of exp have double precision."""
+"""Maximum argument for which eleven terms of the series of exp have double precision."""
 STRONGEST = 10.0
-"""Largest |Φ|: a further token multiplies weights by up to exp(2 Φ), which have 16 digits."""
-MAX_SQUARINGS = 6
-"""Each squaring doubles the relative rounding error."""
+"""Maximum |Φ|: another token multiplies weights by up to exp(2 Φ), which have 16 digits."""
+MAX_SQUARINGS = 6  # Each doubles the relative rounding error
 
 
 class Field(NamedTuple):
-    """A field as kernels read it; indices are unsigned, since signed ones take twice the time."""
+    """A field as kernels read it; signed indices take twice the time."""
 
-    probability: Floats
-    """(V,), exp θ, normalised."""
-    start: NDArray[np.uint32]
-    """(V + 1,), first entry of each row of Φ."""
-    word: NDArray[np.uint32]
-    """(E,), the words that a row's word depends on."""
-    interaction: Floats
-    """(E,), Φ, or ω(L) Φ."""
+    probability: Floats  # (V,), exp θ, normalised
+    start: NDArray[np.uint32]  # (V + 1,), first entry of each row of Φ
+    word: NDArray[np.uint32]  # (E,), words that a row's word depends on
+    interaction: Floats  # (E,), Φ, or ω(L) Φ
 
 
 class Weights(NamedTuple):
     """Unnormalised probabilities of a token's word, for one chain."""
 
-    weight: Floats
-    """(V,), exp(θ_s + 2 γ ω Φ_s·x)."""
-    total: Floats
-    """(V / 2^shift,), sums of consecutive ones."""
+    weight: Floats  # (V,), exp(θ_s + 2 γ ω Φ_s·x)
+    total: Floats  # (V / 2^shift,), sums of consecutive ones
     shift: np.uint32
 
 
@@ -119,8 +111,7 @@ def _multiply(field: Field, tokens: NDArray[np.uint32], product: Floats) -> floa
 @kernel
 def set_weights(field: Field, product: Floats, scale: float, weights: Weights) -> None:
     """Set the weights and their sums from ω Φx, which is overwritten; `scale` is 2 γ.
-    exp x = (exp x/2^n)^(2^n), the root by its series, for all words in a few loops without
-    branches: about ten times as fast as a call of exp for each.
+    exp x = (exp x/2^n)^(2^n), the root by its series without branches: ten times as fast as exp.
     """
     weight, total = weights.weight, weights.total
     largest = 0.0
@@ -236,8 +227,9 @@ def log_weights_at(
     n_jobs: int | None = None,
 ) -> Floats:
     """Return log-weights (n_lengths, n_samples) of annealed chains at each of `lengths`.
-    Equal seeds give equal bits, whatever `n_jobs`. The result for a length does not depend on the
-    other lengths.
+
+    The log of a length's mean weight is A_L + log L! - L logsumexp θ. A result depends neither on
+    other lengths nor on `n_jobs`.
     """
     found = np.zeros((len(lengths), n_samples))
     if not mrf.interactions.nnz:
@@ -264,8 +256,8 @@ def log_weights_at(
 
 
 def field_and_order(mrf: FixedLengthPoissonMRF) -> tuple[Field, NDArray[np.intp]]:
-    """Return the field, without ω, with the most frequent words first, where draws search first.
-    The second result (V,) is the word at each place.
+    """Return the field, without ω, with the most frequent words first, and the word (V,) at each
+    place.
     Raises ValueError if an interaction is so strong that weights lose their digits.
     """
     strongest = float(np.abs(mrf.interactions.data).max(initial=0.0))

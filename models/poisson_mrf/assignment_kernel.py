@@ -41,65 +41,44 @@ if TYPE_CHECKING:
     from models.poisson_mrf.edges import Neighbours
     from models.poisson_mrf.topics import LPMRFTopics
 
-STEEP = 16.0
-"""Largest exponent for which the polynomial is used."""
+STEEP = 16.0  # Maximum exponent for the polynomial
 MIN_PRODUCT, MAX_PRODUCT = 1e-200, 1e200
 """Range of sums of products; outside of it they are recomputed from logarithms."""
-LARGE = 1e100
-"""Above it a product is moved into a sum of logarithms."""
+LARGE = 1e100  # Maximum product before it moves into a sum of logarithms
 
 
 class FieldArrays(NamedTuple):
     """A topic model as kernels read it, for documents of up to M tokens."""
 
-    word_topic: Floats
-    """(V, K), φ."""
-    alpha: Floats
-    """(K,)."""
+    word_topic: Floats  # (V, K), φ
+    alpha: Floats  # (K,)
     neighbours: Neighbours
-    """Φ."""
-    log_partition: Floats
-    """(K, M + 2), Ã: one length more, for the weight of a further token."""
-    weight: Floats
-    """(K, M + 2), ω of each number of tokens."""
+    log_partition: Floats  # (K, M + 2), Ã: one length more, for the weight of a further token
+    weight: Floats  # (K, M + 2), ω of each number of tokens
 
 
 class Document(NamedTuple):
     """A document of L tokens and U different words."""
 
-    share: Floats
-    """(U, K), φ of each word, divided by the largest over topics."""
-    word_of: Ints32
-    """(L,), row of each token's word."""
+    share: Floats  # (U, K), φ of each word, divided by the largest over topics
+    word_of: Ints32  # (L,), row of each token's word
     edges: DocumentEdges
-    """Φ among the words."""
-    alpha: Floats
-    """(K,)."""
-    log_partition: Floats
-    """(K, L + 2 or more)."""
-    weight: Floats
-    """(K, L + 2 or more)."""
+    alpha: Floats  # (K,)
+    log_partition: Floats  # (K, L + 2 or more)
+    weight: Floats  # (K, L + 2 or more)
 
 
 class State(NamedTuple):
-    """The topics of a document's tokens and their statistics, updated in place."""
+    """Topics of a document's tokens and their statistics, updated in place."""
 
-    topic_of: NDArray[np.integer[Any]]
-    """(L,), -1 for a token without a topic yet."""
-    n: Ints
-    """(K,), m_k."""
-    pairs: Floats
-    """(K,), Q_k."""
-    inner: Floats
-    """(U, K), (Φ^k z_k)_u."""
-    gain: Floats
-    """(K,), log of the factor of a further token, without its word's part, at the last t."""
-    factor: Floats
-    """(K,), (alpha_k + t m_k) exp(gain)."""
-    slope: Floats
-    """(K,), 2 t ω_k(m_k + 1)."""
-    product: Floats
-    """(K,), scratch for a token's probabilities."""
+    topic_of: NDArray[np.integer[Any]]  # (L,), -1 for a token without a topic yet
+    n: Ints  # (K,), m_k
+    pairs: Floats  # (K,), Q_k
+    inner: Floats  # (U, K), (Φ^k z_k)_u
+    gain: Floats  # (K,), log of the factor of a further token, without its word's part
+    factor: Floats  # (K,), (alpha_k + t m_k) exp(gain)
+    slope: Floats  # (K,), 2 t ω_k(m_k + 1)
+    product: Floats  # (K,), scratch for a token's probabilities
 
 
 def field_arrays(topics: LPMRFTopics, longest: int) -> FieldArrays:
@@ -163,7 +142,7 @@ def sweep(  # noqa: C901, PLR0912, PLR0915
     document: Document, state: State, t: float, rng: np.random.Generator
 ) -> None:
     """Resample the topic of each token given all others at temperature t; mutates `state`.
-    One function: a call per token, with all arrays, would take longer than its work.
+    One function: a call per token would take longer than its work.
     """
     share, word_of, alpha = document.share, document.word_of, document.alpha
     log_partition, weight = document.log_partition, document.weight
@@ -277,14 +256,10 @@ def log_ratio(document: Document, state: State, below: float, above: float) -> f
 class Documents(NamedTuple):
     """Counts (D, V) of all documents by rows, and the places of their tokens."""
 
-    start: Ints
-    """(D + 1,), first entry of each document."""
-    word: Ints32
-    """(E,)."""
-    n: Ints
-    """(E,), counts of the words, none 0."""
-    first_token: Ints
-    """(D + 1,), first token of each document."""
+    start: Ints  # (D + 1,), first entry of each document
+    word: Ints32  # (E,)
+    n: Ints  # (E,), counts of the words, none 0
+    first_token: Ints  # (D + 1,), first token of each document
 
 
 def documents_of(counts: Any) -> Documents:

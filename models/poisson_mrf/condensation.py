@@ -29,11 +29,9 @@ if TYPE_CHECKING:
 MARGIN = 5.0
 """Nats by which damped condensed documents are less probable than all documents together."""
 CRITICAL = (0.5, 0.7, 1.0, 1.4, 2.0)
-"""Lengths to check, in half lengths: a document with given shares of words condenses first where
-ω(L) L is largest, which is at 1."""
+"""Lengths to check, in half lengths: documents condense first where ω(L) L is largest, at 1."""
 MAX_PASSES = 50
-MAX_WORDS = 10.0
-"""Number of words of a condensed document that the search assumes at most."""
+MAX_WORDS = 10.0  # Maximum number of words of a condensed document that the search assumes
 
 
 def condensed_floor(mrf: FixedLengthPoissonMRF, lengths: Ints) -> Floats:
@@ -50,10 +48,9 @@ def damp_condensing_interactions(mrf: FixedLengthPoissonMRF, longest: int) -> Fi
 
     For lengths up to `longest`, the interactions among the words of a condensed document are scaled
     so that it is `MARGIN` nats less probable than all documents together, until none is found.
-    Other interactions do not change, nor those that raise a document by less than `MARGIN`. By
-    Jensen's inequality for documents of the multinomial, all documents together are at least
-
-        A_L + log L! ≥ ω(L) L (L - 1) p·Φp,      p = exp θ, normalised.
+    Other interactions stay, as do those that raise a document by less than `MARGIN`. By Jensen's
+    inequality for documents of the multinomial, all documents together are at least A_L + log L! ≥
+    ω(L) L (L - 1) p·Φp, p = exp θ, normalised.
     """
     start, word, weight, node = _rows_of(mrf)
     lengths = critical_lengths(mrf.half_length, longest)

@@ -24,25 +24,18 @@ if TYPE_CHECKING:
 class FixedLengthPoissonMRF:
     """A distribution of the counts x (V,) of L tokens (Inouye et al. 2015, eq. 1).
 
-    Parameters
-    ----------
-    node : array (V,)
-        θ. A constant added to all of it changes nothing.
-    interactions : sparse or dense (V, V)
-        Φ, symmetric with a zero diagonal. Each pair of words counts twice in x·Φx.
-    half_length : float
-        The number of tokens at which interactions count half: Φ is multiplied by
-        ω(L) = 1 / (1 + (L / half_length)²). In the paper this is c L̄. Infinite: ω = 1.
-
     Raises ValueError if shapes disagree, a value is not finite, Φ is not symmetric or has a
     diagonal, or `half_length` is not positive; TypeError if `half_length` is no number.
     """
 
     node: Floats
-    """(V,). In the literature this is θ."""
+    """(V,). In the literature this is θ. A constant added to all of it changes nothing."""
     interactions: sparse.csr_array
-    """(V, V), symmetric. In the literature this is Φ."""
+    """(V, V), symmetric with a zero diagonal. In the literature this is Φ. Each pair counts twice
+    in x·Φx."""
     half_length: float = np.inf
+    """Number of tokens at which interactions count half: Φ is multiplied by ω(L) = 1 / (1 + (L /
+    half_length)²). In the paper this is c L̄. Infinite: ω = 1."""
 
     def __post_init__(self) -> None:
         node = np.array(self.node, dtype=np.float64)
@@ -94,8 +87,7 @@ class FixedLengthPoissonMRF:
 
     def token_conditional(self, others: Any) -> Floats:
         """Return the probability of each word (V,) for one token, given counts `others` (V,).
-        p(s | others) ∝ exp(θ_s + 2 ω(L) Φ_s·others), L one more than there are others (Sec. 2.1;
-        the 2 is missing from the conditional in Sec. 2).
+        p(s | others) ∝ exp(θ_s + 2 ω(L) Φ_s·others), L counting all (Sec. 2.1; Sec. 2 lacks the 2).
         """
         rest = np.asarray(others, dtype=np.float64)
         if rest.shape != self.node.shape:

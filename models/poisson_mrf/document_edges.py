@@ -16,12 +16,9 @@ if TYPE_CHECKING:
 class DocumentEdges(NamedTuple):
     """Φ of all topics among the U different words of a document; row k U + u is of word u."""
 
-    start: Ints
-    """(K U + 1,), first entry of each row."""
-    place: Ints32
-    """Number, 0..U - 1, of the document's word that the row's word depends on."""
-    weight: Floats
-    """Φ^k of the two words."""
+    start: Ints  # (K U + 1,), first entry of each row
+    place: Ints32  # Number, 0..U - 1, of the document's word that the row's word depends on
+    weight: Floats  # Φ^k of the two words
 
 
 @kernel

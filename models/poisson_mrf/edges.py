@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 class Neighbours(NamedTuple):
     """Φ of all topics by word, as kernels read it; row k V + s is of word s in topic k."""
 
-    start: Ints
-    """(K V + 1,), where rows begin."""
-    word: Ints32
-    """(2 E,), words that depend on the row's, ascending."""
-    weight: Floats
-    """(2 E,), Φ^k_st."""
+    start: Ints  # (K V + 1,), first entry of each row
+    word: Ints32  # (2 E,), words that depend on the row's, ascending
+    weight: Floats  # (2 E,), Φ^k_st
 
 
 class Fields(Protocol):

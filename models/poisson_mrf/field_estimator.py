@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from models.arrays import Floats, Ints
 
 KMEANS_STARTS = 10
-MAX_ROUNDS = 100
-"""Rounds of a stage, by default."""
+MAX_ROUNDS = 100  # Default number of rounds of a stage
 MAX_TOKENS = np.iinfo(np.int32).max
-REFILL = 10
-"""Documents that a cluster without any is given."""
+REFILL = 10  # Documents for a cluster without any
 
 
 @dataclass(eq=False, repr=False)
@@ -57,12 +55,10 @@ class LPMRFTrainer(TopicEstimator):
     _kind: ClassVar[type[LPMRFClusters] | type[LPMRFTopics]]
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn topics from counts `X` (D, V), CSR or dense.
+        """Learn topics from counts `X` (D, V), CSR or dense. Documents without a token are left
+        out.
 
         Fractions are rounded up with the probability of their remainder (see `models.counts`).
-
-        Documents without a token say nothing of topics, and are left out.
-
         Raises ValueError if a setting is out of its range, or `X` holds a negative count, NaN or
         infinity, or fewer documents with a token than there are topics.
         """
@@ -72,8 +68,9 @@ class LPMRFTrainer(TopicEstimator):
 
     def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[PoissonMRFStep]:
         """Train as `fit` does, yielding after each round; `topics_` and `state_` are then current.
-        `state`, of an earlier run on the same data with the same settings, is where training goes
-        on, to the same bits as if it had not been interrupted. It is trained further in place.
+
+        Training continues from `state`, of an earlier run on the same data with the same settings,
+        to the same bits as an uninterrupted run. The state changes in place.
         """
         del y
         counts = self._begin(X, state)
@@ -90,12 +87,8 @@ class LPMRFTrainer(TopicEstimator):
     def resume(self, X: Any, state: Any) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.
 
-        None is the state before the first round, when there are no `topics_` yet.
-
-        Raises
-        ------
-        ValueError
-            As `fit`, and if the state is of other data or settings.
+        None is the state before the first round, when there are no `topics_` yet. Raises ValueError
+        as `fit`, and if the state is of other data or settings.
         """
         self._begin(X, state)
         return self
@@ -244,10 +237,7 @@ class LPMRFTrainer(TopicEstimator):
         state.stage, state.stage_rounds = after, 0
 
     def _cluster_round(self, counts: sparse.csr_array) -> None:
-        """Hard EM: a field for each cluster, then each document to the field it is likeliest in.
-        A round that makes the documents less probable is undone and ends the stage, as does one
-        that moves no document.
-        """
+        """Hard EM: a field for each cluster, then each document to the field it is likeliest in."""
         state, labels = self.state_, self.state_.assignment
         longest = int(counts.sum(axis=1).max())
         before = replace(state)

@@ -40,8 +40,7 @@ class FittedMRFs:
 
     regressions: tuple[NodeRegressions, ...]
     fields: tuple[FixedLengthPoissonMRF, ...]
-    log_partition: Floats
-    """(K, M + 1), A_L + log L!; M is 2 at least, to be gone on with beyond."""
+    log_partition: Floats  # (K, M + 1), A_L + log L!, M at least 2
 
 
 def fit_fields(
@@ -53,20 +52,12 @@ def fit_fields(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> FittedMRFs:
-    """A field for each of K matrices of counts (D, V), from its rows that hold a token.
+    """A field for each of K matrices of counts `parts` (D, V), from its rows that hold a token.
 
     With an "smc" table, interactions are damped (`damp_condensing_interactions`) so that no field
-    condenses on a few words. An "envelope" is that of the fields as fitted.
-
-    Parameters
-    ----------
-    parts : sequence of CSR (D, V)
-        The tokens of each topic. One without any has all words alike, as those that never
-        occur, and no interactions.
-    longest : int
-        M, of the tables, if it is more than 2.
-    before : sequence of NodeRegressions, optional
-        Of each topic, to start from.
+    condenses on a few words; an "envelope" is that of the fields as fitted. A part without tokens
+    gets equal words and no interactions. `longest` is M of the tables, at least 2; `before` are the
+    regressions of each topic for a warm start.
     """
     n_topics, longest = len(parts), max(longest, 2)
     regressions, fields, mean_length = [], [], []

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from models.poisson_mrf.edges import Fields
 
 DOCUMENTS_AT_ONCE = 1024
-"""Documents that are multiplied by Φ at a time: the product holds most pairs of them and words."""
+"""Documents to multiply by Φ at a time: the product holds most pairs of them and words."""
 
 
 def field_scores(topics: Fields, counts: sparse.csr_array) -> Floats:
     """(D, K), log-probability of each document's tokens in order under each field.
-    θ^k·x + ω_k(L) x·Φ^k x - (A^k_L + log L!), which is the log-probability of the counts x less
-    log(L! / ∏ x_s!) (Inouye et al. 2015, eq. 1). `counts` (D, V) are whole numbers.
+    θ^k·x + ω_k(L) x·Φ^k x - (A^k_L + log L!), that of the counts x (D, V), whole numbers, less
+    log(L! / ∏ x_s!) (Inouye et al. 2015, eq. 1).
     """
     documents = counts.astype(np.float64)
     length = np.asarray(counts.sum(axis=1), dtype=np.int64).ravel()

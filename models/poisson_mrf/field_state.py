@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound="LPMRFModel")
 Stage = Literal["mixture", "lda", "multinomial", "fields", "done"]
-"""Stage of training: clusters of documents, topics of tokens, most probable splits, all without
-interactions; or any of these with interactions."""
+"""Clusters of documents, topics of tokens or most probable splits without interactions, then with.
+"""
 MODEL_ARRAYS = (
     *("topic_word", "edge_topic", "edge_words", "edge_weight"),
     *("half_length", "log_partition", "prior"),
@@ -37,8 +37,8 @@ def _no_ints() -> Ints:
 
 @dataclass
 class PoissonMRFState:
-    """All that a run needs to go on: with it and the same data, the next round has the same bits.
-    Arrays are replaced by a round, never written to.
+    """State of a run, from which it continues to the same bits. Arrays are replaced, never written
+    to.
     """
 
     assignment: NDArray[Any]
@@ -47,17 +47,16 @@ class PoissonMRFState:
     stage: str
     seed: int
     objective: float = -np.inf
-    """Log-probability of the documents as they are shared out, without that of sharing out, after
-    the last round; -infinity before the first, and by sampling. It never falls within a stage."""
+    """Log-probability of the documents given the assignment; it never falls within a stage.
+    -infinity before the first round, and by sampling."""
     stage_rounds: int = 0
-    """Made in this stage."""
     n_rounds: int = 0
     n_documents: int = 0
     """Documents with a token visited, counted once a round."""
     eta: float = 0.0
     """Prior of words in topics, in the stage "lda"."""
     topic_word: Floats = field(default_factory=_no_floats)
-    """This and the next six arrays are those of the model; empty before there is one."""
+    """This and the next six arrays are the model's; empty before there is one."""
     edge_topic: Ints = field(default_factory=_no_ints)
     edge_words: Ints = field(default_factory=_no_ints)
     edge_weight: Floats = field(default_factory=_no_floats)
@@ -65,7 +64,7 @@ class PoissonMRFState:
     log_partition: Floats = field(default_factory=_no_floats)
     prior: Floats = field(default_factory=_no_floats)
     intercept: Floats = field(default_factory=_no_floats)
-    """(K, V); this and the next three are the regressions, to start the next from."""
+    """(K, V); this and the next three are the regressions, for a warm start."""
     coefficient_start: Ints = field(default_factory=_no_ints)
     """(K V + 1,)."""
     coefficient_word: Ints = field(default_factory=_no_ints)
@@ -114,4 +113,3 @@ class PoissonMRFStep:
     n_documents: int
     n_passes: float
     objective: float
-    """Objective of the state."""

@@ -30,14 +30,10 @@ from models.poisson_mrf.working_set import Exponentials, Selected, Table, fit_se
 if TYPE_CHECKING:
     from models.arrays import Floats, Ints, Ints32
 
-MARGIN = 0.9
-"""Share of the tolerance to aim at, as a margin for rounding."""
-FIRST_WORDS = 20
-"""Minimum number of words to add to the working set."""
-LOOSENESS = 0.1
-"""Share of its initial violation to which a working set is solved."""
-MAX_ROUNDS = 500
-"""Maximum number of working sets."""
+MARGIN = 0.9  # Share of the tolerance to aim at, as a margin for rounding
+FIRST_WORDS = 20  # Minimum number of words to add to the working set
+LOOSENESS = 0.1  # Share of its initial violation to which a working set is solved
+MAX_ROUNDS = 500  # Maximum number of working sets
 
 
 class Setting(NamedTuple):
@@ -51,18 +47,12 @@ class Setting(NamedTuple):
 class Scratch(NamedTuple):
     """Arrays that the nodes of a block use in turn."""
 
-    coefficient: Floats
-    """(V,), φ; zeros between nodes."""
-    product: Floats
-    """(V,), Xᵀy."""
-    slope: Floats
-    """(V,), ∇f as last computed."""
-    seen: Floats
-    """(V,), path length of μ at that time."""
-    rate: Floats
-    """(n,), μ."""
-    last_rate: Floats
-    """(n,), μ of the round before."""
+    coefficient: Floats  # (V,), φ; zeros between nodes
+    product: Floats  # (V,), Xᵀy
+    slope: Floats  # (V,), ∇f as last computed
+    seen: Floats  # (V,), path length of μ when the slope was computed
+    rate: Floats  # (n,), μ
+    last_rate: Floats  # (n,), μ of the round before
     place_of: Ints32
     """(n,), place of each document among those of the working set; -1 between rounds."""
 

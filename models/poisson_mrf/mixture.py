@@ -40,12 +40,10 @@ class LPMRFMixture(LPMRFTrainer):
         interactions on which documents would condense are damped
         (`models.poisson_mrf.condensation`). With "envelope", as published, they are not, and
         documents like those of the training may have almost no probability.
-    n_samples : int
-        Chains that partition functions are estimated by.
-    n_temperatures : int, optional
-        Of the "envelope", as published; by default chains grow. See `partition_table`.
+    n_samples, n_temperatures : int, optional
+        Chains for partition functions, and temperatures of the "envelope"; see `partition_table`.
     n_iter : int, optional
-        Most rounds in a stage, by default 100.
+        Maximal number of rounds in a stage, by default 100.
     tolerance : float
         A stage ends with a round that raises the objective by no more than this share of it.
     random_state : int, numpy Generator or RandomState, optional
@@ -59,7 +57,7 @@ class LPMRFMixture(LPMRFTrainer):
     n_iter_ : int
         Rounds made.
     state_ : PoissonMRFState
-        What training continues from.
+        State that training continues from.
     seed_ : int
         The seed in use.
     """

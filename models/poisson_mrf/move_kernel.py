@@ -32,36 +32,27 @@ if TYPE_CHECKING:
 
 
 class DocumentWords(NamedTuple):
-    """The words of documents; the entries of document d are `start[d]:start[d + 1]`."""
+    """Words of documents; the entries of document d are `start[d]:start[d + 1]`."""
 
-    start: Ints
-    """(D + 1,)."""
-    word: Ints32
-    """(nnz,), no word twice in a document."""
+    start: Ints  # (D + 1,)
+    word: Ints32  # (nnz,), no word twice in a document
 
 
 class FieldTables(NamedTuple):
     """K fields as functions of words and lengths; M is the length of the longest document."""
 
-    node: Floats
-    """(V, K), θ, normalised."""
-    weight: Floats
-    """(K, M + 1), ω_k(L)."""
-    log_partition: Floats
-    """(K, M + 1), A^k(L), without log L!."""
-    log_factorial: Floats
-    """(M + 1,), log n!."""
+    node: Floats  # (V, K), θ, normalised
+    weight: Floats  # (K, M + 1), ω_k(L)
+    log_partition: Floats  # (K, M + 1), A^k(L), without log L!
+    log_factorial: Floats  # (M + 1,), log n!
 
 
 class TopicSums(NamedTuple):
     """Statistics of a document's topic matrix, updated with every move."""
 
-    length: Ints
-    """(K,), m_k."""
-    pairs: Floats
-    """(K,), Q_k."""
-    inner: Floats
-    """(K, U), (Φ^k z_k)_u."""
+    length: Ints  # (K,), m_k
+    pairs: Floats  # (K,), Q_k
+    inner: Floats  # (K, U), (Φ^k z_k)_u
 
 
 @kernel

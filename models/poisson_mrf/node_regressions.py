@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
     from models.arrays import Floats, Ints32
 
-NODE_BLOCK = 16
-"""Words a task."""
-COLUMN_BLOCK = 256
-"""Words whose products with all others are in memory at a time."""
+NODE_BLOCK = 16  # Words a task
+COLUMN_BLOCK = 256  # Words whose products with all others are in memory at once
 logger = logging.getLogger(__name__)
 
 
@@ -43,13 +41,13 @@ class NodeRegressions:
     intercept: Floats
     """(V,), θ."""
     coefficients: sparse.csr_array
-    """(V, V), row s is φ_s: sorted, nothing stored that is 0, the diagonal 0. Not symmetric."""
+    """(V, V), row s is φ_s: sorted, without zeros, the diagonal 0. Not symmetric."""
     penalty: float
     """λ."""
     smoothing: float
-    """β, which is added to each count that is regressed."""
+    """β, added to each regressed count."""
     kkt_residual: Floats
-    """(V,), largest violation of each regression's optimality conditions."""
+    """(V,), violation of each regression's optimality conditions."""
 
     def field(self, half_length: float = np.inf) -> FixedLengthPoissonMRF:
         """The distribution: Φ = (φ + φᵀ)/4, and θ less a constant, so that Σ_s exp θ_s = 1."""
@@ -67,7 +65,8 @@ def fit_nodes(
     tolerance: float = 1e-6,
     n_jobs: int | None = None,
 ) -> NodeRegressions:
-    """Regress each word's counts on those of all others.
+    """Regress each word's counts on those of all others; the result is the same to the bit whatever
+    `n_jobs`.
 
     Parameters
     ----------
@@ -80,19 +79,11 @@ def fit_nodes(
     start : NodeRegressions, optional
         Coefficients of a warm start. They change the time, and the result within `tolerance`.
     tolerance : float
-        Largest `kkt_residual` of a regression. If one of them does not come that far, a warning
-        is logged.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core. The result is the same to the bit.
+        Largest `kkt_residual` of a regression; a warning is logged if one does not reach it.
 
-    Raises
-    ------
-    ValueError
-        If `counts` are empty, negative or not finite, a setting is out of its range, or `start` is
-        of other words.
-
-    Memory, in bytes: 24 for each entry of `counts`, and in each thread 8·W², W being up to twice
-    the number of coefficients of a word.
+    Raises ValueError if `counts` are empty, negative or not finite, a setting is out of its range,
+    or `start` is of other words. Memory, in bytes: 24 for each entry of `counts`, and in each
+    thread 8·W², W being up to twice the number of coefficients of a word.
     """
     matrix = _float_counts(counts)
     _check_positive("penalty", penalty, "the larger it is, the fewer coefficients")
@@ -108,11 +99,7 @@ def fit_path(
     n_jobs: int | None = None,
 ) -> Iterator[NodeRegressions]:
     """Fit as `fit_nodes` for each of `penalties`, from the largest down, each from the fit before.
-
-    Raises
-    ------
-    ValueError
-        As `fit_nodes`, before anything is fitted.
+    Raises ValueError as `fit_nodes`, before anything is fitted.
     """
     matrix, n_threads = _float_counts(counts), effective_n_jobs(n_jobs)
     ordered = [float(penalty) for penalty in penalties]
@@ -131,8 +118,8 @@ def fit_path(
 
 
 def largest_penalty(counts: Any) -> float:
-    """The smallest λ at which no regression has a coefficient; 0 if none has at any.
-    It is the largest covariance of two words, whatever its sign.
+    """The smallest λ at which no regression has a coefficient: the largest absolute covariance of
+    words.
     """
     matrix = _float_counts(counts)
     n_docs, n_words = matrix.shape

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
 logger = logging.getLogger(__name__)
-MAX_SHORTFALL = 1.0
-"""Nats below its bound at which an estimate is no estimate any more."""
+MAX_SHORTFALL = 1.0  # Nats below its bound at which an estimate is useless
 PARTITIONS = ("smc", "envelope")
-N_ENVELOPE = 50
-"""Lengths that the envelope is over."""
+N_ENVELOPE = 50  # Lengths of the envelope's estimates
 
 
 def partition_table(
@@ -43,26 +41,21 @@ def partition_table(
 
     Parameters
     ----------
-    mrf : FixedLengthPoissonMRF
-    longest : int
     kind : {"smc", "envelope"}
         "smc" estimates every length by sequential Monte Carlo (`smc_log_weights`), and is not below
-        the bound by Jensen's inequality.
-        "envelope", the paper's, is ω(L) L² a, the a the smallest for which it is not below any of
-        50 estimates at lengths from half to three times the mean; far above at many lengths.
+        the bound by Jensen's inequality. "envelope", the paper's, is ω(L) L² a, with the smallest a
+        for which it is not below any of 50 estimates at lengths from half to three times the mean;
+        far above at many lengths.
     mean_length : float
         L̄ of documents, for the envelope.
     n_samples : int
         Chains.
     n_temperatures : int, optional
-        The envelope's estimates are then those of as many chains annealed at each length, as
-        published. By default they are those of growing chains, which take a hundredth of the time;
-        and as the largest of many estimates is too high by their errors, these are better, too.
-    seed : int
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core.
+        Temperatures of chains annealed at each length of the envelope, as published. By default
+        chains grow, in a hundredth of the time, and have smaller errors, by which the largest of
+        many estimates is too high.
 
-    Raises ValueError if there is no such kind, or nothing to anneal with.
+    Raises ValueError if there is no such kind, or no chain or fewer than two temperatures.
     """
     kind = checked_partition(kind)
     if n_samples < 1 or (n_temperatures is not None and n_temperatures < 2):

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from models.arrays import Floats
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
-CHAINS_AT_ONCE = 25
-"""Chains that are resampled together and share a stream of random numbers."""
+CHAINS_AT_ONCE = 25  # Chains that are resampled together and share a stream of random numbers
 SWEEPS_A_DOUBLING = 32
 """Maximum of sweeps while the length doubles; short documents are swept after each token."""
 
@@ -144,11 +143,7 @@ def smc_log_weights(
     n_jobs: int | None = None,
 ) -> Floats:
     """Return log-weights (n_samples, longest + 1); log means are A_L + log L! - L logsumexp θ.
-
-    Parameters
-    ----------
-    n_samples : int
-        Chains. The weights of one chain at several lengths are dependent.
+    The weights of one chain at several lengths are dependent.
     """
     found = np.zeros((n_samples, longest + 1))
     if not mrf.interactions.nnz or longest < 1:

@@ -27,17 +27,16 @@ if TYPE_CHECKING:
     from models.poisson_mrf.edges import Fields
 
 DOCUMENT_BLOCK = 64
-"""Documents a kernel is given at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class TopicMatrices:
-    """The tokens of D documents, shared out among K topics."""
+    """Tokens of D documents, shared out among K topics."""
 
     counts: sparse.csr_array
     """(D, V), the documents: sorted, no word twice, no zeros."""
     split: Ints32
-    """(nnz, K); row e is how the `counts.data[e]` tokens are shared out."""
+    """(nnz, K); row e shares out the `counts.data[e]` tokens."""
     objective: Floats
     """(D,), Σ_k log p(z_k | m_k), a bag of words each."""
 
@@ -73,19 +72,18 @@ def map_assignment(
 ) -> TopicMatrices:
     """Topic matrices that no move of one word's tokens between two topics makes more probable.
 
-    Each document's result depends on that document alone. In a sweep every word, in order, is
-    shared out at its best in every pair of topics. The objective never falls.
+    Each document's result depends on that document alone. In a sweep every word, in order, is split
+    optimally between every pair of topics. The objective never falls.
 
     Parameters
     ----------
     counts : sparse or dense (D, V)
         Whole numbers.
     start : integers (nnz, K), optional
-        What to begin with, such as `TopicMatrices.split`; rows are of the entries of `counts`, in
-        CSR order, and sum to them. By default each document begins whole in the topic that makes it
-        most probable.
+        Initial `TopicMatrices.split`, for the entries of `counts` in CSR order. By default each
+        document begins whole in the topic that makes it most probable.
     max_sweeps : int
-        Sweeps after which a document is left as it is; 0 scores the start.
+        Sweeps of a document at most; 0 scores the start.
     tolerance : float
         A move must gain more than this, so that rounding errors make none.
 
@@ -157,9 +155,7 @@ def _longest(documents: sparse.csr_array) -> int:
 
 
 def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
-    """Counts (D, V) as int32 CSR, sorted, without zeros; the caller's arrays are left as they are.
-    Raises ValueError if they are not a matrix of whole numbers, or have another number of words.
-    """
+    """Counts (D, V) as int32 CSR, sorted, without zeros; errors as `checked_counts`."""
     documents = checked_counts(counts, n_words)
     if documents.nnz and documents.sum(axis=1, dtype=np.float64).max() > np.iinfo(np.int32).max:
         raise ValueError(f"a document must not have more than {np.iinfo(np.int32).max} tokens")
@@ -167,8 +163,8 @@ def _whole_counts(counts: Any, n_words: int) -> sparse.csr_array:
 
 
 def _checked_start(start: Any, documents: sparse.csr_array, n_topics: int) -> Ints32:
-    """A copy of `start` (nnz, K).
-    Raises ValueError if it does not share out the counts, naming the first entry that is at fault.
+    """A copy of `start` (nnz, K). Raises ValueError, naming an entry, if it does not share out the
+    counts.
     """
     split = np.asarray(start)
     if split.shape != (documents.nnz, n_topics):

@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from models.poisson_mrf.field_fitting import FittedMRFs
 
 STAGES = {"moves": ("mixture", "multinomial", "fields"), "gibbs": ("lda", "fields")}
-PRIOR_ITERATIONS = 20
-"""Steps of alpha in each round."""
+PRIOR_ITERATIONS = 20  # Steps of alpha in each round
 FIRST_ALPHA, FIRST_ETA = 0.1, 0.1
 GIBBS_ROUNDS = 3
-"""With interactions, by default: more did not make held-out documents of Classic3 more probable."""
-DOCUMENT_BLOCK = 64
-"""Documents that a kernel is given at a time, with a stream of random numbers."""
+"""Default rounds with interactions: more did not make held-out documents of Classic3 more probable.
+"""
+DOCUMENT_BLOCK = 64  # Documents of a task, with a stream of random numbers
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,30 +45,23 @@ class LPMRFTopicModel(LPMRFTrainer):
         π ~ Dirichlet(alpha),  m ~ Multinomial(π, L),  z^k ~ LPMRF(θ^k, Φ^k; m_k),  x = Σ_k z^k
 
     In each round fields are fitted to the topics' shares, as `LPMRFMixture` does to clusters, and
-    tokens are shared out again. With "moves", as published, at the most probable, after a mixture
-    and a topic model of multinomials; nothing is taken from the prior. With "gibbs", by sampling
-    from their posterior, after LDA by collapsed Gibbs sampling; the paper leaves this open.
+    tokens are shared out again. With "moves", as published, most probably, after a mixture and a
+    topic model of multinomials, without the prior. With "gibbs", by sampling from their posterior,
+    after LDA by collapsed Gibbs sampling; the paper leaves this open.
 
     Parameters
     ----------
-    n_topics : int
-        K.
     assignments : {"gibbs", "moves"}
-    penalty, length_scale, smoothing, partition, n_samples, n_temperatures
-        As of `LPMRFMixture`. With an infinite penalty and "gibbs" this is LDA.
     n_iter : int, optional
-        Most rounds in a stage; with "gibbs", rounds with interactions. By default 100, and 3.
-    n_sweeps : int
-        Gibbs sweeps a round.
-    lda_sweeps : int
-        Gibbs sweeps of LDA to begin with.
+        Maximal number of rounds in a stage; with "gibbs", with interactions. By default 100, and 3.
+    n_sweeps, lda_sweeps : int
+        Gibbs sweeps in a round, and of LDA before.
     tolerance : float
-        With "moves", a stage ends with a round that raises the objective by no more than this share
-        of it.
-    random_state : int, numpy Generator or RandomState, optional
-        Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 every core.
+        With "moves", a stage ends with a round that raises the objective by no more than this
+        share.
+    n_topics, penalty, length_scale, smoothing, partition, n_samples, n_temperatures, random_state,
+    n_jobs
+        As of `LPMRFMixture`. With an infinite penalty and "gibbs" this is LDA.
 
     Attributes
     ----------
@@ -78,7 +70,7 @@ class LPMRFTopicModel(LPMRFTrainer):
     n_iter_ : int
         Rounds made.
     state_ : PoissonMRFState
-        What training continues from.
+        State that training continues from.
     seed_ : int
         The seed in use.
     """

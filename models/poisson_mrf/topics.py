@@ -38,13 +38,13 @@ class LPMRFModel(TopicWords):
     """
 
     edge_topic: Ints
-    """(E,), ascending: the topic of each pair of words that depend on each other."""
+    """(E,), ascending: topic of each pair of dependent words."""
     edge_words: Ints
-    """(E, 2), the two words, the first below the second; no pair twice in a topic."""
+    """(E, 2), the first below the second; no pair twice in a topic."""
     edge_weight: Floats
     """(E,), Φ of the pair."""
     half_length: Floats
-    """(K,), the number of tokens at which ω is a half."""
+    """(K,), number of tokens at which ω is a half."""
     log_partition: Floats
     """(K, M + 1), A_L + log L! for L = 0..M, an estimate; 0 where Φ is."""
     prior: Floats
@@ -81,9 +81,7 @@ class LPMRFModel(TopicWords):
     def of_fields(
         cls, fields: Sequence[FixedLengthPoissonMRF], log_partition: Any, prior: Any
     ) -> Self:
-        """The model of K fields, their tables (K, M + 1), as `partition_table` makes them, and a
-        prior (K,).
-        """
+        """The model of K fields, their tables (K, M + 1) of `partition_table`, and a prior (K,)."""
         upper = [sparse.triu(field.interactions, k=1).tocoo() for field in fields]
         sizes = [pairs.nnz for pairs in upper]
         return cls(
@@ -139,6 +137,7 @@ class LPMRFModel(TopicWords):
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
         """Return topic proportions (D, K) of documents (D, V); rows sum to 1.
+
         Fractions are rounded up with the probability of their remainder (see `models.counts`).
         Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
@@ -161,9 +160,7 @@ class LPMRFModel(TopicWords):
         return share
 
     def with_words(self, order: NDArray[np.intp]) -> Self:
-        """The same model over its words in another order (V,). Raises ValueError if it is not all
-        of the words: a field of some of them is none of this kind.
-        """
+        """The same model over its words in another order (V,); ValueError if it lacks a word."""
         order = np.asarray(order)
         if not np.array_equal(np.sort(order), np.arange(self.n_words)):
             raise ValueError(
@@ -182,13 +179,7 @@ class LPMRFModel(TopicWords):
         )
 
     def smoothed(self, share: float) -> Self:
-        """Refused: no word is impossible, and other topics would need other partition functions.
-
-        Raises
-        ------
-        ValueError
-            Always, but for a share of 0.
-        """
+        """Raise ValueError unless `share` is 0: in a field no word is impossible."""
         if share == 0:
             return self
         raise ValueError("a Poisson MRF is not smoothed: no word is impossible in it")
@@ -212,9 +203,7 @@ class LPMRFClusters(LPMRFModel):
         return np.log(self.component_share) + field_scores(self, counts)
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
-        """Probability of each component given a document (D, K); counts are rounded.
-        Raises ValueError if `counts` has another number of words, or a value that is no count.
-        """
+        """Probability of each component given a document (D, K); errors as `LPMRFModel`'s."""
         del n_jobs
         return softmax(self.log_joint(self._rounded(counts)), axis=1)
 
@@ -234,9 +223,9 @@ class LPMRFTopics(LPMRFModel):
         return self.prior
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
-        """Expected shares (D, K) given how tokens are shared out at their best; counts are rounded.
-        (m_k + alpha_k) / (L + Σ alpha), with m of the topic matrix that `map_assignment` finds.
-        Raises ValueError if `counts` has another number of words, or a value that is no count.
+        """Expected shares (D, K) for the topic matrices of `map_assignment`: (m_k + alpha_k) / (L +
+        Σ alpha).
+        Errors as `LPMRFModel`'s.
         """
         split = map_assignment(self, self._rounded(counts), n_jobs=n_jobs)
         shares: Floats = split.lengths + self.alpha

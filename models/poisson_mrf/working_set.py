@@ -16,90 +16,58 @@ from models.kernel import kernel
 if TYPE_CHECKING:
     from models.arrays import Floats, Ints, Ints32
 
-MODEL_LOOSENESS = 0.05
-"""Share of its initial violation to which a quadratic model is solved."""
-PATIENCE = 100
-"""Maximum number of consecutive Newton steps without a smaller violation."""
-MAX_SWEEPS = 2000
-"""Maximum number of coordinate descent sweeps for each step."""
-MAX_HALVINGS = 60
-"""Maximum number of halvings of a step."""
+MODEL_LOOSENESS = 0.05  # Share of its initial violation to which a quadratic model is solved
+PATIENCE = 100  # Maximum number of consecutive Newton steps without a smaller violation
+MAX_SWEEPS = 2000  # Maximum number of coordinate descent sweeps a step
+MAX_HALVINGS = 60  # Maximum number of halvings of a step
 LARGEST_RISE = 3.0
-"""Maximum increase of the log of a rate by a step, to first order.
-
-A quadratic model underestimates how steeply rates rise. A step that overshoots in one document
-drives all other rates, and with them the curvature of the next model, to zero.
-"""
-DAMPING = 1e-6
-"""Initial ridge after a failed step, as a share of the largest second derivative."""
-MAX_DAMPINGS = 12
-"""Maximum number of retries, each with ten times that ridge."""
-MIN_DECREASE = 1e-3
-"""Minimum decrease by a step, as a share of that of the model (Armijo)."""
-RIDGE = 1e-13
-"""Ridge on second derivatives, as a share of the minuend of their difference."""
+"""Maximum increase of the log of a rate by a step, to first order: quadratic models underestimate
+how steeply rates rise, and a step that overshoots in one document drives all other rates, and so
+the curvature of the next model, to zero."""
+DAMPING = 1e-6  # Initial ridge after a failed step, as a share of the largest second derivative
+MAX_DAMPINGS = 12  # Maximum number of retries, each with ten times that ridge
+MIN_DECREASE = 1e-3  # Minimum decrease by a step, as a share of that of the model (Armijo)
+RIDGE = 1e-13  # Ridge on second derivatives, as a share of the minuend of their difference
 LOG2_E = 1.0 / math.log(2.0)
 LN2 = math.log(2.0)
 MIN_EXPONENT = -700.0  # exp(-700) is still a normal number
-ROUNDING = 1e-15
-"""Changes of the objective due to rounding, as a share of its terms."""
+ROUNDING = 1e-15  # Changes of the objective due to rounding, as a share of its terms
 
 
 class Table(NamedTuple):
     """Counts (n, V) by document and by word, as kernels read them."""
 
-    doc_start: Ints
-    """(n + 1,)"""
-    word_of: Ints32
-    """(nnz,), by document."""
-    doc_count: Floats
-    """(nnz,), by document."""
-    word_start: Ints
-    """(V + 1,)"""
-    doc_of: Ints32
-    """(nnz,), by word."""
-    word_count: Floats
-    """(nnz,), by word."""
-    total: Floats
-    """(V,), Σ_i x_ij."""
-    spread: Floats
-    """(V,), |x_j - mean x_j|."""
+    doc_start: Ints  # (n + 1,)
+    word_of: Ints32  # (nnz,), by document
+    doc_count: Floats  # (nnz,), by document
+    word_start: Ints  # (V + 1,)
+    doc_of: Ints32  # (nnz,), by word
+    word_count: Floats  # (nnz,), by word
+    total: Floats  # (V,), Σ_i x_ij
+    spread: Floats  # (V,), |x_j - mean x_j|
 
 
 class Selected(NamedTuple):
     """The W words of a working set in the m documents that have any of them."""
 
-    docs: Ints
-    """(m,)"""
-    word_start: Ints
-    """(W + 1,), first entry of each word."""
-    place: Ints32
-    """Number of the document, 0..m - 1, by word."""
-    word_count: Floats
-    """x, by word."""
-    doc_start: Ints
-    """(m + 1,), first entry of each document, shorter documents first."""
-    doc_place: Ints32
-    """(m,), number of that document."""
-    word: Ints32
-    """Number of the word, 0..W - 1, by document, ascending in each."""
-    doc_count: Floats
-    """x, by document."""
-    product: Floats
-    """(W,), Xᵀy."""
-    n_docs: int
-    """n, including documents without these words."""
-    total: float
-    """Y."""
+    docs: Ints  # (m,)
+    word_start: Ints  # (W + 1,), first entry of each word
+    place: Ints32  # Number of the document, 0..m - 1, by word
+    word_count: Floats  # x, by word
+    doc_start: Ints  # (m + 1,), first entry of each document, shorter documents first
+    doc_place: Ints32  # (m,), number of that document
+    word: Ints32  # Number of the word, 0..W - 1, by document, ascending in each
+    doc_count: Floats  # x, by document
+    product: Floats  # (W,), Xᵀy
+    n_docs: int  # n, including documents without these words
+    total: float  # Y
 
 
 class Exponentials(NamedTuple):
     """exp(φ·x_i - shift) of the documents of a working set, and the sum over all documents."""
 
-    value: Floats
-    """(m,)"""
-    other: float
-    """exp(-shift), for documents without these words."""
+    value: Floats  # (m,)
+    other: float  # exp(-shift), for documents without these words
     total: float
     shift: float
 

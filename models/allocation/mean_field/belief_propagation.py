@@ -37,19 +37,18 @@ class Cliques(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Addresses of the table numbers that a clique's combinations of values read, cell by cell.
+    """Positions of the table entries that a clique's combinations of values read, for each cell.
+
     Combination c of the clique reads, or counts in, `address[cell, f] + c` where the factor is
     straight, else `address[cell, f] + maps[map_at + c]`, for each of the clique's factors f.
     """
 
     factor_start: Ints
-    """(n_cliques + 1,)."""
     factor: Ints
     map_at: Ints
     is_straight: Bools
     maps: Ints32
-    address: Ints
-    """(n_cells, n_factors)."""
+    address: Ints  # (n_cells, n_factors)
 
 
 @kernel
@@ -126,11 +125,10 @@ def collect(
     entropy: Floats,
     log_sums: Floats,
 ) -> None:
-    """Pass messages towards the roots: fill `log_sums` of cells `start` to `stop`.
-
-    Leaves in the cell's line of `scratch` the probability of each clique's values given those of
-    its separator, and in the line of `entropy`, at the place of the message, their entropies.
-    Equivalent to a log-sum-exp over all combinations.
+    """Pass messages towards the roots, as a log-sum-exp does: fill `log_sums` of cells `start` to
+    `stop`.
+    The cell's line of `scratch` receives the probability of each clique's values given those of its
+    separator, and its line of `entropy`, at the place of the message, their entropies.
     """
     for cell in range(start, stop):
         line, disorder = scratch[cell - start], entropy[cell - start]

@@ -18,17 +18,14 @@ if TYPE_CHECKING:
     from models.allocation.model import AllocationModel
     from models.arrays import Floats, Ints
 
-MAX_CELLS = 2**27
-"""Largest dense array of probabilities, in cells (1 GiB)."""
-MAX_AXES = 32
-"""Indices of a graph whose tables are multiplied as arrays."""
+MAX_CELLS = 2**27  # Largest dense array of probabilities
+MAX_AXES = 32  # Maximum number of indices of a graph whose tables are multiplied as arrays
 CELLS_AT_ONCE = 1 << 16
 
 
 def dense_probability(model: AllocationModel, tables: Mapping[str, Floats]) -> Floats:
     """p(visible indices), of the model's shape: the tables' product, hidden indices summed over.
-    Raises TableMemoryError if it would have more than `MAX_CELLS` cells, or the graph has too many
-    indices.
+    Raises TableMemoryError if it would have more than `MAX_CELLS` cells.
     """
     n_cells = float(np.prod(model.shape, dtype=np.float64))
     if n_cells > MAX_CELLS:

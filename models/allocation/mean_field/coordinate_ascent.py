@@ -1,8 +1,8 @@
 """Variational Bayes, EM, dual-EM and ICM for allocation models (Cemgil et al. 2019, section 4.3).
 
 All repeat two steps. Given numbers log θ for all tables, the tokens of each cell are allocated to
-hidden values, whose probabilities are Φ ∝ ∏ θ; given the allocation S, the tables are updated.
-They differ in the values of S and log θ, and so in the objective, which no step lowers:
+hidden values, whose probabilities are Φ ∝ ∏ θ; given the allocation S, the tables are recomputed.
+They differ in S and log θ, and so in the objective, which no step makes worse:
 
     method    S           log θ                        objective
     vb        E S         E log θ = ψ(α + S) - ψ(Σ)    ELBO, at most log p(X)
@@ -10,13 +10,13 @@ They differ in the values of S and log θ, and so in the objective, which no ste
     dual-em   the mode    E log θ                      log π(S), θ integrated out (eq. 3.11)
     icm       the mode    log of the mode θ*           log p(S, θ*)
 
-θ* = (α + S) / Σ(α + S) is the mode in the softmax basis, in which a Dirichlet's density is
-∏ θ^α / B(α) and has a mode for α < 1 too (MacKay 1998); "em" and "icm" have log p(θ) in that basis.
-λ is integrated out in all of them: it depends on the number of tokens alone, which is observed.
+θ* = (α + S) / Σ(α + S) is the mode in the softmax basis, in which a Dirichlet's density is ∏ θ^α /
+B(α) and has a mode for α < 1 too (MacKay 1998); "em" and "icm" have log p(θ) in that basis. λ is
+integrated out in all of them: it depends on the number of tokens alone, which is observed.
 
-What cancels between tables is left out (see `models.allocation.tables`), and rows of tables that
-do not occur in the data have no numbers. In mean field, unlike in the urn, tokens do not see each
-other, so that two uses of a tied table by a token are two counts like any others.
+Tables cancel as in `models.allocation.tables`, and rows of tables that do not occur in the data
+have no numbers. In mean field, unlike in the urn, tokens are independent, so that two uses of a
+tied table by a token are two counts like any others.
 """
 
 from __future__ import annotations
@@ -57,36 +57,26 @@ MEAN_FIELD_METHODS = ("vb", "em", "dual-em", "icm")
 N_EPOCHS = 1000
 TOLERANCE = 1e-8
 FIRST_TOLERANCE = 1e-6
-"""Relative gain of an epoch below which a start is interrupted; the best starts then continue. Most
-epochs come at the end of an ascent, which gains less than starts differ."""
-N_FINISHED = 4
-"""Number of starts that are run to the end."""
-MAX_MEMORY = 2 * 2**30
-"""Bytes that the numbers of all starts that are climbed at the same time may take."""
-MIN_BLOCK = 512
-"""Cells of a block at least."""
-MAX_BLOCKS = 16
-"""Each holds expected counts of its own, which are added in order."""
-SCRATCH = 2**13
-"""Products and messages of cliques in one chunk, which fits in the cache."""
-BLOCK_MEMORY = 2**28
-"""Bytes that the blocks' counts may take; there are fewer blocks then."""
+"""Relative gain of an epoch at which starts are interrupted; only the best continue. Most epochs
+come at the end of an ascent, which gains less than starts differ."""
+N_FINISHED = 4  # Starts that are run to the end
+MAX_MEMORY = 2 * 2**30  # Bytes that starts in progress at the same time may take
+MIN_BLOCK = 512  # Minimum number of cells in a block
+MAX_BLOCKS = 16  # Maximum number of blocks, whose expected counts are added in order
+SCRATCH = 2**13  # Products and messages of cliques at a time, so that they stay in the cache
+BLOCK_MEMORY = 2**28  # Maximum bytes of the blocks' counts
 
 
 @dataclass(frozen=True, eq=False)
 class Allocated:
     """Tokens allocated to hidden values, given the tables."""
 
-    counts: Floats
-    """(n_state,), S or E S: rows times columns of the plan's dynamic tables, flat."""
+    counts: Floats  # (n_state,), S or E S: rows times columns of the plan's dynamic tables, flat
     log_ways: float
     """Σ over cells of the entropy of their tokens' allocations or, of modes, log x! / ∏ s!."""
-    log_sum: float
-    """Σ over cells of x log Σ_h ∏ θ; of modes not known."""
-    is_possible: bool
-    """Whether each cell has a hidden value of positive probability."""
-    chosen: tuple[Ints, Ints] | None = None
-    """Output of `models.allocation.mean_field.modes.modes` for each cell, for methods of modes."""
+    log_sum: float  # Σ over cells of x log Σ_h ∏ θ; NaN for modes
+    is_possible: bool  # Whether each cell has a hidden value of positive probability
+    chosen: tuple[Ints, Ints] | None = None  # Output of `modes`, for methods of modes
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +85,7 @@ class Epoch:
 
     objective: float
     allocated: Allocated
-    log_factor: Floats
-    """(n_state,), the logs of the tables that the allocation was made with."""
+    log_factor: Floats  # (n_state,), logs of the tables of the allocation
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +94,8 @@ class Optimum:
 
     best: Epoch
     start: int
-    """Number of the start."""
-    path: Floats
-    """(n_epochs,), its objective after each epoch."""
-    objectives: Floats
-    """(n_starts,), of each climb at its end."""
+    path: Floats  # (n_epochs,), its objective after each epoch
+    objectives: Floats  # (n_starts,), final objective of each ascent
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +107,13 @@ class MeanField:
     rows: Rows
     cliques: Cliques
     reading: Reading
-    joint: JointValues | None
-    """Joint values, for methods that take the mode of the allocation."""
-    constant: float
-    """Constant part of the objective."""
+    joint: JointValues | None  # Joint values, for methods of modes
+    constant: float  # Constant part of the objective
 
     @classmethod
     def of(cls, model: AllocationModel, observed: CellCounts, method: str) -> MeanField:
-        """Lay them down. Raises TableMemoryError if hidden indices have too many values to sum over
-        or, for modes, to list.
+        """Lay the data down for the method. Raises TableMemoryError if hidden indices have too many
+        values to sum over or, for modes, to list.
         """
         plan = plan_of(model, observed)
         rows = rows_of(plan)
@@ -298,13 +282,11 @@ def best_of_starts(
     n_jobs: int | None = None,
     max_memory: int = MAX_MEMORY,
 ) -> Optimum:
-    """Climb from several starts, each with a seed of its own, and keep the best.
+    """Run ascents from several starts, each with a seed of its own, and keep the best.
 
-    Where there are many they are climbed to `FIRST_TOLERANCE`, and only the `N_FINISHED` best on.
-    Threads are over the starts or, where these are fewer, over blocks of cells.
-
-    Raises TableMemoryError if the starts climbed at the same time need more than `max_memory`
-    bytes.
+    Of many, only the `N_FINISHED` best at `FIRST_TOLERANCE` continue. Threads are over the starts
+    or, where these are fewer, over blocks of cells. Raises TableMemoryError if the starts in
+    progress at the same time need more than `max_memory` bytes.
     """
     n_threads = effective_n_jobs(n_jobs)
     within = n_threads if n_starts < n_threads else 1

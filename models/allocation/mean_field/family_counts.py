@@ -24,14 +24,11 @@ if TYPE_CHECKING:
     from models.allocation.model import AllocationModel
     from models.arrays import Floats
 
-MAX_TABLE_MEMORY = 2**30
-"""Bytes that all tables of a model may take, at 8 for each entry."""
+MAX_TABLE_MEMORY = 2**30  # Maximum bytes of all tables of a model
 
 
 def check_tables(model: AllocationModel) -> None:
-    """Refuse a model whose tables are too large to be held whole.
-    Raises TableMemoryError if they take more than `MAX_TABLE_MEMORY` bytes.
-    """
+    """Raise TableMemoryError if the model's tables take more than `MAX_TABLE_MEMORY` bytes."""
     sizes = {
         name: 8.0 * float(np.prod(model.table_shape(name), dtype=np.float64))
         for name in model.indices

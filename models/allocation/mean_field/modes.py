@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from models.arrays import Floats, Ints, Ints32
 
 MAX_JOINT_VALUES = 10**6
-"""Joint values of a token's unknown indices in one list."""
-ROUNDING_MARGIN = 1.0 - 1e-12
-"""Factor of x Φ_h, so that rounding never gives a value more than its ⌊x Φ_h⌋."""
+ROUNDING_MARGIN = 1.0 - 1e-12  # Factor of x Φ_h: rounding never gives a value more than its ⌊x Φ_h⌋
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,22 +32,17 @@ class JointValues:
     """Columns of the tables for each joint value of the unknown indices of a cell."""
 
     plan: InferencePlan
-    sizes: tuple[tuple[int, ...], ...]
-    """Cardinalities of the unknown indices of each pattern."""
+    sizes: tuple[tuple[int, ...], ...]  # Cardinalities of the unknown indices of each pattern
     columns_at: Ints
     """(n_patterns,), first entry of each pattern in `columns`: (n_factors, n_values)."""
     columns: Ints32
-    """The column of each factor's table."""
-    n_values: Ints
-    """(n_patterns,)."""
+    n_values: Ints  # (n_patterns,)
     chosen_at: Ints
-    """(n_cells + 1,), offsets of the room for the values that a cell's tokens can have."""
+    """(n_cells + 1,), first place of each cell in lists of its values that have tokens."""
 
     @classmethod
     def of(cls, plan: InferencePlan) -> JointValues:
-        """List the joint values of each pattern.
-        Raises TableMemoryError if a pattern has more than `MAX_JOINT_VALUES`.
-        """
+        """List joint values. Raises TableMemoryError if there are more than `MAX_JOINT_VALUES`."""
         sizes, columns = [], []
         for names in plan.unknown:
             of = {name: plan.model.cardinalities[name] for name in names}

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from models.allocation.model import AllocationModel
     from models.arrays import Floats, Ints
 
-START_NOISE = 0.1
-"""Added to all pseudo-counts where tables are drawn to start from (Cemgil et al. 2019)."""
+START_NOISE = 0.1  # Added to pseudo-counts of tables to start from (Cemgil et al. 2019)
 
 
 def unknown_indices(plan: InferencePlan) -> set[str]:
@@ -29,10 +28,9 @@ def unknown_indices(plan: InferencePlan) -> set[str]:
 
 
 def entries_of(plan: InferencePlan, group: tuple[str, ...]) -> tuple[slice, Ints] | None:
-    """Positions at which the shared table of a group of indices is read, and its entry there.
-    Returns the part of the plan's state that holds a table with all axes of the group's, and for
-    each number there the position in the group's own table, flat. None if nothing on the group's
-    axes is ever unknown.
+    """Positions at which the table shared by a group of indices is read, and its entry there.
+    Returns a part of the plan's state that holds a table with all axes of the group's, and for each
+    number there its position in the group's own table, flat. None if no index is ever unknown.
     """
     model = plan.model
     families = tuple(model.family(name) for name in group)
@@ -73,9 +71,8 @@ def log_factors_of(plan: InferencePlan, tables: Mapping[str, Floats]) -> Floats:
 
 
 def random_log_factors(plan: InferencePlan, rng: np.random.Generator) -> Floats:
-    """Log factors, as of `log_factors_of`, of tables drawn from Dirichlet(α + 0.1), row by row.
-    Only entries that occur are drawn; the rest of a row is one more variate, as a sum of Gamma
-    variates is Gamma.
+    """Log factors of tables drawn from Dirichlet(α + 0.1), row by row.
+    Only entries that occur are drawn; the rest of a row is one more variate, as Gammas add up.
     """
     model = plan.model
     log_factor = np.zeros(plan.n_state)

@@ -16,22 +16,15 @@ _HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 class Rows(NamedTuple):
-    """The rows of all tables, with their counts in one flat array."""
+    """Rows of all tables, with their counts in one flat array."""
 
-    row_at: Ints
-    """(n_rows,), first number of each row."""
-    n_columns: Ints
-    """(n_rows,)."""
-    power: Ints
-    """(n_rows,), exponent of α + S."""
+    row_at: Ints  # (n_rows,), first number of each row
+    n_columns: Ints  # (n_rows,)
+    power: Ints  # (n_rows,), exponent of α + S
     alpha: Floats
-    """Pseudo-counts, flat."""
-    alpha_at: Ints
-    """(n_rows,), first pseudo-count of each row."""
-    alpha_step: Ints
-    """(n_rows,), 1, or 0 where all columns share one pseudo-count."""
+    alpha_at: Ints  # (n_rows,), first pseudo-count of each row
+    alpha_step: Ints  # (n_rows,), 1, or 0 where all columns share one pseudo-count
     log_gamma_alpha: Floats
-    """log Γ of `alpha`."""
 
 
 @kernel

@@ -41,11 +41,11 @@ class PosteriorSample:
     log_allocation: Floats
     """(n_kept,), log π(S) of each."""
     log_marginal: float
-    """The run's estimate of log p(X)."""
+    """Estimate of log p(X)."""
     cell_of_token: Ints
-    """(T,), the cell of X that each token is of."""
+    """(T,), cell of X of each token."""
     hidden: Ints
-    """(n_kept, T, n_inner), values of the indices `inner` of each token, in each allocation."""
+    """(n_kept, T, n_inner), values of the indices `inner`."""
     inner: tuple[str, ...]
     """Indices that are hidden, or missing of some token."""
 
@@ -74,7 +74,7 @@ class PosteriorSample:
 
     @cached_property
     def allocations(self) -> list[CellCounts]:
-        """All of them; with many tokens and particles they take a while."""
+        """All of them; slow with many tokens and particles."""
         return [self.allocation(n) for n in range(self.n_kept)]
 
 
@@ -91,15 +91,10 @@ def posterior_sample(
 ) -> PosteriorSample:
     """Allocations of all tokens by the particles of one run, resampled when half are effective.
 
-    Parameters
-    ----------
-    n_kept : int, optional
-        Allocations drawn from the particles by their weights, all with equal weights then; by
-        default all particles with theirs.
-
-    Raises TableMemoryError if the particles take more than `max_memory` bytes; UnreachableCellError
-    if the counts are impossible under the model: a ValueError; ValueError or TypeError if a setting
-    is out of its range.
+    With `n_kept`, so many are drawn from the particles by their weights, and have equal weights;
+    else all particles are kept with theirs. Raises ValueError or TypeError if a setting is out of
+    its range; TableMemoryError if the particles take more than `max_memory` bytes;
+    UnreachableCellError, a ValueError, if the counts are impossible under the model.
     """
     check_particle_settings(n_particles, n_moves, resampling)
     if n_kept is not None:

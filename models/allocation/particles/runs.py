@@ -25,14 +25,10 @@ if TYPE_CHECKING:
 
 RESAMPLE_BELOW = {"sis": 0.0, "smc": 1.0, "smc-adaptive": 0.5}
 """Share of effective particles below which each method resamples."""
-TOKENS_A_CALL = 500
-"""Between two reports of progress, when an interrupt is heard, too."""
+TOKENS_A_CALL = 500  # Tokens between two reports of progress, and between checks for an interrupt
 ORDERS = ("random", "sorted")
-"""Orders of tokens."""
-N_TIMES = 200
-"""At how many tokens, at most, ancestors are counted."""
-MAX_MEMORY = 4 * 2**30
-"""Bytes that particles may take, of all runs at the same time."""
+N_TIMES = 200  # Maximum number of tokens after which ancestors are counted
+MAX_MEMORY = 4 * 2**30  # Bytes that particles of all runs at the same time may take
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +36,11 @@ class ParticleRun:
     """One run over all tokens."""
 
     log_probability: float
-    """Log of the unbiased estimate of the probability of the tokens in order, of what depends on
-    hidden indices; minus infinity where every particle found a token impossible."""
+    """Log of the unbiased estimate of the probability of the tokens in order, of the tables with
+    hidden indices; minus infinity where a token was impossible for every particle."""
     particles: Particles
     record: Record
-    order: Ints32
-    """(T,), the cell of each token, in the order they were taken in."""
+    order: Ints32  # (T,), cell of each token, in the order of processing
 
 
 def run_particles(
@@ -67,13 +62,13 @@ def run_particles(
     resample_below : float
         Resample where fewer than this share of the particles are effective; 1 is always, 0 never.
     order : {"random", "sorted"}
-        Of the tokens. "sorted" has those of one cell together, and cells in lexicographic order:
-        where tokens are few, what they share is known at once and the variance is far lower.
+        Order of tokens. "sorted" has those of a cell together and cells in lexicographic order:
+        with few tokens, shared counts are known early and the variance is far lower.
     n_moves : int
         Processed tokens, chosen at random, to rejuvenate after each token.
     keep_history : bool
-        Whether to keep what each particle drew, for samples of allocations; to move takes it, too.
-    on_progress : function of the tokens taken in since its last call
+        Whether to keep what each particle drew, for samples of allocations and for moves.
+    on_progress : function of the tokens processed since its last call
     """
     cells = np.arange(len(plan.observed.counts), dtype=np.int32)
     cell_of_token = np.repeat(cells, plan.observed.counts)
@@ -119,13 +114,7 @@ def times_of(n_tokens: int) -> Ints:
 def check_particle_settings(
     n_particles: Any, n_moves: Any, resampling: str = "systematic", order: str = "random"
 ) -> None:
-    """Refuse settings of a run that make no sense.
-
-    Raises
-    ------
-    ValueError, TypeError
-        That names the setting.
-    """
+    """Raise ValueError or TypeError, naming the setting of a run, if one is out of its range."""
     if resampling not in SCHEMES:
         raise ValueError(f"resampling must be one of {tuple(SCHEMES)}, found {resampling!r}")
     if order not in ORDERS:

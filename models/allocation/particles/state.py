@@ -17,70 +17,50 @@ if TYPE_CHECKING:
     from models.allocation.inference_plan import InferencePlan
     from models.arrays import Bools, Floats, Ints, Ints32
 
-BYTES_A_TOKEN = 50
-"""Bytes for each token's place and records, independent of the particles."""
-MIN_EVENTS = 128
-"""Resamplings that the tree of ancestors holds at least before all rows are brought up to date."""
+BYTES_A_TOKEN = 50  # Bytes for each token's place and records
+MIN_EVENTS = 128  # Minimum number of resamplings in the tree of ancestors
 
 
 class Particles(NamedTuple):
     """All that continues from token to token, and scratch."""
 
     counts: Ints32
-    """Flat: the counts of row ρ, particle p and column h are at row_at[ρ] + p·n_columns + h.
-
-    After the rows of the tables may come one for each token: what its cliques drew."""
-    row_at: Ints
-    """(n_rows,)."""
-    row_columns: Ints
-    """(n_rows,)."""
-    stamp: Ints
-    """(n_rows,), resamplings before the row was last written; -1 if it never was: all 0."""
-    weights: Floats
-    """(P,), with mean 1."""
-    increment: Floats
-    """(P,), factor of the weights by a token."""
-    tree: Ints32
-    """(nodes, P), see `models.allocation.particles.genealogy`."""
-    founder: Ints32
-    """(P,), the particle at the start that each descends from."""
-    clock: Ints
-    """(2,), tokens processed, and resamplings since the genealogy was restarted."""
+    """Counts of row ρ, particle p and column h, at row_at[ρ] + p·n_columns + h.
+    After the rows of tables there may be one for each token: what its cliques drew."""
+    row_at: Ints  # (n_rows,)
+    row_columns: Ints  # (n_rows,)
+    stamp: Ints  # (n_rows,), resamplings before the row was last written; -1 if it never was: all 0
+    weights: Floats  # (P,), with mean 1
+    increment: Floats  # (P,), factor of the weights by a token
+    tree: Ints32  # (nodes, P), see `models.allocation.particles.genealogy`
+    founder: Ints32  # (P,), the initial particle that each descends from
+    clock: Ints  # (2,), tokens processed, and resamplings since the tree was restarted
     products: Floats
-    """(P · scratch_size,), the products and messages of cliques, those of one clique together:
-    combination c of clique q and particle p at product_at[q]·P + p·n_values + c."""
+    """(P · scratch_size,), products and messages of cliques: combination c of clique q and particle
+    p at product_at[q]·P + p·n_values + c."""
     gathered: Ints32
-    """(n_factors + 1, P · most columns), a token's rows, brought up to date; the last one's is
-    what its cliques drew."""
-    ancestor: Ints32
-    """(P,), of the last resampling."""
-    found: Ints32
-    """(P,), scratch."""
+    """(n_factors + 1, P · most columns), a token's current rows; the last has what its cliques
+    drew."""
+    ancestor: Ints32  # (P,), of the last resampling
+    found: Ints32  # (P,); this and the next four are scratch
     children: Ints32
-    """(P,), scratch."""
     spare: Floats
-    """(P,), scratch."""
-    spare_products: Floats
-    """(P · combinations of the largest clique,), scratch."""
+    spare_products: Floats  # (P · combinations of the largest clique,)
 
 
 class Record(NamedTuple):
     """Records of each token."""
 
-    log_increment: Floats
-    """(T,), log of the mean of the weights that the token gave."""
-    effective_sample_size: Floats
-    """(T,), before resampling."""
-    n_ancestors: Ints
-    """(T,), founders with a descendant; 0 where it was not counted."""
-    count_ancestors: Bools
-    """(T,), where to count them."""
+    log_increment: Floats  # (T,), log of the mean of the weights that the token gave
+    effective_sample_size: Floats  # (T,), before resampling
+    n_ancestors: Ints  # (T,), founders with a descendant; 0 where it was not counted
+    count_ancestors: Bools  # (T,), where to count them
 
 
 def n_events_of(plan: InferencePlan, *, keep_history: bool) -> int:
     """Resamplings that the tree of ancestors holds: a power of two.
-    To bring all rows up to date costs as much as a token for each row or so; with twice as many
-    resamplings as rows between two such times it is lost among them.
+    An update of all rows costs as much as a token for each row: rare, with twice as many
+    resamplings.
     """
     n_tokens = max(plan.observed.n_tokens, 1)
     n_rows = int(plan.row_start[-1]) + (n_tokens // 16 if keep_history else 0)
@@ -107,9 +87,7 @@ def check_memory(
     *,
     keep_history: bool = False,
 ) -> None:
-    """Refuse what does not fit, before anything is allocated.
-    Raises TableMemoryError if `n_runs` at the same time take more than `max_memory` bytes.
-    """
+    """Raise TableMemoryError if `n_runs` at the same time take more than `max_memory` bytes."""
     needed = n_runs * n_bytes(plan, n_particles, keep_history=keep_history)
     if needed > max_memory:
         raise TableMemoryError(

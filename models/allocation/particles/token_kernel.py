@@ -68,9 +68,9 @@ def take_tokens(
 
 @kernel
 def _take_out(plan: PlanArrays, particles: Particles, cell: int, history: int, slot: Ints) -> None:
-    """Remove an earlier token from the gathered counts, so that its hidden values are redrawn.
-    To redraw them given all other tokens is a Gibbs step. It leaves the posterior invariant
-    (resample-move: Gilks & Berzuini 2001) and undoes decisions that were based on few tokens.
+    """Remove an earlier token from the gathered counts, so that its hidden values are redrawn given
+    all others: a Gibbs step, which leaves the posterior invariant (resample-move: Gilks & Berzuini
+    2001).
     """
     drawn = particles.gathered[len(slot)]
     _gather(particles, history, drawn)
