@@ -43,7 +43,6 @@ pytestmark = [
 EVERY_TRAINER = pytest.mark.parametrize("case", CASES, ids=str)
 EVERY_WAY = pytest.mark.parametrize("case", [*CASES, *WAYS], ids=str)
 EVERY_FAMILY = pytest.mark.parametrize("family", TOPICS)
-
 COUNTS = training_counts()
 BAD = (-1.0, np.nan, np.inf, -np.inf)
 

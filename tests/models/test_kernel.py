@@ -21,7 +21,7 @@ from models.variational.inference import documents_of, infer_doc_topic, infer_do
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("writeable", [True, False])
-def test_read_only_arrays_share_memory_where_they_can(order: str, writeable: bool) -> None:
+def test_read_only_arrays_share_memory_where_they_can(order, writeable):
     array = np.array([[1.0, 2.0], [3.0, 4.0]], order=order)  # type: ignore[call-overload]
     array.flags.writeable = writeable
     found = read_only(array)
@@ -33,7 +33,7 @@ def test_read_only_arrays_share_memory_where_they_can(order: str, writeable: boo
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-def test_indices_are_as_small_as_they_can_be(index: type[np.signedinteger]) -> None:
+def test_indices_are_as_small_as_they_can_be(index):
     counts = sparse.csr_array(np.array([[1, 0, 2], [0, 3, 0]]))
     counts.indices, counts.indptr = counts.indices.astype(index), counts.indptr.astype(index)
     documents = documents_of(counts)
@@ -44,7 +44,7 @@ def test_indices_are_as_small_as_they_can_be(index: type[np.signedinteger]) -> N
     assert counts.indices.dtype == index
 
 
-def test_a_kernel_is_compiled_once_for_all_that_callers_have() -> None:
+def test_a_kernel_is_compiled_once_for_all_that_callers_have():
     """A kernel of many lines takes seconds to compile."""
     rng = np.random.default_rng(0)
     counts = sparse.csr_array(rng.poisson(1.0, size=(4, 5)))
@@ -60,10 +60,10 @@ def test_a_kernel_is_compiled_once_for_all_that_callers_have() -> None:
     assert len(getattr(infer_documents_only, "signatures", ())) == n_compiled
 
 
-def test_the_working_clock_stands_still_while_kernels_are_compiled() -> None:
+def test_the_working_clock_stands_still_while_kernels_are_compiled():
     compiling, working, started = seconds_compiling(), working_clock(), time.perf_counter()
 
-    def compile_slowly() -> None:
+    def compile_slowly():
         with global_compiler_lock, global_compiler_lock:  # as kernels that call others
             time.sleep(0.1)
 
@@ -83,9 +83,9 @@ def test_the_working_clock_stands_still_while_kernels_are_compiled() -> None:
     assert seconds_compiling() == seconds_compiling()
 
 
-def test_a_package_is_announced_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_package_is_announced_once(caplog):
     class Fake:
-        def __init__(self, module: str) -> None:
+        def __init__(self, module):
             self.py_func = type("f", (), {"__module__": module})
 
     modules = ("made.up.first", "numba.np.random", "made.up.second", "made.other.first")
@@ -99,9 +99,9 @@ def test_a_package_is_announced_once(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_compiling_is_timed() -> None:
+def test_compiling_is_timed():
     @kernel
-    def doubled(x: float) -> float:
+    def doubled(x):
         return 2 * x
 
     before = seconds_compiling()

@@ -9,14 +9,10 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from models.kernel_cache import PACKAGES, kernel_sources
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 CALLED = """
@@ -46,7 +42,7 @@ print(total(np.arange(8.0)[:4], {n}), sum(total.stats.cache_hits.values()))
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def tree(tmp_path):
     """The real modules that compile kernels, and two kernels, one of which calls the other."""
     for package in PACKAGES:
         (tmp_path / package).mkdir()
@@ -58,9 +54,8 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, code: str = RUN, n: int = 4, **variables: str) -> tuple[float, int]:
+def run(folder, code=RUN, n=4, **variables):
     """The sum that a new process computes, and how many of its kernels were in the cache.
-
     Python's own cache is left out: it takes a file of the same second and size for the same.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
@@ -75,16 +70,16 @@ def run(folder: Path, code: str = RUN, n: int = 4, **variables: str) -> tuple[fl
     return float(total), int(hits)
 
 
-def cached(folder: Path) -> set[str]:
+def cached(folder):
     return {path.name for path in folder.rglob("*.nb[ic]")}
 
 
-def edit(path: Path, old: str, new: str) -> None:
+def edit(path, old, new):
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_a_change_of_a_kernel_recompiles_those_that_call_it(tree: Path) -> None:
+def test_a_change_of_a_kernel_recompiles_those_that_call_it(tree):
     assert run(tree) == (11.0, 0)
     assert run(tree) == (11.0, 1)
     before = cached(tree)
@@ -101,7 +96,7 @@ def test_a_change_of_a_kernel_recompiles_those_that_call_it(tree: Path) -> None:
     assert len(cached(tree)) == 4
 
 
-def test_kernels_that_move_within_their_file_leave_nothing_behind(tree: Path) -> None:
+def test_kernels_that_move_within_their_file_leave_nothing_behind(tree):
     """numba has line numbers in the names of cached files."""
     run(tree)
     for path in (tree / "models" / "called.py", tree / "evaluation" / "caller.py"):
@@ -110,7 +105,7 @@ def test_kernels_that_move_within_their_file_leave_nothing_behind(tree: Path) ->
     assert len(cached(tree)) == 4
 
 
-def test_the_same_content_finds_its_kernels_whatever_the_time(tree: Path) -> None:
+def test_the_same_content_finds_its_kernels_whatever_the_time(tree):
     run(tree)
     for path in tree.rglob("*.py"):
         os.utime(path, (1e9, 1e9))
@@ -118,7 +113,7 @@ def test_the_same_content_finds_its_kernels_whatever_the_time(tree: Path) -> Non
     assert run(tree) == (11.0, 1)
 
 
-def test_code_that_checks_bounds_is_never_mixed_with_code_that_does_not(tree: Path) -> None:
+def test_code_that_checks_bounds_is_never_mixed_with_code_that_does_not(tree):
     assert run(tree, n=5) == (16.0, 0)  # of four: what lies behind them in memory is read
     with pytest.raises(RuntimeError, match="IndexError: index is out of bounds"):
         run(tree, n=5, NUMBA_BOUNDSCHECK="1")
@@ -127,7 +122,7 @@ def test_code_that_checks_bounds_is_never_mixed_with_code_that_does_not(tree: Pa
     assert len(cached(tree)) == 8
 
 
-def test_a_process_whose_sources_change_leaves_no_kernel_of_the_old_ones(tree: Path) -> None:
+def test_a_process_whose_sources_change_leaves_no_kernel_of_the_old_ones(tree):
     called = tree / "models" / "called.py"
     change = """
 from pathlib import Path
@@ -144,7 +139,7 @@ path.write_text(path.read_text().replace("+ ADDED", "* 2.0"))
     assert run(tree) == (11.0, 1)
 
 
-def test_other_folders_for_the_cache(tree: Path) -> None:
+def test_other_folders_for_the_cache(tree):
     chosen, home = tree / "chosen", tree / "home"
     assert run(tree, NUMBA_CACHE_DIR=str(chosen)) == (11.0, 0)
     assert cached(chosen) == cached(tree) != set()
@@ -160,7 +155,7 @@ def test_other_folders_for_the_cache(tree: Path) -> None:
     assert len(cached(home)) == 4
 
 
-def test_sources_that_cannot_be_read_leave_it_to_numba(tree: Path) -> None:
+def test_sources_that_cannot_be_read_leave_it_to_numba(tree):
     packed = tree / "packed.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         for path in sorted(tree.rglob("*.py")):
@@ -172,23 +167,23 @@ def test_sources_that_cannot_be_read_leave_it_to_numba(tree: Path) -> None:
     assert run(tree, **variables) == (11.0, 1)
 
 
-def test_without_the_compiler_kernels_are_python(tree: Path) -> None:
+def test_without_the_compiler_kernels_are_python(tree):
     code = RUN.replace("sum(total.stats.cache_hits.values())", "total.__code__.co_argcount")
     assert run(tree, code, NUMBA_DISABLE_JIT="1") == (11.0, 2)
     assert cached(tree) == set()
 
 
-def modules() -> Iterator[tuple[Path, ast.Module]]:
+def modules():
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             yield path, ast.parse(path.read_text("utf-8"))
 
 
-def names_in(node: ast.AST) -> set[str]:
+def names_in(node):
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
-def test_all_that_kernels_are_made_of_is_in_files_with_kernels() -> None:
+def test_all_that_kernels_are_made_of_is_in_files_with_kernels():
     """Kernels, those that they call, and constants, of which a compiled kernel has the value."""
     sources = {Path(path) for path in kernel_sources().stamps}
     n_kernels = 0

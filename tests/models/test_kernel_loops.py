@@ -5,16 +5,12 @@ from __future__ import annotations
 import ast
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evaluation.gamma_poisson.topic_counts import fill_rates
 from evaluation.monte_carlo.token_sweep import fill_probabilities
 from models.kernel import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 SEQUENTIAL = {
@@ -31,11 +27,10 @@ SEQUENTIAL = {
     "multinomial_mode": "whole numbers",
     "spread": "draws random numbers",
     "use_prior": "each sum so far is stored, each product so far is used",
-}
-"""Kernels with such loops that the compiler cannot vectorise, or whose sums are exact."""
+}  # Kernels with such loops that the compiler cannot vectorise, or whose sums are exact
 
 
-def kernels() -> Iterator[tuple[str, ast.FunctionDef]]:
+def kernels():
     for package in ("models", "evaluation"):
         for path in sorted((ROOT / package).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -45,7 +40,7 @@ def kernels() -> Iterator[tuple[str, ast.FunctionDef]]:
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", node
 
 
-def fills_and_sums(function: ast.FunctionDef) -> bool:
+def fills_and_sums(function):
     for loop in ast.walk(function):
         if not isinstance(loop, ast.For | ast.While):
             continue
@@ -66,7 +61,7 @@ def fills_and_sums(function: ast.FunctionDef) -> bool:
     return False
 
 
-def test_no_kernel_fills_and_sums_in_one_loop() -> None:
+def test_no_kernel_fills_and_sums_in_one_loop():
     found = {node.name: where for where, node in kernels() if fills_and_sums(node)}
     assert {name: where for name, where in found.items() if name not in SEQUENTIAL} == {}
     assert set(SEQUENTIAL) - set(found) == set(), "no longer such a loop: take it off the list"
@@ -82,7 +77,7 @@ def rates_of(word_topic, first, second, p):  # type: ignore[no-untyped-def]
     return total
 
 
-def test_sums_do_not_depend_on_where_arrays_lie() -> None:
+def test_sums_do_not_depend_on_where_arrays_lie():
     n_topics = 16
     rng = np.random.default_rng(0)
     values = {name: rng.random(n_topics) for name in "fsp"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from models.lda.topics import LDATopics
 
 METHODS = ("vb", "em", "dual-em", "icm", "smc")
 X = np.array([[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 3, 4]])
-GRAPHS: dict[str, tuple[AllocationModel, Any]] = {
+GRAPHS = {
     "nmf": (AllocationModel.nmf(3, 4, 2), X),
     "cp": (AllocationModel.cp((2, 3, 2), 2), np.arange(12).reshape(2, 3, 2) % 4),
     "chain": (AllocationModel.pachinko(4, 3, (2, 2)), X),
@@ -35,16 +34,15 @@ GRAPHS: dict[str, tuple[AllocationModel, Any]] = {
 }
 
 
-def factors(name: str, method: str, **settings: Any) -> AllocationFactors:
+def factors(name, method, **settings):
     model, counts = GRAPHS[name]
     settings = {"n_particles": 60, "random_state": 3, "n_starts": 3, **settings}
-    fitted: AllocationFactors = AllocationFactors(model, method, **settings).fit(counts)
-    return fitted
+    return AllocationFactors(model, method, **settings).fit(counts)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_what_is_learned(name: str, method: str) -> None:
+def test_what_is_learned(name, method):
     model, counts = GRAPHS[name]
     fitted = factors(name, method)
     total = np.asarray(counts).sum()
@@ -64,7 +62,7 @@ def test_what_is_learned(name: str, method: str) -> None:
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_reconstruction_sums_the_tables_over_what_is_hidden(name: str) -> None:
+def test_reconstruction_sums_the_tables_over_what_is_hidden(name):
     model, counts = GRAPHS[name]
     fitted = factors(name, "vb")
     wanted = np.zeros(model.shape)
@@ -81,7 +79,7 @@ def test_reconstruction_sums_the_tables_over_what_is_hidden(name: str) -> None:
     )
 
 
-def test_tables_that_nothing_hidden_has_part_in_are_reconstructed_too() -> None:
+def test_tables_that_nothing_hidden_has_part_in_are_reconstructed_too():
     model = AllocationModel(
         {"d": (), "s": ("d",), "k": ("d",), "w": ("k",)}, {"d": 3, "s": 2, "k": 2, "w": 4}, "dsw"
     )
@@ -96,14 +94,14 @@ def test_tables_that_nothing_hidden_has_part_in_are_reconstructed_too() -> None:
     )
 
 
-def test_many_indices_are_multiplied_clique_by_clique() -> None:
+def test_many_indices_are_multiplied_clique_by_clique():
     model = AllocationModel.hidden_markov(18, 2, 1)
     fitted = AllocationFactors(model, random_state=0, n_starts=1, n_epochs=3)
     fitted.fit(np.full(model.shape, 5))
     np.testing.assert_allclose(fitted.reconstruction(), np.full(model.shape, 5.0), rtol=1e-12)
 
 
-def test_blocks_are_found_again() -> None:
+def test_blocks_are_found_again():
     """Words 0-4 in documents 0-4, 5-9 in 5-9, with a tenth elsewhere."""
     block = np.kron(np.eye(2), np.ones((5, 5)))
     counts = np.random.default_rng(2).poisson(9 * block + 0.5)
@@ -116,7 +114,7 @@ def test_blocks_are_found_again() -> None:
         assert mass.max() > 0.85, method
 
 
-def test_the_tables_of_particles_are_those_of_the_most_probable_allocation() -> None:
+def test_the_tables_of_particles_are_those_of_the_most_probable_allocation():
     fitted = factors("nmf", "smc")
     sample = fitted.sample_
     assert len(sample.allocations) == len(sample.weights) == 60
@@ -126,7 +124,7 @@ def test_the_tables_of_particles_are_those_of_the_most_probable_allocation() -> 
     )
 
 
-def test_a_seed_fixes_the_bits_whatever_the_threads() -> None:
+def test_a_seed_fixes_the_bits_whatever_the_threads():
     for method in METHODS:
         one = factors("nmf", method, n_starts=4, n_jobs=1)
         other = factors("nmf", method, n_starts=4, n_jobs=2)
@@ -137,7 +135,7 @@ def test_a_seed_fixes_the_bits_whatever_the_threads() -> None:
     assert again.objective_ == drawn.objective_
 
 
-def test_clone_and_pickle_keep_settings_and_model() -> None:
+def test_clone_and_pickle_keep_settings_and_model():
     fitted = factors("nmf", "em", n_epochs=7)
     copied = clone(fitted)
     settings, again = fitted.get_params(), copied.get_params()
@@ -154,7 +152,7 @@ def test_clone_and_pickle_keep_settings_and_model() -> None:
     assert copied.set_params(n_epochs=9).n_epochs == 9
 
 
-def test_counts_in_every_form() -> None:
+def test_counts_in_every_form():
     model = AllocationModel.nmf(3, 4, 2)
     fitted = [
         AllocationFactors(model, random_state=0).fit(form).objective_
@@ -163,7 +161,7 @@ def test_counts_in_every_form() -> None:
     assert len(set(fitted)) == 1
 
 
-def test_topics_where_the_graph_is_that_of_lda() -> None:
+def test_topics_where_the_graph_is_that_of_lda():
     for model in (AllocationModel.lda(3, 4, 2, 0.5, 0.1), AllocationModel.nmf(3, 4, 2)):
         fitted = AllocationFactors(model, random_state=0).fit(X)
         assert isinstance(fitted.topics_, LDATopics)
@@ -171,7 +169,7 @@ def test_topics_where_the_graph_is_that_of_lda() -> None:
         _ = factors("cp", "vb").topics_
 
 
-def test_missing_values_are_allocated_too() -> None:
+def test_missing_values_are_allocated_too():
     model = AllocationModel.nmf(3, 4, 2)
     observed = CellCounts(np.array([[0, 1], [2, -1], [-1, 3]]), np.array([4, 2, 3]), (3, 4))
     for method in METHODS:
@@ -193,14 +191,12 @@ def test_missing_values_are_allocated_too() -> None:
         ({"random_state": -1}, ValueError, "seed"),
     ],
 )
-def test_settings_that_are_refused(
-    settings: dict[str, Any], error: type[Exception], words: str
-) -> None:
+def test_settings_that_are_refused(settings, error, words):
     with pytest.raises(error, match=words):
         AllocationFactors(AllocationModel.nmf(3, 4, 2), **settings).fit(X)
 
 
-def test_data_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_that_are_refused(monkeypatch):
     model = AllocationModel.nmf(3, 4, 2)
     estimator = AllocationFactors(model, random_state=0)
     with pytest.raises(NotFittedError):
@@ -228,7 +224,7 @@ def test_data_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         estimator.fit(X)
 
 
-def test_a_tensor_too_large_to_write_down_is_reconstructed_cell_by_cell() -> None:
+def test_a_tensor_too_large_to_write_down_is_reconstructed_cell_by_cell():
     model = AllocationModel.cp((1000, 1000, 1000), 2)
     observed = CellCounts(np.array([[1, 2, 3], [900, 2, 5]]), np.array([3, 2]), model.shape)
     fitted = AllocationFactors(model, random_state=0, n_starts=2).fit(observed)

@@ -171,6 +171,6 @@ def test_lists_that_are_refused(cells, counts, message):
         CellCounts(cells, counts, (2, 3))
 
 
-def test_rows_of_unequal_length_are_no_array() -> None:
+def test_rows_of_unequal_length_are_no_array():
     with pytest.raises(ValueError, match="X must be an array of counts"):
         CellCounts.of([[1], [1, 2]], AllocationModel.nmf(2, 2, 2))

@@ -234,8 +234,7 @@ LOOP = AllocationModel(
     {"a": (), "b": ("a",), "c": ("a",), "d": ("b",), "e": ("c",), "x": ("d", "e")},
     dict.fromkeys("abcdex", 2),
     ("x",),
-)
-"""Its hidden indices make a ring of five, which must be cut into triangles."""
+)  # Its hidden indices make a ring of five, which must be cut into triangles
 
 
 def test_a_ring_of_hidden_indices_is_cut_into_triangles():
@@ -302,15 +301,12 @@ for model in (
         digest.update(array.tobytes())
 print(digest.hexdigest())
 """
-
-
 BARE = """
 import sys, types
 models = types.ModuleType("models")
 models.__path__ = [path]
 sys.modules["models"] = models
-"""
-"""The package without what it imports at its top, which takes longer than the test."""
+"""  # The package without what it imports at its top, which takes longer than the test
 
 
 def test_plans_are_the_same_in_each_process(capsys):

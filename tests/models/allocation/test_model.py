@@ -250,6 +250,6 @@ def test_any_junction_tree_holds_families_and_keeps_each_index_together(model):
         assert nx.is_connected(tree.subgraph([node for node in tree if name in node]))
 
 
-def test_a_name_is_no_tuple_of_letters() -> None:
+def test_a_name_is_no_tuple_of_letters():
     with pytest.raises(TypeError, match=r"parents of 'i' must be a tuple of names: \('kk',\)"):
         AllocationModel({"kk": (), "i": "kk"}, {"kk": 2, "i": 2}, ("i",))

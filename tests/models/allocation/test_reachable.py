@@ -10,7 +10,7 @@ from models import AllocationFactors, AllocationModel, CellCounts, UnreachableCe
 from models.allocation.particles.posterior_sample import posterior_sample
 
 
-def model_of(document: list[float], word_of_topic: list[list[float]]) -> AllocationModel:
+def model_of(document, word_of_topic):
     """A topic model of two documents, two topics and two words."""
     return AllocationModel(
         {"j": (), "k": ("j",), "i": ("k",)},
@@ -29,13 +29,13 @@ X = np.array([[2, 1], [1, 0]])
 @pytest.mark.parametrize(
     ("model", "cell"), [(NO_DOCUMENT, "i = 0, j = 1"), (NO_WORD, "i = 1, j = 0")]
 )
-def test_the_cell_is_named(model: AllocationModel, cell: str, method: str) -> None:
+def test_the_cell_is_named(model, cell, method):
     with pytest.raises(UnreachableCellError, match=cell):
         log_marginal(model, X, method)
 
 
 @pytest.mark.parametrize("model", [NO_DOCUMENT, NO_WORD])
-def test_nothing_is_sampled_or_learned(model: AllocationModel) -> None:
+def test_nothing_is_sampled_or_learned(model):
     with pytest.raises(UnreachableCellError):
         posterior_sample(model, CellCounts.of(X, model), n_particles=5)
     for method in ("smc", "vb"):
@@ -43,7 +43,7 @@ def test_nothing_is_sampled_or_learned(model: AllocationModel) -> None:
             AllocationFactors(model, method).fit(X)
 
 
-def test_zeros_elsewhere_do_no_harm() -> None:
+def test_zeros_elsewhere_do_no_harm():
     some = model_of([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]])
     counts = [[2, 0], [1, 0]]
     assert np.isfinite(log_marginal(some, counts, "exact").log_marginal)

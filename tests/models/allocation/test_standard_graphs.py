@@ -197,7 +197,6 @@ def test_priors_of_lda_that_are_refused(name):
 
 def log_joint_of_lda(S):
     """log p(words and topics of tokens in order | lengths) (Griffiths & Steyvers 2004, eqs. 2, 3).
-
     S (docs, topics, words).
     """
     value = 0.0

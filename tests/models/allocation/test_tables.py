@@ -76,7 +76,6 @@ def joint_counts(model, tokens):
 
 def urn_probability(model, S, value):
     """∏ (α_fa + S_fa) / (α_pa + S_pa) for one token more, from the dense tensor S.
-
     Tied tables count each of their uses, the earlier ones of this token among them.
     """
 
@@ -335,7 +334,7 @@ def test_mixed_radix():
     assert mixed_radix(()) == ((), 1)
 
 
-def test_unlike_priors_do_not_cancel() -> None:
+def test_unlike_priors_do_not_cancel():
     """The counts are the same, the pseudo-counts are not: both stay."""
     model = AllocationModel(
         {"k": (), "i": ("k",)},

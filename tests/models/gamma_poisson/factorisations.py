@@ -16,11 +16,9 @@ def random_counts(seed=0, n_docs=60, n_words=12, rate=0.8):
 
 
 def block_counts(seed, n_docs=150):
-    """Documents of three topics that share no word.
-
-    Also the share (K, V) that each word has in the tokens of its topic, and how many tokens of each
-    topic documents have (D, K): as it is known what topic a token is of, these are what
-    factorisations of the counts should find, exactly.
+    """Documents of three topics that share no word. Also the share (K, V) that each word has in the
+    tokens of its topic, and how many tokens of each topic documents have (D, K): as it is known
+    what topic a token is of, these are what factorisations of the counts should find, exactly.
     """
     truth, rng = block_topics(3, 5), np.random.default_rng(seed)
     counts, _ = simulated_documents(truth, 0.3, n_docs, 80, rng)

@@ -8,8 +8,7 @@ from scipy import sparse
 
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 
-ATTRACTION, REPULSION = 0.15, -0.7
-"""Φ of a topic's first two words, and of its next two."""
+ATTRACTION, REPULSION = 0.15, -0.7  # Φ of a topic's first two words, and of its next two
 
 
 def random_counts(seed=0, n_docs=40, n_words=8, rate=0.8):
@@ -37,7 +36,6 @@ def planted_fields(n_topics=2, words_each=8):
 
 def draws(field, length, n_docs, rng, n_sweeps=20):
     """Counts (D, V) of documents of `length` tokens, by Gibbs sweeps over their tokens.
-
     P(w_l = s | rest) ∝ exp(θ_s + 2 Φ_s·x_-l) (Inouye et al. 2015, Sec. 2.1), by the largest of
     logarithms with Gumbel noise; from tokens that do not depend on each other.
     """

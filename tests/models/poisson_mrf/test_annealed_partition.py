@@ -13,8 +13,7 @@ from models.poisson_mrf.annealed_partition import annealed_log_weights, log_weig
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from tests.oracles import poisson_mrf as oracle
 
-LIMIT = norm.isf(0.5e-4)
-"""Of |t|, 3.89: each test fails by chance once in 10,000 seeds."""
+LIMIT = norm.isf(0.5e-4)  # Of |t|, 3.89: each test fails by chance once in 10,000 seeds
 
 
 def log_ratio(mrf, length):
@@ -128,7 +127,6 @@ STRONG = np.array([[0, 4, -5, 1], [4, 0, 3, -6], [-5, 3, 0, 2], [1, -6, 2, 0.0]]
 @pytest.mark.parametrize("n_temperatures", [4, pytest.param(30, marks=pytest.mark.slow)])
 def test_strong_interactions(scale, n_temperatures):
     """Weights of words change by factors up to exp 360 within a sweep, and back.
-
     The mean weight is that of chains too rare to be met: log-weights have the law of plain ones.
     """
     node, phi = [0.0, 0.3, -2.0, 0.1], scale * STRONG

@@ -34,7 +34,6 @@ def mixture(n_topics=2, **settings):
 
 def hard_em(counts, labels, n_clusters, smoothing=1e-4):
     """Objectives, labels and topics of a mixture of multinomials, in NumPy, until labels stay.
-
     Topics are mean counts with `smoothing` added to each; documents go where they are likeliest.
     """
     objectives = []

@@ -15,13 +15,13 @@ LONGEST = 9
 RUNS = 400
 
 
-def field(kind: str, half_length: float = np.inf) -> FixedLengthPoissonMRF:
+def field(kind, half_length=np.inf):
     phi = np.array([[0, 0.3, -0.2, 0], [0.3, 0, 0.25, 0], [-0.2, 0.25, 0, -0.5], [0, 0, -0.5, 0]])
     scale = {"weak": 0.3, "mixed": 1.0, "strong": 2.0, "steep": 5.0}[kind]
     return FixedLengthPoissonMRF(np.array([0.4, -0.3, 0.9, 0.1]), scale * phi, half_length)
 
 
-def exact(mrf: FixedLengthPoissonMRF) -> np.ndarray:
+def exact(mrf):
     """(LONGEST + 1,), A_L + log L! of the normalised field."""
     node, phi = mrf.normalised().node, mrf.interactions.toarray()
     return np.array(
@@ -32,7 +32,7 @@ def exact(mrf: FixedLengthPoissonMRF) -> np.ndarray:
     )
 
 
-def t_values(mrf: FixedLengthPoissonMRF, truth: np.ndarray, n_chains: int) -> np.ndarray:
+def t_values(mrf, truth, n_chains):
     """(LONGEST - 1,), of the mean of independent estimates of exp(A_L) L!, L from 2."""
     runs = np.array(
         [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -54,9 +54,7 @@ GRAPHS = [
 
 
 @cache
-def case(
-    name: str, a: float = 1.0, seed: int = 0, n_cells: int = 7, most: int = 3
-) -> tuple[AllocationModel, CellCounts]:
+def case(name, a=1.0, seed=0, n_cells=7, most=3):
     """A small model and sparse counts, of which some rows of tables do not occur."""
     rng = np.random.default_rng(seed)
     make = AllocationModel
@@ -88,7 +86,7 @@ def case(
     return model, counts
 
 
-def random_tables(model: AllocationModel, rng: np.random.Generator) -> dict[str, Floats]:
+def random_tables(model, rng):
     tables = {}
     for group in model.table_groups():
         shape = model.table_shape(group[0])
@@ -97,9 +95,7 @@ def random_tables(model: AllocationModel, rng: np.random.Generator) -> dict[str,
     return tables
 
 
-def joint(
-    model: AllocationModel, observed: CellCounts, tables: dict[str, Floats]
-) -> list[dict[tuple[int, ...], float]]:
+def joint(model, observed, tables):
     """For each cell ∏ of the tables at all values of all indices that agree with it."""
     found = []
     for cell in observed.cells:
@@ -117,9 +113,7 @@ def joint(
     return found
 
 
-def families_by_enumeration(
-    model: AllocationModel, observed: CellCounts, weights: list[dict[tuple[int, ...], float]]
-) -> dict[str, Floats]:
+def families_by_enumeration(model, observed, weights):
     counted = {name: np.zeros(model.table_shape(name)) for name in model.indices}
     for count, of_cell in zip(observed.counts, weights, strict=True):
         total = sum(of_cell.values())
@@ -131,9 +125,7 @@ def families_by_enumeration(
     return counted
 
 
-def group_counts(
-    model: AllocationModel, families: dict[str, Floats]
-) -> list[tuple[Floats, Floats]]:
+def group_counts(model, families):
     """For each table its pseudo-counts and its counts, of all that are tied."""
     return [
         (model.pseudo_counts(group[0]), sum((families[n] for n in group), np.zeros(())))
@@ -141,18 +133,18 @@ def group_counts(
     ]
 
 
-def log_b(z: Floats) -> float:
+def log_b(z):
     """Log of B_n, eq. 3.12."""
     return float(gammaln(z).sum() - gammaln(z.sum(axis=-1)).sum())
 
 
-def log_prior(alpha: Floats, theta: Floats) -> float:
+def log_prior(alpha, theta):
     """A Dirichlet's log density in the softmax basis."""
     return float((alpha * np.log(theta)).sum()) - log_b(alpha)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_sums_and_expected_counts_are_those_of_enumeration(name: str) -> None:
+def test_sums_and_expected_counts_are_those_of_enumeration(name):
     model, observed = case(name)
     tables = random_tables(model, np.random.default_rng(1))
     field = MeanField.of(model, observed, "vb")
@@ -171,7 +163,7 @@ def test_sums_and_expected_counts_are_those_of_enumeration(name: str) -> None:
 
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("method", MEAN_FIELD_METHODS)
-def test_the_objective_is_the_formula_over_whole_tables(name: str, method: str) -> None:
+def test_the_objective_is_the_formula_over_whole_tables(name, method):
     model, observed = case(name, a=2.5)
     field = MeanField.of(model, observed, method)
     *_, epoch = islice(field.epochs(np.random.default_rng(5)), 3)
@@ -200,7 +192,7 @@ def test_the_objective_is_the_formula_over_whole_tables(name: str, method: str) 
 
 
 @pytest.mark.parametrize("method", MEAN_FIELD_METHODS)
-def test_a_climb_that_goes_on_is_the_same(method: str) -> None:
+def test_a_climb_that_goes_on_is_the_same(method):
     field = MeanField.of(*case("nmf", n_cells=12, most=5), method)
     wanted, path = field.climb(np.random.default_rng(3), 60, 0.0)
     for n_epochs in (1, 2, 7):
@@ -213,7 +205,7 @@ def test_a_climb_that_goes_on_is_the_same(method: str) -> None:
         assert field.climb_on(found, whole, 60, 0.0)[1] is whole  # it is at its end
 
 
-def test_the_best_starts_alone_are_climbed_to_the_end() -> None:
+def test_the_best_starts_alone_are_climbed_to_the_end():
     field = MeanField.of(*case("nmf", n_cells=12, most=5), "vb")
     optimum = best_of_starts(field, n_starts=6, tolerance=1e-11, seed=2)
     first = [
@@ -234,7 +226,7 @@ def test_the_best_starts_alone_are_climbed_to_the_end() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in GRAPHS if "missing" not in n])
-def test_dual_em_climbs_the_probability_of_the_allocation(name: str) -> None:
+def test_dual_em_climbs_the_probability_of_the_allocation(name):
     model, observed = case(name)
     field = MeanField.of(model, observed, "dual-em")
     optimum = best_of_starts(field, n_starts=3)
@@ -246,7 +238,7 @@ def test_dual_em_climbs_the_probability_of_the_allocation(name: str) -> None:
     np.testing.assert_array_equal(again.counts, observed.counts)
 
 
-def test_icm_is_the_probability_of_allocation_and_tables() -> None:
+def test_icm_is_the_probability_of_allocation_and_tables():
     """log p(S, θ) = log π(S) + log p(θ | S), with the posterior Dirichlet in the softmax basis."""
     model, observed = case("nmf")
     field = MeanField.of(model, observed, "icm")
@@ -263,7 +255,7 @@ def test_icm_is_the_probability_of_allocation_and_tables() -> None:
 @pytest.mark.parametrize("method", MEAN_FIELD_METHODS)
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("a", [1e-5, 3.0])
-def test_no_epoch_makes_the_objective_worse(name: str, method: str, a: float) -> None:
+def test_no_epoch_makes_the_objective_worse(name, method, a):
     model, observed = case(name, a, seed=3)
     field = MeanField.of(model, observed, method)
     for seed in range(2):
@@ -274,7 +266,7 @@ def test_no_epoch_makes_the_objective_worse(name: str, method: str, a: float) ->
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_the_bound_is_below_the_marginal_likelihood(name: str) -> None:
+def test_the_bound_is_below_the_marginal_likelihood(name):
     for a in (0.01, 20.0):
         model, observed = case(name, a, n_cells=3, most=1)
         optimum = best_of_starts(MeanField.of(model, observed, "vb"), n_starts=4)
@@ -285,7 +277,7 @@ def test_the_bound_is_below_the_marginal_likelihood(name: str) -> None:
 
 
 @pytest.mark.parametrize("a", [1e-5, 1.0, 100.0])
-def test_with_one_hidden_value_the_bound_is_the_marginal_likelihood(a: float) -> None:
+def test_with_one_hidden_value_the_bound_is_the_marginal_likelihood(a):
     models = [
         AllocationModel.nmf(3, 4, 1, a),
         AllocationModel.cp((3, 4), 1, a),
@@ -300,7 +292,7 @@ def test_with_one_hidden_value_the_bound_is_the_marginal_likelihood(a: float) ->
 
 @pytest.mark.parametrize("method", ["vb", "em"])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_it_converges_to_an_allocation_that_reproduces_itself(name: str, method: str) -> None:
+def test_it_converges_to_an_allocation_that_reproduces_itself(name, method):
     model, observed = case(name, a=2.0)
     epochs = MeanField.of(model, observed, method).epochs(np.random.default_rng(1))
     before = next(epochs).allocated.counts
@@ -311,7 +303,7 @@ def test_it_converges_to_an_allocation_that_reproduces_itself(name: str, method:
     pytest.fail("it still moves after 20,000 epochs")
 
 
-def test_the_first_epoch_of_nmf_by_the_papers_formulas() -> None:
+def test_the_first_epoch_of_nmf_by_the_papers_formulas():
     """Φ ∝ exp(E log θ) with E log θ_ik = ψ(a_ik + ES_ik) - ψ(a_k + ES_k), for all cells at once."""
     model, observed = case("nmf")
     field = MeanField.of(model, observed, "vb")
@@ -329,24 +321,24 @@ def test_the_first_epoch_of_nmf_by_the_papers_formulas() -> None:
     np.testing.assert_allclose(wanted["j"], expected.sum(axis=1), rtol=1e-11, atol=1e-14)
 
 
-def all_allocations(n_tokens: int, n_values: int) -> list[tuple[int, ...]]:
+def all_allocations(n_tokens, n_values):
     every = product(range(n_tokens + 1), repeat=n_values)
     return [each for each in every if sum(each) == n_tokens]
 
 
-def mode_of(probability: Floats, n_tokens: int) -> NDArray[np.int64]:
+def mode_of(probability, n_tokens):
     n_values = len(probability)
     tokens, heap = np.zeros((2, n_values), dtype=np.int64)
     multinomial_mode(probability, n_tokens, tokens, heap, np.zeros(n_values))
     return tokens
 
 
-def log_multinomial(probability: Floats, tokens: Any) -> float:
+def log_multinomial(probability, tokens):
     tokens = np.asarray(tokens)
     return float((xlogy(tokens, probability) - gammaln(tokens + 1.0)).sum())
 
 
-def test_the_mode_of_a_multinomial_is_that_of_enumeration() -> None:
+def test_the_mode_of_a_multinomial_is_that_of_enumeration():
     rng = np.random.default_rng(0)
     for trial in range(200):
         n_values = int(rng.integers(1, 5))
@@ -362,7 +354,7 @@ def test_the_mode_of_a_multinomial_is_that_of_enumeration() -> None:
         assert log_multinomial(probability, found) == pytest.approx(best, abs=1e-12)
 
 
-def test_the_mode_of_many_tokens_is_that_of_adding_them_one_by_one() -> None:
+def test_the_mode_of_many_tokens_is_that_of_adding_them_one_by_one():
     rng = np.random.default_rng(1)
     for n_tokens, n_values in [(1000, 7), (5, 60), (300, 40)]:
         probability = rng.dirichlet(np.full(n_values, 0.2))
@@ -372,13 +364,13 @@ def test_the_mode_of_many_tokens_is_that_of_adding_them_one_by_one() -> None:
         np.testing.assert_array_equal(mode_of(probability, n_tokens), tokens)
 
 
-def test_of_equal_values_the_first_take_the_tokens() -> None:
+def test_of_equal_values_the_first_take_the_tokens():
     np.testing.assert_array_equal(mode_of(np.full(4, 0.25), 6), [2, 2, 1, 1])
     np.testing.assert_array_equal(mode_of(np.array([0.0, 1.0, 0.0]), 3), [0, 3, 0])
 
 
 @pytest.mark.parametrize("method", ["vb", "dual-em"])
-def test_threads_change_no_bit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_no_bit(method, monkeypatch):
     monkeypatch.setattr(coordinate_ascent, "MIN_BLOCK", 64)
     model = AllocationModel.nmf(30, 30, 4)
     X = np.random.default_rng(0).poisson(1.5, (30, 30))
@@ -399,7 +391,7 @@ def test_threads_change_no_bit(method: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert one.best.allocated.counts.tobytes() == other.best.allocated.counts.tobytes()
 
 
-def test_the_best_start_is_kept() -> None:
+def test_the_best_start_is_kept():
     model, observed = case("nmf")
     optimum = best_of_starts(MeanField.of(model, observed, "vb"), n_starts=6, seed=4)
     assert optimum.best.objective == optimum.objectives.max() == optimum.path[-1]
@@ -407,7 +399,7 @@ def test_the_best_start_is_kept() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in GRAPHS if n not in {"visible", "given-prior"}])
-def test_the_tables_that_are_drawn_sum_to_one(name: str) -> None:
+def test_the_tables_that_are_drawn_sum_to_one(name):
     """Over cells with all values of the visible indices, so that all entries occur."""
     model, _ = case(name)
     cells = np.array(list(product(*(range(model.cardinalities[n]) for n in model.visible))))
@@ -421,9 +413,8 @@ def test_the_tables_that_are_drawn_sum_to_one(name: str) -> None:
     assert np.exp(log_sums).sum() == pytest.approx(n_rows, rel=1e-11)
 
 
-def test_entries_are_drawn_as_from_whole_rows() -> None:
+def test_entries_are_drawn_as_from_whole_rows():
     """Of a row of 50 words two occur: p(k) p(i | k) has the mean and variance of two Dirichlets.
-
     Within 4 standard errors; 0.1 is added to all pseudo-counts.
     """
     model = AllocationModel({"k": (), "i": ("k",)}, {"k": 2, "i": 50}, ("i",), a=60.0)
@@ -440,7 +431,7 @@ def test_entries_are_drawn_as_from_whole_rows() -> None:
         assert (np.abs(values.mean(axis=0) - wanted) < 4 * error).all()
 
 
-def test_impossible_counts_have_no_probability() -> None:
+def test_impossible_counts_have_no_probability():
     prior = {"k": [1.0, 1.0], "i": [[1.0, 0.0], [1.0, 0.0]], "j": [[1.0, 1.0], [1.0, 1.0]]}
     model = AllocationModel(
         {"k": (), "i": ("k",), "j": ("k",)}, {"k": 2, "i": 2, "j": 2}, "ij", prior=prior
@@ -454,7 +445,7 @@ def test_impossible_counts_have_no_probability() -> None:
         assert np.isfinite(best_of_starts(field, n_starts=2).objectives).all()
 
 
-def test_no_tokens() -> None:
+def test_no_tokens():
     model = AllocationModel.nmf(3, 2, 2, b=0.5)
     observed = CellCounts.of(np.zeros((3, 2), dtype=int), model)
     truth = log_total_probability(model, 0)
@@ -463,7 +454,7 @@ def test_no_tokens() -> None:
         assert best.objective == pytest.approx(truth, rel=1e-12)
 
 
-def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_is_refused(monkeypatch):
     model, observed = case("chain")
     field = MeanField.of(model, observed, "vb")
     with pytest.raises(TableMemoryError, match="expected counts need"):
@@ -473,7 +464,7 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         MeanField.of(model, observed, "icm")
 
 
-def test_special_functions() -> None:
+def test_special_functions():
     for x in np.concatenate([np.logspace(-12, 9, 400), np.linspace(0.5, 10, 300)]):
         log_gamma, digamma = log_gamma_and_digamma(x)
         assert log_gamma == pytest.approx(gammaln(x), rel=1e-14, abs=2e-14)
@@ -490,7 +481,7 @@ def test_special_functions() -> None:
 
 
 @pytest.mark.parametrize("a", [1e8, 1e12, 1e15])
-def test_the_bound_keeps_its_digits_for_large_priors(a: float) -> None:
+def test_the_bound_keeps_its_digits_for_large_priors(a):
     model = AllocationModel.nmf(2, 2, 2, a)
     bound = log_marginal(model, [[2, 1], [0, 1]], "vb", n_repeats=2, random_state=0).log_marginal
     truth = log_marginal(model, [[2, 1], [0, 1]], "exact").log_marginal

@@ -25,20 +25,20 @@ X2 = np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]])
 SMALL = np.array([[2, 1], [0, 1]])
 
 
-def chain() -> AllocationModel:
+def chain():
     """Two hidden indices one after the other."""
     parents = {"j": (), "k": ("j",), "l": ("k",), "i": ("l",)}
     return AllocationModel(parents, {"j": 2, "k": 2, "l": 2, "i": 2}, ("i", "j"), a=0.7)
 
 
-def collider() -> AllocationModel:
+def collider():
     """Two hidden indices with a common visible child."""
     parents = {"x": (), "y": (), "k": ("x",), "l": ("y",), "s": ("k", "l")}
     sizes = {"x": 2, "y": 2, "k": 2, "l": 3, "s": 2}
     return AllocationModel(parents, sizes, ("x", "y", "s"), a=1.3)
 
 
-def with_tie() -> AllocationModel:
+def with_tie():
     """A hidden Markov chain with one transition table and one emission table."""
     parents = {"h1": (), "h2": ("h1",), "h3": ("h2",), "x1": ("h1",), "x2": ("h2",), "x3": ("h3",)}
     sizes = {"h1": 2, "h2": 2, "h3": 2, "x1": 2, "x2": 2, "x3": 2}
@@ -47,7 +47,7 @@ def with_tie() -> AllocationModel:
     )
 
 
-def drawn(model: AllocationModel, n_tokens: int, seed: int) -> CellCounts:
+def drawn(model, n_tokens, seed):
     """Some counts, whatever the model says of them."""
     rng = np.random.default_rng(seed)
     cells = np.stack([rng.integers(size, size=n_tokens) for size in model.shape], axis=1)
@@ -64,7 +64,7 @@ MODELS = {
 }
 
 
-def is_mean(estimates: np.ndarray, truth: float) -> bool:
+def is_mean(estimates, truth):
     """Whether the mean of exp(estimates) is exp(truth), by 4 standard errors."""
     ratio = np.exp(estimates - truth)
     return bool(abs(ratio.mean() - 1) < 4 * ratio.std(ddof=1) / np.sqrt(len(ratio)) + 1e-12)
@@ -73,7 +73,7 @@ def is_mean(estimates: np.ndarray, truth: float) -> bool:
 @pytest.mark.parametrize("resample_below", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("n_moves", [0, 2])
 @pytest.mark.parametrize("name", MODELS)
-def test_estimates_are_unbiased(name: str, n_moves: int, resample_below: float) -> None:
+def test_estimates_are_unbiased(name, n_moves, resample_below):
     model = MODELS[name]
     observed = drawn(model, 6, seed=1)
     truth = exact(model, observed).log_marginal
@@ -91,7 +91,7 @@ def test_estimates_are_unbiased(name: str, n_moves: int, resample_below: float) 
 
 @pytest.mark.parametrize("resampling", ["systematic", "stratified", "residual", "multinomial"])
 @pytest.mark.parametrize("order", ["random", "sorted"])
-def test_schemes_and_orders_are_unbiased(resampling: str, order: str) -> None:
+def test_schemes_and_orders_are_unbiased(resampling, order):
     model = AllocationModel.nmf(3, 4, 3, a=0.5)
     observed = CellCounts.of(X1, model)
     estimate = by_particles(
@@ -106,7 +106,7 @@ def test_schemes_and_orders_are_unbiased(resampling: str, order: str) -> None:
 @pytest.mark.parametrize("method", ["sis", "smc", "smc-adaptive"])
 @pytest.mark.parametrize("matrix", [X1, X2], ids=["X1", "X2"])
 @pytest.mark.parametrize("n_topics", [2, 3, 4])
-def test_a_thousand_runs(n_topics: int, matrix: np.ndarray, method: str) -> None:
+def test_a_thousand_runs(n_topics, matrix, method):
     """|t| < 2.58, as if there were no bias: one of the 18 may be expected above 2 all the same."""
     model = AllocationModel.nmf(*matrix.shape, n_topics, a=1.0)
     observed = CellCounts.of(matrix, model)
@@ -116,7 +116,7 @@ def test_a_thousand_runs(n_topics: int, matrix: np.ndarray, method: str) -> None
     assert abs(ratio.mean() - 1) < 2.58 * ratio.std(ddof=1) / np.sqrt(1000)
 
 
-def test_every_path_of_one_particle_listed() -> None:
+def test_every_path_of_one_particle_listed():
     """All orders of the tokens and all hidden values: the mean weight is p(X) to 1e-12."""
     model = AllocationModel.nmf(2, 2, 2, a=0.3)
     observed = CellCounts.of(SMALL, model)
@@ -145,28 +145,25 @@ def test_every_path_of_one_particle_listed() -> None:
     assert np.allclose(np.array(logs) + np.log(len(orders)) + total, truth, rtol=0, atol=1e-12)
 
 
-def sums_over_draws(resample_below: float) -> float:
+def sums_over_draws(resample_below):
     """E of the product of mean weights with two particles: all that can happen, with its chance.
-
     NMF of SMALL with K = 2; multinomial resampling, where the effective size is below the share.
     """
     a, order = 0.3, [(0, 0), (0, 1), (0, 0), (1, 1)]
 
-    def step(particle: tuple[tuple[int, ...], ...], token: tuple[int, int]) -> np.ndarray:
+    def step(particle, token):
         s_k, s_ik, s_jk = (np.array(each, float) for each in particle)
         i, j = token
         return (a / 4 + s_ik.reshape(2, 2)[i]) * (a / 4 + s_jk.reshape(2, 2)[j]) / (a / 2 + s_k)
 
-    def count(
-        particle: tuple[tuple[int, ...], ...], token: tuple[int, int], k: int
-    ) -> tuple[tuple[int, ...], ...]:
+    def count(particle, token, k):
         s_k, s_ik, s_jk = (list(each) for each in particle)
         s_k[k] += 1
         s_ik[2 * token[0] + k] += 1
         s_jk[2 * token[1] + k] += 1
         return tuple(s_k), tuple(s_ik), tuple(s_jk)
 
-    def expected(particles: list, weights: np.ndarray, n: int) -> float:
+    def expected(particles, weights, n):
         if n == len(order):
             return 1.0
         u = [step(each, order[n]) for each in particles]
@@ -197,7 +194,7 @@ def sums_over_draws(resample_below: float) -> float:
 @pytest.mark.parametrize(
     "resample_below", [0.0, 0.9, 0.99, pytest.param(1.0, marks=pytest.mark.slow)]
 )
-def test_adaptive_resampling_is_unbiased_too(resample_below: float) -> None:
+def test_adaptive_resampling_is_unbiased_too(resample_below):
     """Contrary to section 4.2.1: by listing all that two particles can do."""
     model = AllocationModel.nmf(2, 2, 2, a=0.3)
     observed = CellCounts([[0, 0], [0, 1], [1, 1]], [2, 1, 1], (2, 2))
@@ -205,7 +202,7 @@ def test_adaptive_resampling_is_unbiased_too(resample_below: float) -> None:
     assert np.log(sums_over_draws(resample_below)) == pytest.approx(sequence, abs=1e-12)
 
 
-def test_threads_and_repeats_change_no_bit() -> None:
+def test_threads_and_repeats_change_no_bit():
     model = AllocationModel.nmf(3, 4, 3, a=0.5)
     observed = CellCounts.of(X1, model)
     settings = {"n_particles": 64, "seed": 5, "n_moves": 1}
@@ -217,7 +214,7 @@ def test_threads_and_repeats_change_no_bit() -> None:
     assert (one.path.n_ancestors == two.path.n_ancestors).all()
 
 
-def test_rows_brought_up_to_date_many_times() -> None:
+def test_rows_brought_up_to_date_many_times():
     """With more resamplings than the tree of ancestors holds: counts still add up."""
     model = AllocationModel.nmf(3, 3, 2, a=0.4)
     observed = CellCounts.of(np.array([[60, 5, 3], [40, 100, 2], [7, 30, 80]]), model)
@@ -231,7 +228,7 @@ def test_rows_brought_up_to_date_many_times() -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_particles_hold_the_counts_of_their_allocations(name: str) -> None:
+def test_particles_hold_the_counts_of_their_allocations(name):
     """log π of a particle's allocation is the product of what its tokens had as probabilities."""
     model = MODELS[name]
     observed = drawn(model, 40, seed=2)
@@ -244,7 +241,7 @@ def test_particles_hold_the_counts_of_their_allocations(name: str) -> None:
     assert sample.log_allocation[0] == pytest.approx(log_allocation(model, s), rel=1e-13)
 
 
-def test_a_posterior_sample_has_the_posterior_s_means() -> None:
+def test_a_posterior_sample_has_the_posterior_s_means():
     """Against all allocations: E S_k+ of a particle's sample, and with moves that mix, too."""
     model = AllocationModel.nmf(2, 2, 2, a=1.5)
     observed = CellCounts.of(SMALL, model)
@@ -267,7 +264,7 @@ def test_a_posterior_sample_has_the_posterior_s_means() -> None:
         assert abs(found - truth) < 0.05
 
 
-def test_kept_particles_are_drawn_by_their_weights() -> None:
+def test_kept_particles_are_drawn_by_their_weights():
     """Without resampling weights differ much; drawn by them, the sample has their mean."""
     model = AllocationModel.nmf(3, 4, 3, a=3.0)
     observed = CellCounts.of(X1, model)
@@ -293,13 +290,13 @@ def test_kept_particles_are_drawn_by_their_weights() -> None:
         ({"resampling": "x"}, "resampling must be one of"),
     ],
 )
-def test_settings_of_a_sample_are_checked(settings: dict, message: str) -> None:
+def test_settings_of_a_sample_are_checked(settings, message):
     model = AllocationModel.nmf(2, 2, 2)
     with pytest.raises((ValueError, TypeError), match=message):
         posterior_sample(model, CellCounts.of(SMALL, model), **settings)
 
 
-def test_missing_indices_are_summed_over() -> None:
+def test_missing_indices_are_summed_over():
     model = AllocationModel.nmf(2, 2, 2, a=1.0)
     observed = CellCounts([[0, 0], [1, -1], [-1, 1], [1, 1]], [2, 1, 1, 1], (2, 2))
     truth = exact(model, observed).log_marginal
@@ -309,7 +306,7 @@ def test_missing_indices_are_summed_over() -> None:
     assert {each.n_tokens for each in sample.allocations} == {5}
 
 
-def test_nothing_hidden_and_no_token() -> None:
+def test_nothing_hidden_and_no_token():
     model = AllocationModel.complete((2, 2), a=1.0, b=1.0)
     observed = CellCounts.of([[2, 0], [1, 1]], model)
     estimate = by_particles(model, observed, "smc", n_particles=3, n_repeats=2)
@@ -320,7 +317,7 @@ def test_nothing_hidden_and_no_token() -> None:
     assert nothing.log_marginal == pytest.approx(np.log(0.5))
 
 
-def test_memory_is_refused_before_it_is_taken() -> None:
+def test_memory_is_refused_before_it_is_taken():
     model = AllocationModel.nmf(300, 300, 50)
     observed = CellCounts.of(np.eye(300, dtype=int), model)
     with pytest.raises(TableMemoryError, match=r"max_memory.*fewer particles"):
