@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from models.checks import check_whole
 from models.counts import canonical_counts
 from models.family import Schedule
 
@@ -73,12 +74,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Raise, naming the setting, if one is no whole number or below its minimum."""
         for name, least in lowest.items():
             value = getattr(self, name)
-            if name in optional and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise TypeError(f"{name} must be an integer, found {value!r}")
-            if int(value) < least:
-                raise ValueError(f"{name} must be at least {least}, found {value}")
+            if value is not None or name not in optional:
+                check_whole(name, value, least)
 
     def _check_counts(self, X: Any, *, reset: bool) -> sparse.csr_array:
         """Return `X` (D, V) as sorted CSR without duplicates; memory-mapped whole numbers stay on

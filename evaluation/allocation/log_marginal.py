@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from evaluation.allocation.exact import MAX_MEMORY, exact
 from evaluation.allocation.marginal_estimate import MarginalEstimate
 from evaluation.allocation.particles import by_particles
-from models.allocation.cell_counts import CellCounts, check_whole
+from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
 from models.allocation.mean_field.coordinate_ascent import N_EPOCHS, MeanField, best_of_starts
 from models.allocation.particles.runs import check_particle_settings
 from models.allocation.reachable import check_reachable
+from models.checks import check_whole
 from models.seed import seed_from
 
 if TYPE_CHECKING:

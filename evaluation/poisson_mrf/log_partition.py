@@ -13,7 +13,7 @@ from evaluation.estimate import MIN_EFFECTIVE_SAMPLES
 from evaluation.monte_carlo.log_mean import log_mean_of
 from evaluation.poisson_mrf.exact_partition import MAX_STATES, exact_log_partition
 from evaluation.poisson_mrf.partition_bound import upper_bound
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 from models.poisson_mrf.annealed_partition import annealed_log_weights
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.seed import seed_from

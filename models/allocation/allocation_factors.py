@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from models.allocation.cell_counts import CellCounts, check_whole
+from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
 from models.allocation.lda_bridge import lda_topics
 from models.allocation.mean_field.cell_probability import (
@@ -32,6 +32,7 @@ from models.allocation.particles.posterior_sample import PosteriorSample, poster
 from models.allocation.particles.runs import check_particle_settings
 from models.allocation.reachable import check_reachable
 from models.allocation.sequence import rate_of
+from models.checks import check_number, check_whole
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
 
@@ -175,13 +176,9 @@ class AllocationFactors(BaseEstimator):  # type: ignore[misc]
         check_whole("n_starts", self.n_starts, 1)
         check_whole("n_epochs", self.n_epochs, 1)
         check_particle_settings(self.n_particles, self.n_moves)
-        tolerance = self.tolerance
-        if isinstance(tolerance, bool) or not isinstance(
-            tolerance, (int, float, np.integer, np.floating)
-        ):
-            raise TypeError(f"tolerance must be a number, found {tolerance!r}")
-        if not 0.0 <= tolerance < np.inf:
-            raise ValueError(f"tolerance must not be negative, found {tolerance}")
+        check_number("tolerance", self.tolerance)
+        if not 0.0 <= self.tolerance < np.inf:
+            raise ValueError(f"tolerance must not be negative, found {self.tolerance}")
         effective_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:

@@ -129,13 +129,3 @@ def _whole(name: str, values: Any) -> Ints:
     if array.dtype.kind in "uf" and (large := np.abs(array) >= 2.0**63).any():
         raise ValueError(f"{name} must be below 2^63, found {array[large][0]}")
     return array.astype(np.int64)
-
-
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Raise TypeError or ValueError, naming the setting, unless it is a whole number from `least`
-    on.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be a whole number, found {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, found {value}")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import networkx as nx
 import numpy as np
 
-from models.allocation.cell_counts import check_whole
 from models.allocation.standard_graphs import StandardGraphs
+from models.checks import check_number, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,8 +227,7 @@ def _check_cardinality(name: str, cardinalities: Mapping[str, Any]) -> None:
 def _check_positive(name: str, value: Any) -> None:
     if value is None and name == "b":
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name} must be a number, found {value!r}")
+    check_number(name, value)
     if not np.isfinite(value) or value <= 0:
         raise ValueError(f"{name} must be positive and finite, found {value}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from models.allocation.cell_counts import check_whole
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

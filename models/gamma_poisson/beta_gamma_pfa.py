@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from models.checks import check_number
 from models.dirichlet_prior import prior_vector
 from models.gamma_poisson.beta_gamma_state import (
     MIN_PROBABILITY,
@@ -126,8 +127,7 @@ class BetaGammaPFA(CollapsedGibbs):
             value = getattr(self, name)
             if name == "base_mass" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-                raise TypeError(f"{name} must be a number, found {value!r}")
+            check_number(name, value)
             if not 0 < value < most:
                 raise ValueError(f"{name} must be above 0 and below {most:g}, found {value}")
 

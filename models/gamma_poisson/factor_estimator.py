@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from models.checks import check_number
 from models.estimator import TopicEstimator
 from models.gamma_poisson.factor_state import FactorStep, KLNMFState
 from models.gamma_poisson.factor_updates import Rows
@@ -107,10 +108,7 @@ class FactorEstimator(TopicEstimator):
         self._check_integers({"n_topics": 1, "n_iter": 1, "doc_updates": 1}, ())
         for name, least, most in (("tolerance", 0.0, np.inf), ("relaxation", 1.0, 2.0)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(
-                value, (int, float, np.integer, np.floating)
-            ):
-                raise TypeError(f"{name} must be a number, found {value!r}")
+            check_number(name, value)
             if not least <= value < most:
                 raise ValueError(f"{name} must be from {least:g} to below {most:g}, found {value}")
         effective_n_jobs(self.n_jobs)

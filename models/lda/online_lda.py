@@ -16,6 +16,7 @@ from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from corpora.row_blocks import taken_rows, total_of
+from models.checks import check_number
 from models.counts import frozen_words
 from models.dirichlet_prior import check_priors, prior_vector
 from models.estimator import TopicEstimator
@@ -382,10 +383,7 @@ class OnlineLDA(TopicEstimator):
         )
         for name in ("e_tolerance", "learning_decay", "learning_offset"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(
-                value, (int, float, np.integer, np.floating)
-            ):
-                raise TypeError(f"{name} must be a number, found {value!r}")
+            check_number(name, value)
             if not 0 <= value < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative, found {value}")
         check_priors(self.alpha, self.eta, self.n_topics)

@@ -9,12 +9,13 @@ Altham's multiplicative binomial (1978).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, logsumexp, softmax
+
+from models.checks import check_number
 
 if TYPE_CHECKING:
     from models.arrays import Floats
@@ -46,9 +47,7 @@ class FixedLengthPoissonMRF:
         node.setflags(write=False)
         object.__setattr__(self, "node", node)
         object.__setattr__(self, "interactions", checked_interactions(self.interactions, len(node)))
-        half_length: Any = self.half_length
-        if isinstance(half_length, bool) or not isinstance(half_length, Real):
-            raise TypeError(f"half_length must be a number, found {half_length!r}")
+        check_number("half_length", self.half_length)
         if not self.half_length > 0:
             raise ValueError(f"half_length must be positive, found {self.half_length}")
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from models.checks import check_number
 from models.counts import whole_numbers
 from models.estimator import TopicEstimator
 from models.family import Schedule
@@ -135,10 +136,7 @@ class LPMRFTrainer(TopicEstimator):
         self._check_integers(lowest, ("n_iter", "n_temperatures"))
         for name in ("penalty", "length_scale", "smoothing", "tolerance"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(
-                value, (int, float, np.integer, np.floating)
-            ):
-                raise TypeError(f"{name} must be a number, found {value!r}")
+            check_number(name, value)
             if math.isnan(value) or value < 0 or (value == 0 and name != "tolerance"):
                 raise ValueError(f"{name} must be positive, found {value}")
         if not math.isfinite(self.smoothing):

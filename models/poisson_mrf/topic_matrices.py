@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from models.checks import check_whole
 from models.counts import checked_counts
 from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.field_scores import field_scores, log_arrangements
@@ -91,10 +92,7 @@ def map_assignment(
     not share them out; or if a setting is out of its range.
     """
     n_threads = effective_n_jobs(n_jobs)
-    if isinstance(max_sweeps, bool) or not isinstance(max_sweeps, (int, np.integer)):
-        raise TypeError(f"max_sweeps must be an integer, found {max_sweeps!r}")
-    if max_sweeps < 0:
-        raise ValueError(f"max_sweeps must be at least 0, found {max_sweeps}")
+    check_whole("max_sweeps", max_sweeps, 0)
     if not 0 <= tolerance < np.inf:
         raise ValueError(f"tolerance must be finite and not negative, found {tolerance}")
     documents = _whole_counts(counts, topics.n_words)

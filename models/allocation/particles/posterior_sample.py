@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
-from models.allocation.cell_counts import CellCounts, check_whole
+from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
 from models.allocation.particles.runs import (
     MAX_MEMORY,
@@ -22,6 +22,7 @@ from models.allocation.particles.token_kernel import bring_up_to_date
 from models.allocation.reachable import check_reachable
 from models.allocation.rising_factorial import log_rising_factorials
 from models.allocation.sequence import log_of_counts
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from models.allocation.inference_plan import InferencePlan

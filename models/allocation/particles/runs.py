@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.allocation.cell_counts import check_whole
 from models.allocation.particles.resampling import SCHEMES
 from models.allocation.particles.state import Particles, Record, new_particles
 from models.allocation.particles.token_kernel import take_tokens
+from models.checks import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

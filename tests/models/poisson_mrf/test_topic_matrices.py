@@ -368,7 +368,7 @@ def test_what_is_no_count_is_refused(counts, message):
     ("settings", "error", "message"),
     [
         ({"max_sweeps": -1}, ValueError, "max_sweeps must be at least 0, found -1"),
-        ({"max_sweeps": 1.5}, TypeError, "max_sweeps must be an integer"),
+        ({"max_sweeps": 1.5}, TypeError, "max_sweeps must be a whole number"),
         ({"tolerance": -1e-9}, ValueError, "tolerance must be finite and not negative"),
         ({"tolerance": np.nan}, ValueError, "tolerance must be finite and not negative"),
         ({"n_jobs": 0}, ValueError, "n_jobs = 0"),
