@@ -14,7 +14,7 @@ from evaluation.monte_carlo.log_mean import log_mean_of
 from evaluation.poisson_mrf.exact_partition import MAX_STATES, exact_log_partition
 from evaluation.poisson_mrf.partition_bound import upper_bound
 from models.checks import check_whole
-from models.poisson_mrf.annealed_partition import annealed_log_weights
+from models.poisson_mrf.annealed_partition import log_weights_at
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.seed import seed_from
 
@@ -116,10 +116,10 @@ def log_partition(
         return PartitionEstimate(exact, 0.0, method, "exact", length)
     if method == "upper-bound":
         return PartitionEstimate(upper_bound(mrf, length), 0.0, method, "upper bound", length)
-    log_weights = annealed_log_weights(
-        mrf, length, n_samples=n_samples, n_temperatures=n_temperatures, seed=seed, n_jobs=n_jobs
+    log_weights = log_weights_at(
+        mrf, [length], n_samples=n_samples, n_temperatures=n_temperatures, seed=seed, n_jobs=n_jobs
     )
-    log_mean, error, size = log_mean_of(log_weights)
+    log_mean, error, size = log_mean_of(log_weights[0])
     estimate = PartitionEstimate(
         log_mean + float(length * logsumexp(mrf.node) - gammaln(length + 1.0)),
         error,

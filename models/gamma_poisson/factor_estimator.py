@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from models.checks import check_number
 from models.estimator import TopicEstimator
 from models.gamma_poisson.factor_state import FactorStep, KLNMFState
-from models.gamma_poisson.factor_updates import Rows
+from models.gamma_poisson.factor_updates import Rows, update_factor
 from models.parallel import effective_n_jobs
 from models.seed import seed_from
 from models.variational.fixed_point import TINY
@@ -145,10 +145,15 @@ class FactorEstimator(TopicEstimator):
         return data
 
     def _starting_state(
-        self, data: Counts, doc_topic: Floats, word_topic: Floats, seed: int
-    ) -> Any:
-        """The state before the first sweep, for such factors; its objective is not set yet."""
-        raise NotImplementedError
+        self,
+        data: Counts,  # noqa: ARG002
+        doc_topic: Floats,
+        word_topic: Floats,
+        seed: int,
+    ) -> KLNMFState:
+        """Return the state before the first sweep; its objective is not set yet."""
+        worst = -self._sign * np.inf
+        return KLNMFState(doc_topic, word_topic, worst, np.inf, 1.0, 0, 0, seed)
 
     def _constant_of(self, data: Floats) -> float:
         """Part of the objective that depends on the counts alone, for their entries (nnz,)."""
@@ -160,6 +165,17 @@ class FactorEstimator(TopicEstimator):
     def _update(self, data: Counts, state: Any, relaxation: float) -> None:
         """Update Θ, then φ, then the prior, of `state`, which may be written to."""
         raise NotImplementedError
+
+    def _update_factors(
+        self, data: Counts, state: Any, offset: Floats, norm: Floats, relaxation: float
+    ) -> None:
+        """Update Θ with `offset` and `norm` (K,) (see `update_factor`), then φ with neither."""
+        doc_topic, word_topic = state.doc_topic, state.word_topic
+        how: Any = {"relaxation": relaxation, "n_threads": effective_n_jobs(self.n_jobs)}
+        times = self.doc_updates
+        update_factor(data.rows, word_topic, offset, norm, doc_topic, n_updates=times, **how)
+        total = doc_topic.sum(axis=0)
+        update_factor(data.columns, doc_topic, np.zeros_like(total), total, word_topic, **how)
 
     def _sweep(self, data: Counts) -> None:
         state, relaxation = self.state_, min(self.state_.relaxation, float(self.relaxation))

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.gamma_poisson.factor_estimator import Counts, FactorEstimator
 from models.gamma_poisson.factor_state import GaPState
-from models.gamma_poisson.factor_updates import log_mixtures, update_factor
+from models.gamma_poisson.factor_updates import log_mixtures
 from models.gamma_poisson.gamma_fit import MAX_RATE, MIN_RATE
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.parallel import effective_n_jobs
@@ -121,19 +121,8 @@ class GaP(FactorEstimator):
             )
         # A score starts above 0, as its prior has it, or the objective would be that of no model.
         doc_topic = np.maximum(doc_topic * total, MIN_START)
-        state = GaPState(
-            doc_topic=doc_topic,
-            word_topic=word_topic / total,
-            objective=-np.inf,
-            gain=np.inf,
-            relaxation=1.0,
-            n_sweeps=0,
-            n_documents=0,
-            seed=seed,
-            rate=np.ones(self.n_topics),
-        )
-        state.rate = self._rate_of(data, doc_topic)
-        return state
+        begun = super()._starting_state(data, doc_topic, word_topic / total, seed)
+        return GaPState(**vars(begun), rate=self._rate_of(data, doc_topic))
 
     def _rate_of(self, data: Counts, doc_topic: Floats) -> Floats:
         """The most likely b (K,) given Θ and a, or the one that `rate` holds it at.
@@ -164,29 +153,11 @@ class GaP(FactorEstimator):
         return float(likelihood + norm + log_scores - state.rate @ total)
 
     def _update(self, data: Counts, state: GaPState, relaxation: float) -> None:
-        shape, n_threads = self._of_topics("shape"), effective_n_jobs(self.n_jobs)
-        update_factor(
-            data.rows,
-            state.word_topic,
-            shape - 1.0,
-            state.rate + 1.0,  # the weights of a topic sum to 1
-            state.doc_topic,
-            relaxation=relaxation,
-            n_updates=self.doc_updates,
-            n_threads=n_threads,
-        )
-        before = state.word_topic.copy()
-        update_factor(
-            data.columns,
-            state.doc_topic,
-            np.zeros(self.n_topics),
-            state.doc_topic.sum(axis=0),
-            state.word_topic,
-            relaxation=relaxation,
-            n_threads=n_threads,
-        )
+        shape, before = self._of_topics("shape"), state.word_topic.copy()
+        # The weights of a topic sum to 1.
+        self._update_factors(data, state, shape - 1.0, state.rate + 1.0, relaxation)
         total = state.word_topic.sum(axis=0)
-        # A topic that no token is of stays as it is.
+        # A topic without tokens stays as it is.
         state.word_topic = np.where(
             total > 0, state.word_topic / np.where(total > 0, total, 1), before
         )

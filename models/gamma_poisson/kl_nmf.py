@@ -9,14 +9,14 @@ from scipy.special import xlogy
 from sklearn.utils.validation import check_is_fitted
 
 from models.gamma_poisson.factor_estimator import Counts, FactorEstimator
-from models.gamma_poisson.factor_state import KLNMFState
-from models.gamma_poisson.factor_updates import log_mixtures, update_factor
+from models.gamma_poisson.factor_updates import log_mixtures
 from models.gamma_poisson.gamma_fit import fit_scores
 from models.gamma_poisson.topics import GammaPoissonTopics
 from models.parallel import effective_n_jobs
 
 if TYPE_CHECKING:
     from models.arrays import Floats
+    from models.gamma_poisson.factor_state import KLNMFState
 
 
 class KLNMF(FactorEstimator):
@@ -94,21 +94,6 @@ class KLNMF(FactorEstimator):
         topic_word = np.divide(weight, total, out=even, where=total > 0).T
         return GammaPoissonTopics(topic_word, shape, 1.0 / (1.0 + rate))
 
-    def _starting_state(
-        self, data: Counts, doc_topic: Floats, word_topic: Floats, seed: int
-    ) -> KLNMFState:
-        del data
-        return KLNMFState(
-            doc_topic=doc_topic,
-            word_topic=word_topic,
-            objective=np.inf,
-            gain=np.inf,
-            relaxation=1.0,
-            n_sweeps=0,
-            n_documents=0,
-            seed=seed,
-        )
-
     def _constant_of(self, data: Floats) -> float:
         return float((xlogy(data, data) - data).sum())
 
@@ -119,23 +104,5 @@ class KLNMF(FactorEstimator):
         return float(data.constant - mixed + expected)
 
     def _update(self, data: Counts, state: KLNMFState, relaxation: float) -> None:
-        none, n_threads = np.zeros(self.n_topics), effective_n_jobs(self.n_jobs)
-        update_factor(
-            data.rows,
-            state.word_topic,
-            none,
-            state.word_topic.sum(axis=0),
-            state.doc_topic,
-            relaxation=relaxation,
-            n_updates=self.doc_updates,
-            n_threads=n_threads,
-        )
-        update_factor(
-            data.columns,
-            state.doc_topic,
-            none,
-            state.doc_topic.sum(axis=0),
-            state.word_topic,
-            relaxation=relaxation,
-            n_threads=n_threads,
-        )
+        none = np.zeros(self.n_topics)
+        self._update_factors(data, state, none, state.word_topic.sum(axis=0), relaxation)

@@ -199,24 +199,6 @@ def draw_word(weights: Weights, rng: np.random.Generator) -> Any:
     return word
 
 
-def annealed_log_weights(
-    mrf: FixedLengthPoissonMRF,
-    length: int,
-    *,
-    n_samples: int = 100,
-    n_temperatures: int = 100,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> Floats:
-    """Return log-weights (n_samples,); the log of their mean is A_L + log L! - L logsumexp θ.
-    See `log_weights_at`.
-    """
-    found: Floats = log_weights_at(
-        mrf, [length], n_samples=n_samples, n_temperatures=n_temperatures, seed=seed, n_jobs=n_jobs
-    )[0]
-    return found
-
-
 def log_weights_at(
     mrf: FixedLengthPoissonMRF,
     lengths: Sequence[int],

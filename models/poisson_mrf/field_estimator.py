@@ -22,7 +22,7 @@ from models.poisson_mrf.field_fitting import FieldSettings, FittedMRFs, fit_fiel
 from models.poisson_mrf.field_state import PoissonMRFState, PoissonMRFStep
 from models.poisson_mrf.partition_table import checked_partition
 from models.poisson_mrf.topic_matrices import single_topic_scores
-from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
+from models.poisson_mrf.topics import LPMRFClusters, LPMRFModel, LPMRFTopics
 from models.seed import seed_from
 
 if TYPE_CHECKING:
@@ -246,19 +246,35 @@ class LPMRFTrainer(TopicEstimator):
         scores = single_topic_scores(model, counts)
         objective = float(scores.max(axis=1).sum())
         found = filled(scores.argmax(axis=1), scores)
-        state.stage_rounds += 1
+        is_same = np.array_equal(found, labels)
+        self._end_round(before, model, objective, found, is_same=is_same)
+
+    def _end_round(
+        self,
+        before: PoissonMRFState,
+        model: LPMRFModel,
+        objective: float,
+        assignment: Any,
+        *,
+        is_same: bool,
+    ) -> None:
+        """Keep the model and the next assignment; undo a round that lowers the objective.
+
+        Such a round ends the stage, as does one that gains little or moves nothing.
+        """
+        state = self.state_
         gain = objective - before.objective if before.stage_rounds else np.inf
         if gain < 0:
             state.__dict__.update(vars(before))
-            state.stage_rounds += 1
         else:
             state.keep_model(model)
             state.objective = objective
+        state.stage_rounds += 1
         is_small = gain <= self.tolerance * abs(objective)
-        if is_small or np.array_equal(found, labels) or state.stage_rounds >= self._max_rounds:
+        if is_small or is_same or state.stage_rounds >= self._max_rounds:
             self._next_stage()
         else:
-            state.assignment = found
+            state.assignment = assignment
 
 
 def kmeans_labels(counts: sparse.csr_array, n_clusters: int, seed: int) -> Ints:

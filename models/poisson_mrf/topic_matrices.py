@@ -55,11 +55,15 @@ class TopicMatrices:
 
     def of_topic(self, k: int) -> sparse.csr_array:
         """The documents' tokens of topic k, (D, V), int64 without zeros: z_k."""
-        data = self.split[:, k].astype(np.int64)
-        is_kept = data > 0
-        n_before = np.concatenate([[0], np.cumsum(is_kept)])
-        arrays = (data[is_kept], self.counts.indices[is_kept], n_before[self.counts.indptr])
-        return sparse.csr_array(arrays, shape=self.counts.shape)
+        return tokens_of_topic(self.counts, self.split[:, k])
+
+
+def tokens_of_topic(counts: sparse.csr_array, share: Any) -> sparse.csr_array:
+    """Counts (D, V) with the entries (nnz,) of `share`, as int64 without zeros."""
+    arrays = (share.astype(np.int64), counts.indices, counts.indptr)
+    found = sparse.csr_array(arrays, shape=counts.shape, copy=True)
+    found.eliminate_zeros()
+    return found
 
 
 def map_assignment(

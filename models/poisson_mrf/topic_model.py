@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from models.family import Schedule
 from models.gibbs.minka import asymmetric_prior, exceedances
@@ -17,13 +16,14 @@ from models.parallel import effective_n_jobs, for_blocks
 from models.poisson_mrf.assignment_kernel import documents_of, field_arrays, sweep_documents
 from models.poisson_mrf.field_estimator import LPMRFTrainer, kmeans_labels
 from models.poisson_mrf.field_state import PoissonMRFState
-from models.poisson_mrf.topic_matrices import map_assignment
+from models.poisson_mrf.topic_matrices import map_assignment, tokens_of_topic
 from models.poisson_mrf.topics import LPMRFTopics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from models.arrays import Floats, Ints
     from models.lda.topics import LDATopics
@@ -111,18 +111,14 @@ class LPMRFTopicModel(LPMRFTrainer):
     def _first_state(self, counts: sparse.csr_array, seed: int) -> PoissonMRFState:
         if self.assignments == "moves":
             return PoissonMRFState(kmeans_labels(counts, self.n_topics, seed), "mixture", seed)
-        lda = GibbsLDA(
-            self.n_topics,
-            eta=FIRST_ETA,
-            n_iter=1,
-            learn_priors="both",
-            random_state=seed,
-            n_jobs=self.n_jobs,
-        )
-        first = lda.resume(counts, None).state_
+        first = self._lda(seed).resume(counts, None).state_
         return PoissonMRFState(
             first.topic_of, "lda", seed, prior=first.alpha, eta=float(first.eta[0])
         )
+
+    def _lda(self, seed: int, **settings: Any) -> GibbsLDA:
+        settings |= {"eta": FIRST_ETA, "learn_priors": "both", "n_jobs": self.n_jobs}
+        return GibbsLDA(self.n_topics, random_state=seed, **settings)
 
     def _stages(self) -> tuple[str, ...]:
         return STAGES[self.assignments]
@@ -154,35 +150,15 @@ class LPMRFTopicModel(LPMRFTrainer):
         model = self._model_of(parts, counts, interacting=interacting)
         found = map_assignment(model, counts, split, n_jobs=self.n_jobs)
         objective = float(found.objective.sum())
-        gain = objective - before.objective if before.stage_rounds else np.inf
-        if gain < 0:
-            state.__dict__.update(vars(before))
-        else:
-            state.keep_model(model)
-            state.objective = objective
-        state.stage_rounds += 1
-        is_small = gain <= self.tolerance * abs(objective)
         is_same = np.array_equal(found.split, split)
-        if is_small or is_same or state.stage_rounds >= self._max_rounds:
-            self._next_stage()
-        else:
-            state.assignment = found.split
+        self._end_round(before, model, objective, found.split, is_same=is_same)
 
     def _lda_round(self, counts: sparse.csr_array) -> None:
         """Sweeps of LDA; after the last, fields without interactions."""
         state = self.state_
         n_before = state.stage_rounds * self.n_sweeps
         n_after = min(n_before + self.n_sweeps, self.lda_sweeps)
-        lda = GibbsLDA(
-            self.n_topics,
-            eta=FIRST_ETA,
-            n_iter=n_after,
-            burn_in=n_after - 1,
-            learn_priors="both",
-            start="random",
-            random_state=state.seed,
-            n_jobs=self.n_jobs,
-        )
+        lda = self._lda(state.seed, n_iter=n_after, burn_in=n_after - 1, start="random")
         first = lda.resume(counts, None).state_
         first = replace(
             first,
@@ -259,13 +235,7 @@ def without_interactions(topics: LDATopics) -> LPMRFTopics:
 
 def parts_of_split(counts: sparse.csr_array, split: NDArray[Any]) -> list[sparse.csr_array]:
     """The counts (D, V) of each topic; `split` (nnz, K) shares out those of all."""
-    found = []
-    for k in range(split.shape[1]):
-        arrays = (split[:, k].astype(np.int64), counts.indices, counts.indptr)
-        part = sparse.csr_array(arrays, shape=counts.shape, copy=True)
-        part.eliminate_zeros()
-        found.append(part)
-    return found
+    return [tokens_of_topic(counts, share) for share in split.T]
 
 
 def parts_of_tokens(

@@ -51,16 +51,11 @@ def reading_of(plan: InferencePlan, rows: Rows) -> Reading:
     """Positions in the tables that the arrays read."""
     arrays = plan.arrays
     address = rows.row_at[arrays.row_of] + arrays.offset_of if plan.n_factors else arrays.row_of
-    sizes = np.repeat(arrays.n_separator * arrays.n_rest, np.diff(arrays.factor_start))
-    is_straight = [
-        np.array_equal(arrays.maps[at : at + size], np.arange(size))
-        for at, size in zip(arrays.map_at, sizes, strict=True)
-    ]
     return Reading(
         factor_start=arrays.factor_start,
         factor=arrays.factor,
         map_at=arrays.map_at,
-        is_straight=np.array(is_straight, dtype=np.bool_),
+        is_straight=arrays.is_straight,
         maps=arrays.maps,
         address=address,
     )

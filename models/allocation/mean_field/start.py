@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 START_NOISE = 0.1  # Added to pseudo-counts of tables to start from (Cemgil et al. 2019)
 
 
-def unknown_indices(plan: InferencePlan) -> set[str]:
-    """Indices that are hidden, or missing of some token."""
-    return {name for names in plan.unknown for name in names}
-
-
 def entries_of(plan: InferencePlan, group: tuple[str, ...]) -> tuple[slice, Ints] | None:
     """Positions at which the table shared by a group of indices is read, and its entry there.
     Returns a part of the plan's state that holds a table with all axes of the group's, and for each
@@ -34,7 +29,7 @@ def entries_of(plan: InferencePlan, group: tuple[str, ...]) -> tuple[slice, Ints
     """
     model = plan.model
     families = tuple(model.family(name) for name in group)
-    if not unknown_indices(plan) & {name for family in families for name in family}:
+    if not plan.unknown_names & {name for family in families for name in family}:
         return None
     start = 0
     for table in plan.dynamic:
