@@ -48,19 +48,11 @@ class EarlyStopping:
         """Record the score at `position`, NaN as -inf; return whether to stop."""
         self.positions.append(position)
         self.scores.append(-math.inf if math.isnan(score) else score)
-        if self.patience is None:
-            return self._is_below_the_two_before()
-        return self._stands_still(self.patience)
-
-    def _stands_still(self, patience: int) -> bool:
-        if len(self.scores) <= patience:
+        if len(self.scores) <= (self.patience or 3):
             return False
-        best, latest = max(self.scores[:-patience]), max(self.scores[-patience:])
+        if self.patience is None:
+            latest, before = self.scores[-1], (self.scores[-2] + self.scores[-3]) / 2
+            return latest - self.tolerance * abs(latest) < before
+        best, latest = max(self.scores[: -self.patience]), max(self.scores[-self.patience :])
         # The first comparison is for scores of -inf, whose differences are NaN.
         return latest <= best or latest - best <= self.tolerance * abs(latest)
-
-    def _is_below_the_two_before(self) -> bool:
-        if len(self.scores) < 4:
-            return False
-        score, before = self.scores[-1], (self.scores[-2] + self.scores[-3]) / 2
-        return score - self.tolerance * abs(score) < before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -53,6 +53,26 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Whether the topics of the present state may be validated."""
         check_is_fitted(self, "state_")
         return True
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn topics from counts `X` (D, V), CSR or dense; see `models.counts` for fractions.
+
+        Raises ValueError or TypeError if a setting is out of its range; ValueError if `X` holds a
+        negative count, NaN or infinity, fewer documents with a token than a topic each needs, or
+        numbers too large or too small to train with.
+        """
+        for _ in self.iterate(X, y):
+            pass
+        return self
+
+    def resume(self, X: Any, state: Any) -> Self:
+        """Become fitted by taking over the state of an earlier run on the same data `X`.
+
+        None is the state before training. Raises ValueError as `fit`, and if the state is of other
+        data or settings.
+        """
+        self._begin(X, state)
+        return self
 
     def transform(self, X: Any) -> Floats:
         """Return the topics (D, K) of documents: the mean of the variational q(θ).

@@ -196,7 +196,9 @@ def _check_graph(
     if not visible:
         raise ValueError("visible must name at least one index: nothing is observed otherwise")
     for name in parents:
-        _check_cardinality(name, cardinalities)
+        if name not in cardinalities:
+            raise ValueError(f"cardinalities: how many values does {name!r} have?")
+        check_whole(f"cardinality of {name!r}", cardinalities[name], 1)
     graph: nx.DiGraph[str] = nx.DiGraph(
         [(each, name) for name, of in parents.items() for each in of]
     )
@@ -216,12 +218,6 @@ def _check_names(what: str, names: tuple[str, ...], known: Mapping[str, Any]) ->
         )
     if len(set(names)) < len(names):
         raise ValueError(f"{what} must name each index once, found {', '.join(names)}")
-
-
-def _check_cardinality(name: str, cardinalities: Mapping[str, Any]) -> None:
-    if name not in cardinalities:
-        raise ValueError(f"cardinalities: how many values does {name!r} have?")
-    check_whole(f"cardinality of {name!r}", cardinalities[name], 1)
 
 
 def _check_positive(name: str, value: Any) -> None:

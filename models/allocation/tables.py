@@ -69,14 +69,11 @@ def _multiply(kept: list[Marginal], new: Marginal, model: AllocationModel) -> No
             new.power,
         )
         for n, each in enumerate(kept):
-            if each.uses == new.uses and _same(each.alpha, new.alpha):
+            is_same = each.uses == new.uses and np.shape(each.alpha) == np.shape(new.alpha)
+            if is_same and np.allclose(each.alpha, new.alpha, rtol=1e-13, atol=0):
                 kept[n] = Marginal(each.uses, each.sizes, each.alpha, each.power + new.power)
                 return
     kept.append(new)
-
-
-def _same(one: float | Floats, other: float | Floats) -> bool:
-    return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=1e-13, atol=0)
 
 
 @dataclass(frozen=True, eq=False)

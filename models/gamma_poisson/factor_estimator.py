@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -59,16 +59,6 @@ class FactorEstimator(TopicEstimator):
     state_: KLNMFState = field(init=False)
     _sign: ClassVar[float]  # 1 for an objective that grows, -1 for one that falls
 
-    def fit(self, X: Any, y: object = None) -> Self:
-        """Learn topics from counts `X` (D, V), CSR or dense. Fractions stay as they are (see
-        `models.counts`). Raises ValueError if a setting is out of its range, `X` holds a negative
-        count, NaN or infinity, `init` expects nothing where there is a count, or numbers are so
-        large that the objective is none.
-        """
-        for _ in self.iterate(X, y):
-            pass
-        return self
-
     def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[FactorStep]:
         """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
 
@@ -78,7 +68,7 @@ class FactorEstimator(TopicEstimator):
         del y
         data = self._begin(X, state)
         state = self.state_
-        while state.n_sweeps < self.n_iter and not self._has_converged():
+        while state.n_sweeps < self.n_iter and (state.gain > self.tolerance * abs(state.objective)):
             self._sweep(data)
             yield FactorStep(
                 n_sweeps=state.n_sweeps,
@@ -87,15 +77,6 @@ class FactorEstimator(TopicEstimator):
                 objective=state.objective,
                 relaxation=state.relaxation,
             )
-
-    def resume(self, X: Any, state: Any) -> Self:
-        """Become fitted by taking over the state of an earlier run on the same data `X`.
-
-        None is the state before the first sweep. Raises ValueError as `fit`, and if the state is of
-        other data or another number of topics.
-        """
-        self._begin(X, state)
-        return self
 
     @property
     def n_iter_(self) -> int:
@@ -208,9 +189,6 @@ class FactorEstimator(TopicEstimator):
 
     def _gain(self, updated: Any) -> float:
         return float(self._sign * (updated.objective - self.state_.objective))
-
-    def _has_converged(self) -> bool:
-        return self.state_.gain <= self.tolerance * abs(self.state_.objective)
 
     def _starting_factors(self, counts: sparse.csr_array, seed: int) -> tuple[Floats, Floats]:
         """Θ (D, K) and φ by word (V, K): those given, or the best ones of rank one times noise."""

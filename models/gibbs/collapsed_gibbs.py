@@ -26,12 +26,9 @@ if TYPE_CHECKING:
     from models.arrays import Floats, Ints, Ints32
 
 MAX_TOPICS = 65_535
-DENSE_UP_TO = 200
-"""Maximal number of topics for which "auto" takes a dense sampler."""
-PARALLEL_FROM = 100_000
-"""Minimal number of tokens for which "auto" takes a parallel sampler."""
-WORD_BLOCK = 512
-"""Words in a task when a sample is added to the sum."""
+DENSE_UP_TO = 200  # Maximal number of topics for which "auto" takes a dense sampler
+PARALLEL_FROM = 100_000  # Minimal number of tokens for which "auto" takes a parallel sampler
+WORD_BLOCK = 512  # Words in a task when a sample is added to the sum
 
 
 class CollapsedGibbs(TopicEstimator):
@@ -48,25 +45,10 @@ class CollapsedGibbs(TopicEstimator):
     random_state: Any
     state_: GibbsLDAState
 
-    def fit(self, X: Any, y: object = None) -> Self:
-        """Learn topics from counts `X` (D, V), CSR or dense, by `n_iter` sweeps.
-
-        Fractions are rounded up with the probability of their remainder (see `models.counts`).
-
-        Raises
-        ------
-        ValueError
-            If a setting is out of its range, or `X` holds a negative count, NaN or infinity.
-        """
-        for _ in self.iterate(X, y):
-            pass
-        return self
-
     def iterate(
         self, X: Any, y: object = None, state: GibbsLDAState | None = None
     ) -> Iterator[GibbsLDAStep]:
         """Train as `fit` does, yielding after each sweep; `topics_` and `state_` are then current.
-
         Training continues from `state`, of an earlier run on the same data with the same settings,
         to the same bits as an uninterrupted run. The state changes in place.
         """
@@ -213,7 +195,6 @@ def add_topic_words(
     n_wk: Ints32, eta: NDArray[np.float32], inverse: NDArray[np.float32], total: NDArray[np.float32]
 ) -> None:
     """Add the posterior mean topics of one assignment, (n_wk + eta) · inverse, to `total` (n, K).
-
     Equivalent to `total += (n_wk + eta[:, None]) * inverse`, in place.
     """
     for w in range(n_wk.shape[0]):

@@ -22,20 +22,16 @@ if TYPE_CHECKING:
 
 Topics = NDArray[np.uint16]
 Floats32 = NDArray[np.float32]
-LANES = 16
-"""Topics in a block; rows are padded to a multiple, so that sums over blocks vectorise."""
+LANES = 16  # Topics in a block; rows are padded to a multiple, so that sums over blocks vectorise
 
 
 class Priors(NamedTuple):
     """Priors in the form that kernels take."""
 
-    alpha: Floats32
-    """(K,), padded with zeros."""
-    eta: Floats32
-    """(V,)."""
+    alpha: Floats32  # (K,), padded with zeros
+    eta: Floats32  # (V,)
     eta_sum: float
-    topic_weight: Floats32
-    """(K,), p_k up to a factor: all 1 in LDA."""
+    topic_weight: Floats32  # (K,), p_k up to a factor: all 1 in LDA
     counted: Ints32
     """(V,), 1, or 0 for frozen words: their tokens have topics, but are in no topic's counts."""
 
@@ -74,7 +70,6 @@ def resample_dense(
     uniforms: Floats32,
 ) -> None:
     """Resample the topic of each token of the runs `first_run <= i < last_run`, in order.
-
     Mutates `topic_of` (n_tokens,) and its counts `n_wk` (V, K), `n_k` (K,) and `n_dk` (D, K
     padded). `uniforms` holds a number in [0, 1) for each of the runs' tokens.
     """

@@ -20,15 +20,13 @@ from models.kernel import kernel
 
 Ints = Ints32 | NDArray[np.int64]
 Topics = NDArray[np.uint16]
-MIN_PRIOR = 1e-8
-"""Lower limit of priors: alpha of a topic without tokens would become 0."""
+MIN_PRIOR = 1e-8  # Lower limit of priors: alpha of a topic without tokens would become 0
 
 
 class Exceedances(NamedTuple):
     """Numbers of counts above i in each of n rows, for each i from 0 to the row's largest count."""
 
-    start: NDArray[np.int64]
-    """(n + 1,), the numbers of row k are `above[start[k]:start[k+1]]`."""
+    start: NDArray[np.int64]  # (n + 1,), the numbers of row k are `above[start[k]:start[k+1]]`
     above: Floats
 
     def digamma_sums(self, prior: Floats) -> Floats:
@@ -77,7 +75,6 @@ def asymmetric_prior(
     of_topics: Exceedances, n_tokens: Ints, alpha: Floats, n_iterations: int = 5
 ) -> Floats:
     """Return alpha (K,) after `n_iterations` steps, given the documents' counts of each topic.
-
     `n_tokens` (D,) are the documents' lengths.
     """
     of_lengths = _of_one_row(n_tokens)

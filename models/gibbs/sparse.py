@@ -26,25 +26,19 @@ if TYPE_CHECKING:
 
 Topics = NDArray[np.uint16]
 Floats32 = NDArray[np.float32]
-BLOCK = 64
-"""Topics in a block of the second part."""
-LANES = 16
-"""Topics of a document that are summed at a time in the search for one of them."""
+BLOCK = 64  # Topics in a block of the second part
+LANES = 16  # Topics of a document that are summed at a time in the search for one of them
 
 
 class DocTopics(NamedTuple):
     """Topics of each document, with the number of its tokens in each.
-
     The topics of document d are the first `n_distinct[d]` places from `start[d]` on.
     """
 
-    start: Ints
-    """(D + 1,), each document has as many places as it can have topics."""
+    start: Ints  # (D + 1,), each document has as many places as it can have topics
     topic: Topics
-    n_dk: Ints32
-    """Tokens of each place's topic; 0 for an empty place."""
-    n_distinct: Ints32
-    """(D,)."""
+    n_dk: Ints32  # Tokens of each place's topic; 0 for an empty place
+    n_distinct: Ints32  # (D,)
 
 
 def no_doc_topics(n_tokens: Ints, n_topics: int) -> DocTopics:
@@ -79,7 +73,6 @@ def list_doc_topics(
 @kernel
 def sort_doc_topics(doc_topics: DocTopics, first: int, last: int) -> None:
     """Put each document's most frequent topics first, in place, for `first <= d < last`.
-
     The order then depends on the counts alone, not on earlier sweeps, and searches are shorter.
     """
     for d in range(first, last):
@@ -109,7 +102,6 @@ def resample_sparse(
     uniforms: Floats32,
 ) -> None:
     """Resample the topic of each token of the runs `first_run <= i < last_run`, in order.
-
     Mutates `topic_of` (n_tokens,) and its counts `n_wk` (V, K), `n_k` (K,) and `doc_topics`.
     `uniforms` holds a number in [0, 1) for each of the runs' tokens.
     """

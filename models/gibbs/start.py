@@ -47,7 +47,6 @@ def online_start(
     warm: tuple[Ints32, Bools] | None = None,
 ) -> NDArray[np.uint16]:
     """Draw topics (n_tokens,) from θ_dk φ_kw after a pass of `OnlineLDA` over counts (D, V).
-
     `warm` holds counts n_wk (V, K) of earlier documents and the frozen words (V,), for a warm
     start: the pass begins at the topics of these counts.
     """
@@ -140,7 +139,6 @@ def draw_topics(
     topic_of: NDArray[np.uint16],
 ) -> None:
     """Draw topics with probability ∝ θ_dk φ_kw for the tokens of the runs `first_run:last_run`.
-
     Mutates their entries of `topic_of`. `doc_topic` has a row for each document from `first_doc`
     on, `word_topic` one for each word; both have K columns, padded. `uniforms` holds a number in
     [0, 1) for each token.

@@ -67,7 +67,6 @@ class GibbsLDAStep:
 
 def mean_topics(state: GibbsLDAState, tokens_by_word: Ints32) -> LDATopics:
     """Return topics averaged over the samples so far, or those of the assignment before any.
-
     `tokens_by_word` (V, K) is n_kw of the present assignment.
     """
     if state.n_samples:

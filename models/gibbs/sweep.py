@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from models.gibbs.tokens import Tokens
 
 SAMPLERS = ("exact-dense", "exact-sparse", "parallel-dense", "parallel-sparse")
-SORT_BLOCK = 256
-"""Documents in a task that sorts their topics."""
+SORT_BLOCK = 256  # Documents in a task that sorts their topics
 
 
 class GibbsSweeps:

@@ -30,16 +30,12 @@ MAX_BLOCKS = 32
 class Tokens(NamedTuple):
     """Tokens of a corpus, by cell, word and document; a run is the tokens of a word in a cell."""
 
-    doc_of: Ints32
-    """(n_tokens,)."""
-    word_of_run: Ints32
-    """(n_runs,)."""
-    run_start: Ints
-    """(n_runs + 1,), the tokens of run i are `run_start[i]:run_start[i+1]`."""
+    doc_of: Ints32  # (n_tokens,)
+    word_of_run: Ints32  # (n_runs,)
+    run_start: Ints  # (n_runs + 1,), the tokens of run i are `run_start[i]:run_start[i+1]`
     cell_start: Ints
     """(P·P + 1,), the runs of cell (b, r) are `cell_start[b·P + r]` to the next one."""
-    block_start: Ints
-    """(P + 1,), the documents of block b are `block_start[b]:block_start[b+1]`."""
+    block_start: Ints  # (P + 1,), the documents of block b are `block_start[b]:block_start[b+1]`
 
     @property
     def n_blocks(self) -> int:

@@ -32,10 +32,8 @@ from models.variational.inference import (
 )
 
 Ints = Ints32 | NDArray[np.int64]
-LEAF = 128
-"""Documents in a leaf, whose statistics are summed one after the other."""
-WORD_BLOCK = 512
-"""Words in a task of a thread."""
+LEAF = 128  # Documents in a leaf, whose statistics are summed one after the other
+WORD_BLOCK = 512  # Words in a task of a thread
 _DEEPEST = 40
 
 
@@ -43,32 +41,25 @@ _DEEPEST = 40
 class EStep:
     """Parameters and settings of the E-step of a batch."""
 
-    words: Ints32
-    """(n,), the words of the batch, ascending."""
-    weight: Floats
-    """(n, K), exp E[log φ] of these words; each row may have any factor."""
-    alpha: Floats
-    """(K,)."""
+    words: Ints32  # (n,), the words of the batch, ascending
+    weight: Floats  # (n, K), exp E[log φ] of these words; each row may have any factor
+    alpha: Floats  # (K,)
     max_iterations: int
     tolerance: float
     seed: tuple[int, ...]
     """Seed of the batch; with the number of a leaf it fixes the starting values of γ there."""
-    learns_alpha: bool
-    """Whether to compute Σ_d E[log θ_d]."""
+    learns_alpha: bool  # Whether to compute Σ_d E[log θ_d]
 
 
 class BatchStatistics(NamedTuple):
     """Sufficient statistics of a part of a batch, for the M-step."""
 
-    words: Ints32
-    """(m,) words of the part, ascending."""
+    words: Ints32  # (m,) words of the part, ascending
     sums: Floats
     """(m, K) Σ_d n_dw t_dk / Σ_j t_dj b_jw: times b_kw, the expected counts of the words."""
-    elog_doc_topic: Floats
-    """(K,), Σ_d E[log θ_dk]; zeros if it was not asked for."""
+    elog_doc_topic: Floats  # (K,), Σ_d E[log θ_dk]; zeros if it was not asked for
     n_documents: int
-    iterations: int
-    """Iterations of the fixed points of all documents."""
+    iterations: int  # Iterations of the fixed points of all documents
 
 
 SubmitEStep = Callable[[sparse.csr_array, EStep], Callable[[], BatchStatistics]]
@@ -79,7 +70,6 @@ def expected_counts(
     counts: sparse.csr_array, step: EStep, n_jobs: int | None = None, *, first_leaf: int = 0
 ) -> BatchStatistics:
     """Return the E-step of documents (S, V), which begin at leaf `first_leaf` of the batch.
-
     Only nodes of the tree can be combined: 2^i leaves, or those left at the end of the batch, that
     begin at a multiple of 2^i.
     """
@@ -156,7 +146,6 @@ def combined(first: BatchStatistics, second: BatchStatistics) -> BatchStatistics
 
 def nodes(n_documents: int, at_least: int) -> list[tuple[int, int]]:
     """Split a batch into `at_least` nodes of one level of the tree, or more, if it has so many.
-
     Returns the first and last + 1 document of each. Combining neighbours, level after level, gives
     the whole batch; a node without a neighbour at the end of a level goes to the next level.
     """
@@ -177,9 +166,7 @@ def words_of(counts: sparse.csr_array) -> Ints32:
 
 def _numbered(counts: sparse.csr_array, known: Ints32) -> tuple[Ints32, NDArray[np.int64], Ints32]:
     """Return the words (m,) of a part, their places (m,) in `known`, and the word of each entry.
-
     The last (nnz,) is an index into the first.
-
     Equivalent to `np.unique(counts.indices, return_inverse=True)`, without sorting the entries.
     """
     words = words_of(counts)
@@ -203,7 +190,6 @@ def sum_by_word(
     first: int, last: int, occurrences: Occurrences, exp_elog_doc_topic: Floats, sums: Floats
 ) -> None:
     """Fill rows `first:last` of `sums` (m, K) with Σ_d ratio_dw t_dk, in the order of the tree.
-
     A stack holds the sums of nodes so far. Its two last nodes are added when no further document is
     below their lowest common ancestor.
     """

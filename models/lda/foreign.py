@@ -29,12 +29,8 @@ if TYPE_CHECKING:
 
 
 def gensim_model(model: Any) -> SavedModel:
-    """Read a `gensim.models.LdaModel` or `LdaMulticore`; without words if it has no id2word.
-
-    Raises
-    ------
-    ValueError
-        If the model was loaded without its state, which gensim stores in a separate file.
+    """Read a `gensim.models.LdaModel` or `LdaMulticore`; without words if it has no id2word. Raises
+    ValueError if the model was loaded without its state, which gensim stores in a separate file.
     """
     if model.state is None:
         raise ValueError("it has no state: its file that ends in .state is missing")
@@ -51,12 +47,7 @@ def sklearn_model(model: Any) -> SavedModel:
     The words are the output names of the pipeline's earlier steps, such as a `CountVectorizer`, or
     the names of the columns that it was fitted to; none without either.
 
-    Raises
-    ------
-    TypeError
-        If the model is of another class.
-    ValueError
-        If the model has not been fitted.
+    Raises TypeError if the model is of another class; ValueError if the model has not been fitted.
     """
     steps = getattr(model, "steps", None)
     last = steps[-1][1] if steps else model
@@ -82,18 +73,9 @@ def tomotopy_model(model: Any) -> SavedModel:
 
 
 def mallet_state_model(path: PathLike) -> SavedModel:
-    """Read the model in MALLET's `--output-state`: its counts, alpha and beta.
-
-    A state has only words with tokens.
-
-    Raises
-    ------
-    OSError
-        If the file is missing or cannot be read.
-    CorpusFormatError
-        If the file is no state.
-    ModelFormatError
-        If the state lacks alpha and beta, or is empty.
+    """Read the model in MALLET's `--output-state`: its counts, alpha and beta. A state has only
+    words with tokens. Raises OSError if the file is missing or cannot be read; CorpusFormatError if
+    the file is no state; ModelFormatError if the state lacks alpha and beta, or is empty.
     """
     state = read_mallet_state(path)
     try:
@@ -113,14 +95,9 @@ def mallet_weights_model(path: PathLike, alpha_from: PathLike) -> SavedModel:
     alpha_from
         MALLET's `--output-state`, or its `--output-topic-keys`, in which alpha has five decimals.
 
-    Raises
-    ------
-    OSError
-        If a file is missing or cannot be read.
-    CorpusFormatError
-        If a file violates its format.
-    ModelFormatError
-        If the two files have different numbers of topics or, for a state, of tokens in a topic.
+    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a file violates its
+    format; ModelFormatError if the two files have different numbers of topics or, for a state, of
+    tokens in a topic.
     """
     weights = read_topic_word_weights(path)
     first = LineReader(alpha_from).line()
@@ -139,13 +116,8 @@ def mallet_weights_model(path: PathLike, alpha_from: PathLike) -> SavedModel:
 
 def ldac_model(path: PathLike) -> SavedModel:
     """Read the model in lda-c's final.beta and final.other, or in their directory; without words.
-
-    Raises
-    ------
-    OSError
-        If a file is missing or cannot be read.
-    CorpusFormatError
-        If a file violates its format, or the two contradict each other.
+    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a file violates its
+    format, or the two contradict each other.
     """
     model = read_ldac_model(path)
     topics = LDATopics.from_ldac(model.log_topic_word, model.alpha)

@@ -41,12 +41,10 @@ class _Stream(NamedTuple):
     """State after the last call; another state means that other data came since."""
     n_started: int
     """Documents at the last start; 0 if not all are remembered, and no start will follow."""
-    n_docs: int
-    """Documents so far."""
+    n_docs: int  # Documents so far
     documents: TokenTopics | None
     """Documents before the last call; None if the call had all remembered documents."""
-    resampled: Ints | None
-    """(n,), those of them that the last call resampled, ascending."""
+    resampled: Ints | None  # (n,), those of them that the last call resampled, ascending
 
 
 START_ITERATIONS = 20

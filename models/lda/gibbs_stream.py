@@ -20,14 +20,11 @@ if TYPE_CHECKING:
 
 MAX_REMEMBERED = 100_000
 """Number of last documents that are remembered; topics of earlier ones stay fixed."""
-RESTART_GROWTH = 1.5
-"""Documents at a warm start, as a multiple of those at the last start."""
-RESTART_SHARE = 0.5
-"""Sweeps after a warm start, as a share of `n_iter`."""
+RESTART_GROWTH = 1.5  # Documents at a warm start, as a multiple of those at the last start
+RESTART_SHARE = 0.5  # Sweeps after a warm start, as a share of `n_iter`
 MIN_SWEEPS = 5
 """Minimal number of sweeps over new documents and the earlier ones resampled with them."""
-MIN_DOCUMENTS = 10
-"""Minimal number of documents for each topic in a call that learns priors."""
+MIN_DOCUMENTS = 10  # Minimal number of documents for each topic in a call that learns priors
 FADING = 4
 """Exponent of the average of topics over calls: a call's weight is the growth of this power of the
 number of documents, so that topics of few documents fade soon."""
@@ -36,12 +33,9 @@ number of documents, so that topics of few documents fade soon."""
 class TokenTopics(NamedTuple):
     """Tokens of documents with their topics, by document and word: 6 bytes for each token."""
 
-    start: Ints
-    """(n + 1,), the tokens of document d are `start[d]:start[d+1]`."""
-    word_of: Ints32
-    """(n_tokens,)."""
-    topic_of: NDArray[np.uint16]
-    """(n_tokens,)."""
+    start: Ints  # (n + 1,), the tokens of document d are `start[d]:start[d+1]`
+    word_of: Ints32  # (n_tokens,)
+    topic_of: NDArray[np.uint16]  # (n_tokens,)
 
     @classmethod
     def of(cls, tokens: Tokens, topic_of: NDArray[np.uint16], n_docs: int) -> TokenTopics:

@@ -23,12 +23,9 @@ if TYPE_CHECKING:
     from models.lda.e_step import BatchStatistics
     from models.lda.online_lda_state import OnlineLDAState
 
-MIN_SCALE = 1e-50
-"""Scale below which it is multiplied into the excess."""
-FAINT = 1e-30
-"""Maximal weight of a word below which its weights are computed from logarithms."""
-MIN_ELOG = -600.0
-"""Minimal logarithm of a norm, whose exponential is still a normal number."""
+MIN_SCALE = 1e-50  # Scale below which it is multiplied into the excess
+FAINT = 1e-30  # Maximal weight of a word below which its weights are computed from logarithms
+MIN_ELOG = -600.0  # Minimal logarithm of a norm, whose exponential is still a normal number
 
 
 def word_weights(state: OnlineLDAState, words: Ints32, n_threads: int) -> Floats:

@@ -58,8 +58,7 @@ class _Begun(NamedTuple):
     """A batch whose E-step is in flight."""
 
     number: int
-    weight: Floats
-    """(n, K), weights of its words."""
+    weight: Floats  # (n, K), weights of its words
     result: Callable[[], BatchStatistics]
 
 
@@ -144,20 +143,6 @@ class OnlineLDA(TopicEstimator):
     n_jobs: int | None = None
     state_: OnlineLDAState = field(init=False)
 
-    def fit(self, X: Any, y: object = None) -> Self:
-        """Learn topics from counts `X` (D, V), CSR or dense, making `n_passes` passes.
-
-        Fractions stay as they are (see `models.counts`).
-
-        Raises
-        ------
-        ValueError
-            If a setting is out of its range, or `X` holds a negative count, NaN or infinity.
-        """
-        for _ in self.iterate(X, y):
-            pass
-        return self
-
     def iterate(
         self,
         X: Any,
@@ -234,7 +219,6 @@ class OnlineLDA(TopicEstimator):
         submit_e_step: SubmitEStep,
     ) -> tuple[int, float]:
         """Train on batches; return iterations of their E-steps and the last ρ.
-
         At any time `staleness` E-steps are in flight besides the awaited one, and M-steps follow
         the order of the batches: so the age of the topics in an E-step depends on neither place nor
         duration of E-steps.
@@ -298,7 +282,6 @@ class OnlineLDA(TopicEstimator):
 
     def resume(self, X: Any, state: OnlineLDAState | None) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.
-
         None stands for the state before the first step: `partial_fit` then starts as `fit` on `X`
         would, with the most frequent words of `X` frozen.
         """
@@ -308,7 +291,6 @@ class OnlineLDA(TopicEstimator):
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the variational bound on log p of `X` (D, V) with topics unknown, in nats.
-
         E_q[log p(X, θ, z, φ)] - E_q[log q(θ, z, φ)], the sum of the bounds of documents and topics
         (Hoffman, Blei & Bach 2010, eq. 4). For held-out documents prefer
         `evaluation.log_likelihood`.
@@ -457,7 +439,6 @@ class OnlineLDA(TopicEstimator):
         self, begun: _Begun, total_documents: float, share: float = 1.0
     ) -> tuple[BatchStatistics, float]:
         """Wait for the E-step of a batch and make its M-step; return its statistics and ρ.
-
         `share` is the part of a whole step that the batch is.
         """
         state, statistics = self.state_, begun.result()

@@ -23,11 +23,9 @@ class LDATopics(TopicWords):
 
     In the literature the topics are φ or β, and alpha is α. Rows of `topic_word` sum to 1.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a value is negative or not finite, alpha is not positive, or a row of
-        `topic_word` does not sum to 1 within 1e-5 (within that, rows are normalised exactly).
+    Raises ValueError if shapes disagree, a value is negative or not finite, alpha is not positive,
+    or a row of `topic_word` does not sum to 1 within 1e-5 (within that, rows are normalised
+    exactly).
     """
 
     alpha: Floats
@@ -61,13 +59,8 @@ class LDATopics(TopicWords):
 
     def smoothed(self, share: float) -> Self:
         """Return topics with a `share` s in [0, 1) spread evenly over words: (1 - s) φ + s / V.
-
         No word is impossible then, and the probability of known words falls a little.
-
-        Raises
-        ------
-        ValueError
-            If `share` is not in [0, 1).
+        Raises ValueError if `share` is not in [0, 1).
         """
         share = checked_share(share)
         return type(self)((1.0 - share) * self.topic_word + share / self.n_words, self.alpha)
@@ -91,10 +84,7 @@ class LDATopics(TopicWords):
         counts : sparse or dense (D, V)
             None negative; fractions are allowed.
 
-        Raises
-        ------
-        ValueError
-            If `counts` has another number of words, or a value that is no count.
+        Raises ValueError if `counts` has another number of words, or a value that is no count.
         """
         counts = self._check_counts(counts)
         dirichlet = infer_doc_topic(
@@ -111,7 +101,6 @@ class LDATopics(TopicWords):
     @classmethod
     def from_weights(cls, topic_word_weight: ArrayLike, alpha: ArrayLike) -> Self:
         """Return topics from non-negative weights (K, V), such as counts or Dirichlet parameters.
-
         `alpha` may be a number for all topics.
         """
         weight = np.asarray(topic_word_weight, dtype=np.float64)
@@ -134,15 +123,9 @@ class LDATopics(TopicWords):
     @classmethod
     def from_tomotopy(cls, model: Any) -> Self:
         """Return posterior mean topics of a trained `tomotopy.LDAModel`, over its `used_vocabs`.
-
         Words that tomotopy dropped (`min_cf`, `rm_top`) have no column.
-
-        Raises
-        ------
-        TypeError
-            If the model is of another kind: HDPModel and others are derived from LDAModel.
-        ValueError
-            If the model has not been trained.
+        Raises TypeError if the model is of another kind: HDPModel and others are derived from
+        LDAModel; ValueError if the model has not been trained.
         """
         if type(model).__name__ != "LDAModel":
             raise TypeError(f"expected a tomotopy LDAModel, found a {type(model).__name__}")
@@ -153,11 +136,7 @@ class LDATopics(TopicWords):
     @classmethod
     def from_mallet(cls, state: MalletState) -> Self:
         """Return posterior mean topics of MALLET's state, φ_kw ∝ n_kw + beta.
-
-        Raises
-        ------
-        ValueError
-            If the state does not say alpha and beta, or is empty.
+        Raises ValueError if the state does not say alpha and beta, or is empty.
         """
         if state.alpha is None or state.beta is None:
             raise ValueError("the state does not say alpha and beta, without which it is no model")
@@ -168,7 +147,6 @@ class LDATopics(TopicWords):
     @classmethod
     def from_ldac(cls, log_topic_word: ArrayLike, alpha: ArrayLike) -> Self:
         """Return topics of lda-c, from log φ (K, V), which is -100 for words without tokens.
-
         `alpha` may be a number for all topics.
         """
         return cls.from_weights(np.exp(np.asarray(log_topic_word, dtype=np.float64)), alpha)

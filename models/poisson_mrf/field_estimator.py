@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -38,7 +38,9 @@ REFILL = 10  # Documents for a cluster without any
 
 @dataclass(eq=False, repr=False)
 class LPMRFTrainer(TopicEstimator):
-    """Base of estimators that share documents out among topics and fit a field to each share."""
+    """Base of estimators that share documents out among topics and fit a field to each share.
+    Documents without a token are left out.
+    """
 
     n_topics: int = 10
     _: KW_ONLY
@@ -54,18 +56,6 @@ class LPMRFTrainer(TopicEstimator):
     n_jobs: int | None = None
     state_: PoissonMRFState = field(init=False)
     _kind: ClassVar[type[LPMRFClusters] | type[LPMRFTopics]]
-
-    def fit(self, X: Any, y: object = None) -> Self:
-        """Learn topics from counts `X` (D, V), CSR or dense. Documents without a token are left
-        out.
-
-        Fractions are rounded up with the probability of their remainder (see `models.counts`).
-        Raises ValueError if a setting is out of its range, or `X` holds a negative count, NaN or
-        infinity, or fewer documents with a token than there are topics.
-        """
-        for _ in self.iterate(X, y):
-            pass
-        return self
 
     def iterate(self, X: Any, y: object = None, state: Any = None) -> Iterator[PoissonMRFStep]:
         """Train as `fit` does, yielding after each round; `topics_` and `state_` are then current.
@@ -84,15 +74,6 @@ class LPMRFTrainer(TopicEstimator):
             yield PoissonMRFStep(
                 stage, state.n_rounds, state.n_documents, float(state.n_rounds), state.objective
             )
-
-    def resume(self, X: Any, state: Any) -> Self:
-        """Become fitted by taking over the state of an earlier run on the same data `X`.
-
-        None is the state before the first round, when there are no `topics_` yet. Raises ValueError
-        as `fit`, and if the state is of other data or settings.
-        """
-        self._begin(X, state)
-        return self
 
     @property
     def schedule(self) -> Schedule:

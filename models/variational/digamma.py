@@ -62,7 +62,6 @@ def exp_digamma(x: Floats, out: Floats) -> None:
 @kernel
 def exp_digamma_up_to_factor(x: Floats, out: Floats) -> bool:
     """Fill `out` with exp(ψ(x)), times a factor if every x is so small that `out` would underflow.
-
     `x` and `out` are different arrays. With ψ(x) = ψ(x+1) - 1/x, the factor is exp(1/max(x)) if all
     x < 0.0145, else 1. Fixed points need only ratios of the results. Returns whether the factor is
     1.

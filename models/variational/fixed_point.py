@@ -148,7 +148,6 @@ def part_topics(
     held: Floats,
 ) -> None:
     """Fill `topic_word` (A, n) with the weights of the topics `active`, `held` (n,) with the rest.
-
     The rest is the share of all other topics in `norm` (n,), Σ_k t_k b_kw with t in `theta` (K,).
     The copy is by topic, as there are few topics and the sums that follow are over words.
     """
@@ -171,7 +170,6 @@ def sum_over_words(
     total: Floats,
 ) -> None:
     """Fill `norm` (n,) with Σ_k t_k b_kw, and `total` (K,) with Σ_w n_dw b_kw / norm_w.
-
     Equivalent to `norm[:] = weight @ theta; total[:] = (counts / norm) @ weight`, where `weight` is
     `word_topic_weight[words]`. Four words at a time, so that `theta` and `total` are read and
     written a quarter as often.
@@ -246,7 +244,6 @@ def sum_by_topic(topic_word: Floats, ratio: Floats, total: Floats) -> None:
 @kernel
 def mix_topics(words: Ints, word_topic_weight: Floats, theta: Floats, mixed: Floats) -> None:
     """Fill `mixed` (n,) with Σ_k t_k b_kw of each of `words` (n,), four at a time.
-
     Equivalent to `mixed[:] = word_topic_weight[words] @ theta`.
     """
     in_fours = words.shape[0] // 4 * 4

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 Ints = Ints32 | NDArray[np.int64]
 DOCUMENT_BLOCK = 32
 """Documents in a task: few enough to keep all threads busy to the end of a batch."""
-START_SHAPE = 2.0
-"""Shape of the Gamma noise in `noisy_start`; the larger, the less noise."""
+START_SHAPE = 2.0  # Shape of the Gamma noise in `noisy_start`; the larger, the less noise
 
 
 class Documents(NamedTuple):
@@ -59,8 +58,7 @@ class Occurrences(NamedTuple):
 
     start: Ints
     doc_of: Ints
-    ratio: Floats
-    """n_dw / Σ_j t_j b_jw, from `infer_documents`."""
+    ratio: Floats  # n_dw / Σ_j t_j b_jw, from `infer_documents`
 
 
 @kernel
@@ -144,7 +142,6 @@ def weigh_words(
     word_topic_weight: Floats,
 ) -> None:
     """Fill rows `first:last` of `word_topic_weight` (n, K) with exp E[log φ_kw] of `words` (n,).
-
     λ_wk = eta_w + scale excess_wk, and `exp_elog_norm` (K,) is exp ψ(Σ_w λ_wk).
     """
     n_topics = excess.shape[1]
@@ -213,7 +210,6 @@ def infer_doc_topic(
     n_jobs: int | None = None,
 ) -> Floats:
     """Return the variational Dirichlet parameters γ (D, K) of documents under fixed topics.
-
     The result of a document depends on neither the other documents in `counts` nor the number of
     threads.
     """

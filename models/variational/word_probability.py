@@ -21,7 +21,6 @@ def log_word_probability(
     counts: sparse.csr_array, doc_topic: Floats, word_topic: Floats, n_jobs: int | None = None
 ) -> Floats:
     """Return Σ_w n_dw log Σ_k θ_dk φ_kw of each document (D,).
-
     `doc_topic` is (D, K) and `word_topic` (V, K), the topics by word. Equivalent to
     `(counts * np.log(doc_topic @ word_topic.T)).sum(axis=1)` without the (D, V) array.
     """

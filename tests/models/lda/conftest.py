@@ -9,6 +9,5 @@ from models.variational.inference import starting_dirichlet
 def even_start(monkeypatch):
     """Documents start without noise, as the oracles' do."""
     monkeypatch.setattr(
-        "models.lda.e_step.noisy_start",
-        lambda counts, alpha, _: starting_dirichlet(counts, alpha),
+        "models.lda.e_step.noisy_start", lambda counts, alpha, _: starting_dirichlet(counts, alpha)
     )

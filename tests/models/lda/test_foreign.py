@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -25,10 +24,6 @@ from models.lda.foreign import (
     sklearn_model,
     tomotopy_model,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 STATE = """#doc source pos typeindex type topic
 #alpha : 0.5 1.25\x20
@@ -53,15 +48,15 @@ BETA = """ -0.6931471806 -1.3862943611 -1.3862943611
 OTHER = "num_topics 2\nnum_terms 3\nalpha 0.2500000000\n"
 
 
-def small_corpus() -> Any:
+def small_corpus():
     return np.random.default_rng(0).poisson(0.7, size=(40, 15))
 
 
-def rows_of(counts: tuple[tuple[int, ...], ...], beta: float) -> list[list[float]]:
+def rows_of(counts, beta):
     return [[(n + beta) / (sum(row) + beta * len(row)) for n in row] for row in counts]
 
 
-def write(path: Path, text: str | bytes) -> Path:
+def write(path, text):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
@@ -70,7 +65,7 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bytes])
-def test_a_state_of_mallet(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+def test_a_state_of_mallet(tmp_path, compress):
     path = write(tmp_path / "state.gz", compress(STATE.encode()))
     found = mallet_state_model(path)
     assert found.vocabulary == WORDS
@@ -80,7 +75,7 @@ def test_a_state_of_mallet(tmp_path: Path, compress: Callable[[bytes], bytes]) -
     assert (again.topic_word == found.topics.topic_word).all()
 
 
-def test_a_topic_without_tokens_has_even_words(tmp_path: Path) -> None:
+def test_a_topic_without_tokens_has_even_words(tmp_path):
     state = STATE.replace("0.5 1.25", "0.5 1.25 0.75")
     found = mallet_state_model(write(tmp_path / "state", state))
     assert_allclose(found.topics.topic_word[2], [1 / 3] * 3)
@@ -100,14 +95,14 @@ def test_a_topic_without_tokens_has_even_words(tmp_path: Path) -> None:
         (STATE.replace("2 dog 0\n0 NA", "0 dog 0\n0 NA"), "line 5: type 0 is 'dog' here"),
     ],
 )
-def test_a_damaged_state(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_damaged_state(tmp_path, text, complaint):
     with pytest.raises((ModelFormatError, CorpusFormatError), match=complaint) as caught:
         mallet_state_model(write(tmp_path / "state", text))
     assert "state" in str(caught.value)
 
 
 @pytest.mark.parametrize("alpha", [KEYS, STATE, gzip.compress(STATE.encode())])
-def test_weights_of_mallet(tmp_path: Path, alpha: str | bytes) -> None:
+def test_weights_of_mallet(tmp_path, alpha):
     path = write(tmp_path / "weights.txt", WEIGHTS)
     found = mallet_weights_model(path, write(tmp_path / "alpha", alpha))
     assert found.vocabulary == WORDS
@@ -115,7 +110,7 @@ def test_weights_of_mallet(tmp_path: Path, alpha: str | bytes) -> None:
     assert found.topics.alpha.tolist() == [0.5, 1.25]
 
 
-def test_weights_may_have_a_word_more_than_the_state(tmp_path: Path) -> None:
+def test_weights_may_have_a_word_more_than_the_state(tmp_path):
     lines = WEIGHTS.splitlines()
     text = "\n".join([*lines[:3], "0\tunseen\t0.01", *lines[3:], "1\tunseen\t0.01"])
     path = write(tmp_path / "weights.txt", text)
@@ -126,7 +121,7 @@ def test_weights_may_have_a_word_more_than_the_state(tmp_path: Path) -> None:
     )
 
 
-def test_numbers_as_java_writes_them(tmp_path: Path) -> None:
+def test_numbers_as_java_writes_them(tmp_path):
     path = write(tmp_path / "weights.txt", "0\ta b\t1.0E-4\n0\tc\t3.0E-4\n")
     found = mallet_weights_model(path, write(tmp_path / "keys", "0\t5.0E-2\tc \n"))
     assert found.vocabulary == ("a b", "c")
@@ -136,7 +131,7 @@ def test_numbers_as_java_writes_them(tmp_path: Path) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.data())
-def test_any_weights(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_any_weights(tmp_path_factory, data):
     n_topics, n_words = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
     row = st.lists(st.integers(0, 10**6), min_size=n_words, max_size=n_words)
     counts = data.draw(st.lists(row, min_size=n_topics, max_size=n_topics))
@@ -168,7 +163,7 @@ def test_any_weights(tmp_path_factory: pytest.TempPathFactory, data: st.DataObje
         ("0\ta\t0.0\n0\tb\t0.0\n", "line 2: no word of topic 0 has a weight above 0"),
     ],
 )
-def test_damaged_weights(tmp_path: Path, text: str, complaint: str) -> None:
+def test_damaged_weights(tmp_path, text, complaint):
     keys = write(tmp_path / "keys", KEYS)
     with pytest.raises(CorpusFormatError, match=complaint):
         mallet_weights_model(write(tmp_path / "weights", text), keys)
@@ -186,7 +181,7 @@ def test_damaged_weights(tmp_path: Path, text: str, complaint: str) -> None:
         (STATE.replace("#beta : 0.01\n", ""), "does not say alpha and beta"),
     ],
 )
-def test_weights_and_an_alpha_of_another_model(tmp_path: Path, alpha: str, complaint: str) -> None:
+def test_weights_and_an_alpha_of_another_model(tmp_path, alpha, complaint):
     path = write(tmp_path / "weights", WEIGHTS)
     with pytest.raises((ModelFormatError, CorpusFormatError), match=complaint):
         mallet_weights_model(path, write(tmp_path / "alpha", alpha))
@@ -196,7 +191,7 @@ def test_weights_and_an_alpha_of_another_model(tmp_path: Path, alpha: str, compl
 
 
 @pytest.mark.parametrize("named", ["", "final.beta", "final.other"])
-def test_a_model_of_ldac(tmp_path: Path, named: str) -> None:
+def test_a_model_of_ldac(tmp_path, named):
     write(tmp_path / "final.beta", BETA)
     write(tmp_path / "final.other", OTHER)
     found = ldac_model(tmp_path / named)
@@ -206,7 +201,7 @@ def test_a_model_of_ldac(tmp_path: Path, named: str) -> None:
     assert found.topics.alpha.tolist() == [0.25, 0.25]
 
 
-def test_an_alpha_for_each_topic_of_ldac(tmp_path: Path) -> None:
+def test_an_alpha_for_each_topic_of_ldac(tmp_path):
     write(tmp_path / "x.beta", BETA.replace("-100.0000000000", "-inf"))
     write(tmp_path / "x.other", OTHER.replace("alpha", "alpha  0.5 "))
     found = ldac_model(tmp_path / "x.beta")
@@ -237,14 +232,14 @@ def test_an_alpha_for_each_topic_of_ldac(tmp_path: Path) -> None:
         (BETA + " -0.5 -0.5\n", OTHER, "line 3: expected 3 words, found 2"),
     ],
 )
-def test_a_damaged_model_of_ldac(tmp_path: Path, beta: str, other: str, complaint: str) -> None:
+def test_a_damaged_model_of_ldac(tmp_path, beta, other, complaint):
     write(tmp_path / "final.beta", beta)
     write(tmp_path / "final.other", other)
     with pytest.raises(CorpusFormatError, match=complaint):
         ldac_model(tmp_path)
 
 
-def test_half_a_model_of_ldac(tmp_path: Path) -> None:
+def test_half_a_model_of_ldac(tmp_path):
     write(tmp_path / "final.beta", BETA)
     with pytest.raises(FileNotFoundError, match=r"final\.other"):
         ldac_model(tmp_path)
@@ -253,7 +248,7 @@ def test_half_a_model_of_ldac(tmp_path: Path) -> None:
 # --- objects --------------------------------------------------------------------------------------
 
 
-def gensim_lda(**settings_: Any) -> Any:
+def gensim_lda(**settings_):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from gensim.matutils import Sparse2Corpus
@@ -263,7 +258,7 @@ def gensim_lda(**settings_: Any) -> Any:
         return LdaModel(corpus, num_topics=3, random_state=0, **settings_)
 
 
-def test_words_of_gensim() -> None:
+def test_words_of_gensim():
     theirs = gensim_lda(id2word={i: f"w{14 - i}" for i in range(15)}, alpha="asymmetric")
     found = gensim_model(theirs)
     assert found.vocabulary == tuple(f"w{14 - i}" for i in range(15))
@@ -272,7 +267,7 @@ def test_words_of_gensim() -> None:
     assert gensim_model(gensim_lda()).vocabulary == ()
 
 
-def test_words_of_sklearn() -> None:
+def test_words_of_sklearn():
     from sklearn.decomposition import LatentDirichletAllocation
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.pipeline import make_pipeline
@@ -299,7 +294,7 @@ def test_words_of_sklearn() -> None:
         sklearn_model({})
 
 
-def tomotopy_lda() -> Any:
+def tomotopy_lda():
     tomotopy = pytest.importorskip("tomotopy")
     model = tomotopy.LDAModel(k=3, alpha=0.2, eta=0.05, seed=1, min_cf=3, rm_top=1)
     rng = np.random.default_rng(0)
@@ -308,7 +303,7 @@ def tomotopy_lda() -> Any:
     return model
 
 
-def test_words_of_tomotopy() -> None:
+def test_words_of_tomotopy():
     theirs = tomotopy_lda()
     with pytest.raises(ValueError, match="train it first"):
         tomotopy_model(theirs)
@@ -319,7 +314,7 @@ def test_words_of_tomotopy() -> None:
     assert found.vocabulary == tuple(theirs.used_vocabs) != tuple(theirs.vocabs)
     assert list(found.vocabulary) != sorted(found.vocabulary)
     # By its own counts: how often each word of the documents is in each topic.
-    n_kw: dict[tuple[int, str], int] = {}
+    n_kw = {}
     for doc in theirs.docs:
         for word, topic in zip(doc.words, doc.topics, strict=True):
             key = topic, theirs.vocabs[word]
@@ -330,7 +325,7 @@ def test_words_of_tomotopy() -> None:
     assert len(set(found.topics.alpha)) == 3  # learned
 
 
-def test_other_models_of_tomotopy_are_no_lda() -> None:
+def test_other_models_of_tomotopy_are_no_lda():
     tomotopy = pytest.importorskip("tomotopy")
     for kind in ("HDPModel", "DMRModel", "CTModel", "SLDAModel"):
         with pytest.raises(TypeError, match=f"expected a tomotopy LDAModel, found a {kind}"):

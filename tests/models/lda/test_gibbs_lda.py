@@ -263,10 +263,7 @@ def test_an_interrupted_call_is_as_if_it_had_not_been(restarts):
         if n_sweeps == 2:
             raise KeyboardInterrupt
 
-    with (
-        mock.patch.object(GibbsLDA, "_add_sample", interrupted),
-        pytest.raises(KeyboardInterrupt),
-    ):
+    with mock.patch.object(GibbsLDA, "_add_sample", interrupted), pytest.raises(KeyboardInterrupt):
         model.partial_fit(batches[2])
     assert_same_state(model.state_, whole.state_)
     assert_same_state(model.partial_fit(batches[2]).state_, whole.partial_fit(batches[2]).state_)

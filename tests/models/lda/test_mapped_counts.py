@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,11 +12,8 @@ from corpora import row_blocks
 from models import OnlineLDA
 from models.counts import frozen_words
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def mapped_counts(directory: Path, n_docs: int = 40_000) -> sparse.csr_array:
+def mapped_counts(directory, n_docs=40_000):
     rng = np.random.default_rng(0)
     words = np.argsort(rng.random((n_docs, 60)), axis=1)[:, :30]
     arrays = {
@@ -33,9 +29,7 @@ def mapped_counts(directory: Path, n_docs: int = 40_000) -> sparse.csr_array:
     )
 
 
-def test_checks_take_little_memory_and_leave_little_mapped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks_take_little_memory_and_leave_little_mapped(tmp_path, monkeypatch):
     counts = mapped_counts(tmp_path)
     monkeypatch.setattr(row_blocks, "ENTRIES", 10_000)
     n_bytes = counts.data.nbytes
@@ -56,9 +50,7 @@ def test_checks_take_little_memory_and_leave_little_mapped(
     assert np.shares_memory(checked.data, counts.data)
 
 
-def test_a_wrong_count_is_found_wherever_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_count_is_found_wherever_it_is(tmp_path, monkeypatch):
     counts = mapped_counts(tmp_path, 50).copy()
     monkeypatch.setattr(row_blocks, "ENTRIES", 100)
     first, second = counts.indices[-2:]
@@ -71,7 +63,7 @@ def test_a_wrong_count_is_found_wherever_it_is(
         OnlineLDA(2)._check_counts(counts, reset=True)
 
 
-def test_fractions_are_added_as_before() -> None:
+def test_fractions_are_added_as_before():
     rng = np.random.default_rng(1)
     counts = sparse.csr_array(rng.random((30, 9)))
     expected = np.argsort(-counts.sum(axis=0), kind="stable")[:4]

@@ -108,11 +108,7 @@ def test_words_that_come_late_are_learned(eta, first_step_is_all):
     counts = np.zeros((40, 10), dtype=int)
     counts[:20, :5], counts[20:, 5:] = 3, 3
     model = OnlineLDA(
-        2,
-        eta=eta,
-        batch_size=20,
-        learning_offset=0.0 if first_step_is_all else 1.0,
-        random_state=0,
+        2, eta=eta, batch_size=20, learning_offset=0.0 if first_step_is_all else 1.0, random_state=0
     )
     model.partial_fit(counts[:20])
     model.partial_fit(counts[20:])

@@ -77,7 +77,6 @@ def test_neither_half_of_a_batch_step_lowers_the_bound(seed, alpha):
 @pytest.mark.parametrize("truth", [[0.02] * 4, [0.1] * 4, [2.0] * 4, [0.05, 0.1, 0.3, 0.8]])
 def test_learned_alpha_finds_the_one_that_documents_were_drawn_with(start, truth):
     """With topics that start from the truth, so that nothing but alpha is to be found.
-
     From 5, and from 0.25 if the truth is 0.02, a Newton step goes below zero.
     """
     for seed in range(2):

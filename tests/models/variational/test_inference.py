@@ -122,7 +122,6 @@ def test_any_type_of_counts_gives_the_same_bits(index, data):
 
 def iterated(entries, counts, alpha, gamma, tolerance=1e-9, *, drop=False):
     """The plain fixed point of one document: `entries` (n, K) are the weights of its words.
-
     To `drop` topics at rest, which have changed by less than a tenth of the tolerance, is the wrong
     way to be fast: their γ stays as it is for good.
     """
