@@ -59,12 +59,8 @@ class CollapsedGibbs(TopicEstimator):
     def resume(self, X: Any, state: GibbsLDAState | None) -> Self:
         """Become fitted by taking over the state of an earlier run on the same data `X`.
 
-        None stands for the state before the first sweep.
-
-        Raises
-        ------
-        ValueError
-            As `fit`, and if the state is of other data or another number of topics.
+        None stands for the state before the first sweep. Raises ValueError as `fit`, and if the
+        state is of other data or another number of topics.
         """
         self.check_settings()
         counts = whole_numbers(self._check_counts(X, reset=True))
