@@ -37,18 +37,8 @@ SORT_BLOCK = 256  # Documents in a task that sorts their topics
 class GibbsSweeps:
     """Counts of a state's assignment, and sweeps that change both.
 
-    Parameters
-    ----------
-    tokens
-        Tokens of the corpus.
-    state
-        State whose `topic_of` is resampled in place; `n_sweeps` and `n_documents` increase.
-    n_docs : int
-        D.
-    sampler : str
-        One of `SAMPLERS`.
-    n_threads : int
-        Threads, which change no bit of the result; exact samplers use one.
+    The state's `topic_of` is resampled in place; `n_sweeps` and `n_documents` increase. `sampler`
+    is one of `SAMPLERS`; exact ones use one thread. The number of threads changes no bit.
     """
 
     def __init__(

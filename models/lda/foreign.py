@@ -88,16 +88,10 @@ def mallet_state_model(path: PathLike) -> SavedModel:
 def mallet_weights_model(path: PathLike, alpha_from: PathLike) -> SavedModel:
     """Read the model in MALLET's `--topic-word-weights-file`, with alpha from another file.
 
-    Parameters
-    ----------
-    path
-        The weights.
-    alpha_from
-        MALLET's `--output-state`, or its `--output-topic-keys`, in which alpha has five decimals.
-
-    Raises OSError if a file is missing or cannot be read; CorpusFormatError if a file violates its
-    format; ModelFormatError if the two files have different numbers of topics or, for a state, of
-    tokens in a topic.
+    `alpha_from` is MALLET's `--output-state`, or its `--output-topic-keys`, in which alpha has five
+    decimals. Raises OSError if a file is missing or cannot be read; CorpusFormatError if a file
+    violates its format; ModelFormatError if the two files have different numbers of topics or, for
+    a state, of tokens in a topic.
     """
     weights = read_topic_word_weights(path)
     first = LineReader(alpha_from).line()

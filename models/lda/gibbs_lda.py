@@ -132,12 +132,8 @@ class GibbsLDA(CollapsedGibbs):
         if `start` is "random". `burn_in` holds for the first call and for warm starts. `topics_`
         averages the samples since the last start. A repeated document counts as a new one. Priors
         are learned in calls that visit at least 10 documents for each topic. To save a stream,
-        pickle the estimator: the state alone has only the documents of the last call.
-
-        Raises
-        ------
-        ValueError
-            As `fit`, and if `X` has not as many words as the first call's.
+        pickle the estimator: the state alone has only the documents of the last call. Raises
+        ValueError as `fit`, and if `X` has not as many words as the first call's.
         """
         if not hasattr(self, "state_"):
             return self.fit(X, y)

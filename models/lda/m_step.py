@@ -58,14 +58,8 @@ def update_topics(
     total_documents: float,
     n_threads: int,
 ) -> None:
-    """Update λ in place; λ of frozen words stays eta.
-
-    Parameters
-    ----------
-    weight
-        (U, K), the `word_weights` in the E-step of the batch.
-    total_documents
-        D, the number of documents that the batch represents.
+    """Update λ in place; λ of frozen words stays eta. `weight` (U, K) are the `word_weights` in the
+    E-step of the batch, `total_documents` is D, the number of documents that the batch represents.
     """
     n_words = len(statistics.words)
     _decay(state, 1.0 - step_size)

@@ -243,12 +243,8 @@ class OnlineLDA(TopicEstimator):
         The result depends little on how the stream is cut into calls: more documents than
         `batch_size` are split into batches, and fewer make a part of a step. Before the first full
         batch, all E-steps use the topics at the start: otherwise a few documents would determine
-        the topics.
-
-        Raises
-        ------
-        ValueError
-            As `fit`, and if `X` has not as many words as the first call's.
+        the topics. Raises ValueError as `fit`, and if `X` has not as many words as the first
+        call's.
         """
         del y
         self.check_settings()

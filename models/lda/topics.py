@@ -77,14 +77,9 @@ class LDATopics(TopicWords):
         tolerance: float = 1e-4,
         n_jobs: int | None = None,
     ) -> Floats:
-        """Return topic proportions (D, K) of documents: the mean of the variational q(θ).
-
-        Parameters
-        ----------
-        counts : sparse or dense (D, V)
-            None negative; fractions are allowed.
-
-        Raises ValueError if `counts` has another number of words, or a value that is no count.
+        """Return topic proportions (D, K) of documents (D, V): the mean of the variational q(θ).
+        Fractions are allowed. Raises ValueError if `counts` has another number of words, or a value
+        that is no count.
         """
         counts = self._check_counts(counts)
         dirichlet = infer_doc_topic(
