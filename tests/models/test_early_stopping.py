@@ -35,23 +35,20 @@ def test_is_the_rule_where_bounds_hardly_move(first, steps):
     assert stops_at(scores) == expected
 
 
-def test_never_before_the_fourth():
-    assert stops_at([-1.0, -2.0, -3.0]) == [False, False, False]
-    assert stops_at([-1.0, -2.0, -3.0, -4.0])[-1]
-
-
-def test_goes_on_while_scores_rise_and_stops_when_they_stand():
-    assert not any(stops_at(-1e6 / np.arange(1, 30)))
-    assert stops_at([-9.0, -5.0, -5.0, -5.0])[-1]
-
-
-def test_positive_scores_need_to_rise_too():
-    assert stops_at([1.0, 5.0, 5.0, 5.0])[-1]
-    assert not any(stops_at([1.0, 2.0, 3.0, 4.0]))
-
-
-def test_an_impossible_score_stops():
-    assert stops_at([-3.0, -2.0, -1.0, -np.inf])[-1]
+@pytest.mark.parametrize(
+    ("scores", "stops"),
+    [
+        ([-1.0, -2.0, -3.0], False),
+        ([-1.0, -2.0, -3.0, -4.0], True),  # never before the fourth
+        (-1e6 / np.arange(1, 30), False),
+        ([-9.0, -5.0, -5.0, -5.0], True),  # they stand still
+        ([1.0, 5.0, 5.0, 5.0], True),
+        ([1.0, 2.0, 3.0, 4.0], False),
+        ([-3.0, -2.0, -1.0, -np.inf], True),
+    ],
+)
+def test_examples(scores, stops):
+    assert stops_at(scores) == [False] * (len(scores) - 1) + [stops]
 
 
 def naive_patience_says_stop(scores, patience, tolerance):

@@ -38,46 +38,6 @@ def test_no_bit_of_a_poisson_mrf_changes_however_its_rows_were_rounded(family):
     assert rounded > 5
 
 
-@pytest.mark.parametrize("family", POISSON_MRF)
-def test_edges_in_any_order_are_the_same_model(family, tmp_path):
-    arrays = arrays_of(model_of(TOPICS[family]))
-    order = np.random.default_rng(0).permutation(len(arrays["edge_topic"]))
-    shuffled = {n: a[order] if n.startswith("edge_") else a for n, a in arrays.items()}
-    for name, each in (("one", arrays), ("other", shuffled)):
-        save_model(tmp_path / name, SavedModel(topics_of_arrays(family, each), WORDS))
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
-
-
-@pytest.mark.parametrize("family", POISSON_MRF)
-def test_weights_that_do_not_sum_to_1_are_divided_by_their_sums(family):
-    model = model_of(TOPICS[family])
-    arrays = arrays_of(model) | {"topic_word": 3.0 * model.topic_word}
-    assert_allclose(topics_of_arrays(family, arrays).topic_word, model.topic_word, rtol=1e-15)
-
-
-DAMAGED = {
-    "edge_topic": (lambda a: np.full_like(a, 3), "a topic or a word that there is not"),
-    "edge_words": (lambda a: np.full_like(a, 4), "first word of an edge must be below the second"),
-    "edge_weight": (lambda a: np.full_like(a, np.nan), "edge_weight must hold finite numbers"),
-    "half_length": (np.zeros_like, "half_length must be positive"),
-    "log_partition": (lambda a: a[:2], "log_partition must be finite, "),
-    "prior": (np.zeros_like, "prior must be positive"),
-    "topic_word": (lambda a: np.eye(*a.shape), "topic_word must be positive"),
-}
-
-
-@pytest.mark.parametrize("family", POISSON_MRF)
-@pytest.mark.parametrize("name", DAMAGED)
-def test_arrays_of_no_poisson_mrf(family, name, tmp_path):
-    path = tmp_path / "model.npz"
-    save_model(path, SavedModel(model_of(TOPICS[family]), WORDS))
-    header, arrays = read_arrays(path, "wikitopics model")
-    damaged, message = DAMAGED[name]
-    write_arrays(path, "wikitopics model", header, arrays | {name: damaged(arrays[name])})
-    with pytest.raises(ModelFormatError, match=message):
-        load_model(path)
-
-
 def test_what_estimators_of_lda_take_cannot_be_written_to():
     """Nor when it is pickled: kernels are compiled once for each kind of array."""
     tilted = model_of(GammaPoissonTopics).tilted

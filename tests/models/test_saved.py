@@ -260,16 +260,10 @@ BAD_PARTS = {
 }
 
 
-@pytest.mark.parametrize("changes", BAD_PARTS.values(), ids=BAD_PARTS.keys())
-def test_a_file_that_is_not_quite_a_model(path, changes):
-    path.write_bytes(npz_of(**parts(**changes)))
-    with pytest.raises(ModelFormatError, match=r"model\.npz"):
-        load_model(path)
-
-
-def test_a_newer_version_says_what_to_do(path):
-    path.write_bytes(npz_of(**parts(header=header_of(version=2))))
-    with pytest.raises(ModelFormatError, match="upgrade"):
+@pytest.mark.parametrize("name", BAD_PARTS)
+def test_a_file_that_is_not_quite_a_model(path, name):
+    path.write_bytes(npz_of(**parts(**BAD_PARTS[name])))
+    with pytest.raises(ModelFormatError, match=r"model\.npz" + ".*upgrade" * (name == "newer")):
         load_model(path)
 
 

@@ -165,6 +165,8 @@ def test_topics_where_the_graph_is_that_of_lda():
     for model in (AllocationModel.lda(3, 4, 2, 0.5, 0.1), AllocationModel.nmf(3, 4, 2)):
         fitted = AllocationFactors(model, random_state=0).fit(X)
         assert isinstance(fitted.topics_, LDATopics)
+        words = fitted.tables_["word" if "word" in fitted.tables_ else "i"]
+        np.testing.assert_allclose(fitted.topics_.topic_word, words, rtol=1e-12)
     with pytest.raises(ValueError, match="LDA"):
         _ = factors("cp", "vb").topics_
 

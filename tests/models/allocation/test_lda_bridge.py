@@ -189,15 +189,3 @@ def test_priors_that_disagree_have_no_alpha(orientation, table):
     prior["d"] = prior["d"] * 2
     free = model_of("to the word", prior=prior)
     assert lda_topics(free, uniform(free)).alpha.tolist() == [4.0, 4.0]
-
-
-def test_fitted_tables_make_lda_topics():
-    pytest.importorskip("models.allocation.allocation_factors")
-    from models.allocation.allocation_factors import AllocationFactors
-
-    X = np.random.default_rng(0).poisson(1.0, size=(6, 5))
-    model = AllocationModel.lda(6, 5, 2, 0.3, 0.1)
-    fitted = AllocationFactors(model, n_starts=1, n_epochs=20, random_state=0).fit(X)
-    topics = lda_topics(model, fitted.tables_)
-    assert_allclose(topics.topic_word, fitted.tables_["word"], rtol=1e-12)
-    assert_allclose(topics.topic_word, fitted.topics_.topic_word, rtol=1e-12)

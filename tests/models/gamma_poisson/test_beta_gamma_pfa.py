@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -13,12 +12,8 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from models import BetaGammaPFA, GammaPoissonTopics
+from tests.models.gamma_poisson.factorisations import assert_same_state, random_counts
 from tests.oracles.simulated import block_topics
-
-
-def random_counts(seed=0, n_docs=60, n_words=12, rate=0.8):
-    counts = np.random.default_rng(seed).poisson(rate, size=(n_docs, n_words)).astype(np.int32)
-    return sparse.csr_array(counts)
 
 
 def fitted(counts, **settings):
@@ -31,11 +26,6 @@ def simulated(topic_word, shape, probability, n_docs, rng):
         shape, np.asarray(probability) / (1 - np.asarray(probability)), (n_docs, len(shape))
     )
     return sparse.csr_array(rng.poisson(scores @ topic_word).astype(np.int32))
-
-
-def assert_same_state(one, other):
-    for each in fields(one):
-        assert_array_equal(getattr(one, each.name), getattr(other, each.name))
 
 
 # --- the posterior of topics, r and p held --------------------------------------------------------

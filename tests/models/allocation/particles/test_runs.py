@@ -25,28 +25,6 @@ X2 = np.array([[4, 3, 0], [0, 0, 3], [0, 0, 3]])
 SMALL = np.array([[2, 1], [0, 1]])
 
 
-def chain():
-    """Two hidden indices one after the other."""
-    parents = {"j": (), "k": ("j",), "l": ("k",), "i": ("l",)}
-    return AllocationModel(parents, {"j": 2, "k": 2, "l": 2, "i": 2}, ("i", "j"), a=0.7)
-
-
-def collider():
-    """Two hidden indices with a common visible child."""
-    parents = {"x": (), "y": (), "k": ("x",), "l": ("y",), "s": ("k", "l")}
-    sizes = {"x": 2, "y": 2, "k": 2, "l": 3, "s": 2}
-    return AllocationModel(parents, sizes, ("x", "y", "s"), a=1.3)
-
-
-def with_tie():
-    """A hidden Markov chain with one transition table and one emission table."""
-    parents = {"h1": (), "h2": ("h1",), "h3": ("h2",), "x1": ("h1",), "x2": ("h2",), "x3": ("h3",)}
-    sizes = {"h1": 2, "h2": 2, "h3": 2, "x1": 2, "x2": 2, "x3": 2}
-    return AllocationModel(
-        parents, sizes, ("x1", "x2", "x3"), a=0.9, tied=(("h2", "h3"), ("x1", "x2", "x3"))
-    )
-
-
 def drawn(model, n_tokens, seed):
     """Some counts, whatever the model says of them."""
     rng = np.random.default_rng(seed)
@@ -58,9 +36,11 @@ MODELS = {
     "nmf": AllocationModel.nmf(2, 2, 2, a=0.5),
     "cp": AllocationModel.cp((2, 3, 2), 2, a=2.0),
     "symmetric": AllocationModel.symmetric_nmf(2, 2, a=0.8),
-    "chain": chain(),
-    "collider": collider(),
-    "tied chain": with_tie(),
+    "chain": AllocationModel(
+        {"j": (), "k": ("j",), "l": ("k",), "i": ("l",)}, dict.fromkeys("jkli", 2), "ij", a=0.7
+    ),
+    "collider": AllocationModel.mixed_membership(2, 2, a=1.3).with_cardinality("k2", 3),
+    "tied chain": AllocationModel.hidden_markov(3, 2, 2, a=0.9, tied=True),
 }
 
 
