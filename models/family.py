@@ -90,10 +90,6 @@ class ValidationInterval:
     """Factor by which distances grow; None: that of `EarlyStopping`."""
 
 
-def _nothing(_: Mapping[str, Any]) -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class TrainerSpec:
     """A trainer of a family: its names, settings and estimator, and its validation interval."""
@@ -116,7 +112,7 @@ class TrainerSpec:
     """Parameter with the maximal number of passes of a stage."""
     chosen_by: Mapping[str, str] = field(default_factory=dict)
     """Values of further settings that select it, where `model` has several trainers."""
-    implied: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _nothing
+    implied: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
     """Function from the given parameters to those that follow from them."""
     distributes_e_step: bool = False
     """Whether `iterate` takes `submit_e_step`, which begins E-steps elsewhere."""

@@ -163,19 +163,17 @@ class _Layout:
         self.maps: list[Ints] = []
         self.maps_length = 0
         self.scratch_size = 0
-        self.clique_start = [0]
-        self.factor_start = [0]
-        self.factors: list[int] = []
-        self.map_at: list[int] = []
+        names = ("n_separator", "n_rest", "parent", "product_at", "message_at", "parent_map_at")
+        self.columns: dict[str, list[int]] = {n: [] for n in (*names, "factor", "map_at")}
+        self.columns |= {"clique_start": [0], "factor_start": [0]}
         self.is_straight: list[bool] = []
-        columns = ("n_separator", "n_rest", "parent", "product_at", "message_at")
-        self.columns: dict[str, list[int]] = {name: [] for name in (*columns, "parent_map_at")}
         self.cliques: list[tuple[str, ...]] = []
 
     def add_pattern(self, unknown: tuple[str, ...]) -> None:
         cliques = rooted_cliques(unknown, [table.marginal.uses for table in self.dynamic])
         sizes = {name: self.model.cardinalities[name] for name in unknown}
-        first = self.clique_start[-1]
+        add = self.columns
+        first = add["clique_start"][-1]
         homes = self._homes(cliques, set(unknown))
         check_cliques(cliques, sizes)
         at = 0
@@ -183,7 +181,6 @@ class _Layout:
             names = separator + rest
             values = _values([sizes[name] for name in names])
             of = dict(zip(names, values.T, strict=True))
-            add = self.columns
             add["n_separator"].append(int(np.prod([sizes[name] for name in separator], dtype=int)))
             add["n_rest"].append(int(np.prod([sizes[name] for name in rest], dtype=int)))
             add["parent"].append(first + parent if parent >= 0 else -1)
@@ -209,12 +206,12 @@ class _Layout:
                     use = table.marginal.uses[u]
                     pairs = zip(table.inner_axes, table.strides, strict=True)
                     stride = {use[axis]: each for axis, each in pairs if use[axis] in sizes}
-                    self.factors.append(f)
+                    add["factor"].append(f)
                     columns = _codes(of, stride, stride, len(values))
-                    self.map_at.append(self._add_map(columns))
+                    add["map_at"].append(self._add_map(columns))
                     self.is_straight.append(bool((columns == np.arange(len(values))).all()))
-            self.factor_start.append(len(self.factors))
-        self.clique_start.append(first + len(cliques))
+            add["factor_start"].append(len(add["factor"]))
+        add["clique_start"].append(first + len(cliques))
         self.scratch_size = max(self.scratch_size, at)
 
     def _homes(self, cliques: list[Clique], unknown: set[str]) -> list[int]:
@@ -244,11 +241,7 @@ class _Layout:
         whole = {name: np.array(values, dtype=np.int64) for name, values in self.columns.items()}
         maps = np.concatenate(self.maps) if self.maps else np.zeros(0, dtype=np.int64)
         return PlanArrays(
-            clique_start=np.array(self.clique_start),
             **whole,
-            factor_start=np.array(self.factor_start),
-            factor=np.array(self.factors, dtype=np.int64),
-            map_at=np.array(self.map_at, dtype=np.int64),
             is_straight=np.array(self.is_straight, dtype=np.bool_),
             maps=maps.astype(np.int32),
             table_of=np.array([t for t, _ in self.uses], dtype=np.int64),

@@ -11,7 +11,7 @@ import numpy as np
 from models.checks import check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
@@ -26,13 +26,17 @@ class StandardGraphs:
     not a whole number, naming the argument.
     """
 
+    if TYPE_CHECKING:
+
+        def __init__(self, *model: Any, **settings: Any) -> None: ...
+
     @classmethod
     def nmf(cls, I: int, J: int, K: int, a: float = 1.0, b: float | None = None) -> Self:  # noqa: E741
         """KL-NMF of an I × J matrix of rank K: i ← k → j, "k" hidden (fig. 7a); word, topic,
         document.
         """
         _check_sizes(I=I, J=J, K=K)
-        return cls._of({"k": (), "i": ("k",), "j": ("k",)}, {"k": K, "i": I, "j": J}, "ij", a, b)
+        return cls({"k": (), "i": ("k",), "j": ("k",)}, {"k": K, "i": I, "j": J}, "ij", a, b)
 
     @classmethod
     def lda(
@@ -63,7 +67,7 @@ class StandardGraphs:
         total: Any = n_docs * float(of_topic.sum()) if a is None else a
         # where it is no number, or not positive, the model says so
         of_doc = total / n_docs if isinstance(total, (int, float, np.number)) else 1.0
-        return cls._of(
+        return cls(
             {"doc": (), "topic": ("doc",), "word": ("topic",)},
             {"doc": n_docs, "topic": n_topics, "word": n_words},
             ("doc", "word"),
@@ -84,7 +88,7 @@ class StandardGraphs:
         _check_sizes(R=R)
         sizes = _named("shape", shape, "i")
         parents: dict[str, tuple[str, ...]] = {"r": (), **dict.fromkeys(sizes, ("r",))}
-        return cls._of(parents, {"r": R, **sizes}, tuple(sizes), a, b)
+        return cls(parents, {"r": R, **sizes}, sizes, a, b)
 
     @classmethod
     def tucker(
@@ -104,20 +108,20 @@ class StandardGraphs:
             )
         parents = _complete(hidden)
         parents |= {i: (k,) for i, k in zip(visible, hidden, strict=True)}
-        return cls._of(parents, hidden | visible, tuple(visible), a, b)
+        return cls(parents, hidden | visible, visible, a, b)
 
     @classmethod
     def complete(cls, shape: Sequence[int], a: float = 1.0, b: float | None = None) -> Self:
         """Nothing hidden and no independence: each of "i1", "i2", … depends on all before it."""
         sizes = _named("shape", shape, "i")
-        return cls._of(_complete(sizes), sizes, tuple(sizes), a, b)
+        return cls(_complete(sizes), sizes, sizes, a, b)
 
     @classmethod
     def symmetric_nmf(cls, I: int, K: int, a: float = 1.0, b: float | None = None) -> Self:  # noqa: E741
         """X ≈ W Wᵀ: NMF of an I × I matrix, both factors one table: i ← k → j (appendix E)."""
         _check_sizes(I=I, K=K)
         parents: dict[str, tuple[str, ...]] = {"k": (), "i": ("k",), "j": ("k",)}
-        return cls._of(parents, {"k": K, "i": I, "j": I}, "ij", a, b, tied=(("i", "j"),))
+        return cls(parents, {"k": K, "i": I, "j": I}, "ij", a, b, tied=(("i", "j"),))
 
     @classmethod
     def pachinko(
@@ -134,7 +138,7 @@ class StandardGraphs:
         parents: dict[str, tuple[str, ...]] = {"doc": ()}
         parents |= {below: (above,) for above, below in pairwise(chain)}
         cardinalities = {"doc": n_docs, **hidden, "word": n_words}
-        return cls._of(parents, cardinalities, ("doc", "word"), a, b)
+        return cls(parents, cardinalities, ("doc", "word"), a, b)
 
     @classmethod
     def mixed_membership(
@@ -151,7 +155,7 @@ class StandardGraphs:
         category: with two, whether there is one. X is (n_entities, n_entities, n_categories).
         """
         _check_sizes(n_entities=n_entities, n_blocks=n_blocks, n_categories=n_categories)
-        return cls._of(
+        return cls(
             {"i1": (), "i2": (), "k1": ("i1",), "k2": ("i2",), "s": ("k1", "k2")},
             {"i1": n_entities, "i2": n_entities, "k1": n_blocks, "k2": n_blocks, "s": n_categories},
             ("i1", "i2", "s"),
@@ -185,7 +189,7 @@ class StandardGraphs:
         sizes = {**dict.fromkeys(hidden, n_states), **dict.fromkeys(visible, n_symbols)}
         # a table of its own is not tied
         groups = [group for group in (hidden[1:], visible) if tied and len(group) > 1]
-        return cls._of(parents, sizes, visible, a, b, tied=groups)
+        return cls(parents, sizes, visible, a, b, tied=groups)
 
     @classmethod
     def sum_conditioned(
@@ -203,27 +207,13 @@ class StandardGraphs:
         "r", "j". A missing entry is a cell (i, -1, j) with as many tokens as an entry has.
         """
         _check_sizes(I=I, J=J, K=K, R=R)
-        return cls._of(
+        return cls(
             {"j": (), "k": ("j",), "r": ("k", "j"), "i": ("k", "r")},
             {"j": J, "k": K, "r": R, "i": I},
             "irj",
             a,
             b,
         )
-
-    @classmethod
-    def _of(
-        cls,
-        parents: Mapping[str, tuple[str, ...]],
-        cardinalities: Mapping[str, int],
-        visible: Sequence[str],
-        a: float,
-        b: float | None,
-        **settings: Any,
-    ) -> Self:
-        make: Any = cls
-        made: Self = make(parents, cardinalities, tuple(visible), a, b, **settings)
-        return made
 
 
 def _complete(names: Iterable[str]) -> dict[str, tuple[str, ...]]:

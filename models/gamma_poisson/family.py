@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from models.family import Family, TrainerSpec, ValidationInterval
 from models.gamma_poisson.beta_gamma_state import BetaGammaPFAState
 from models.gamma_poisson.factor_state import GaPState, KLNMFState
 from models.gamma_poisson.topics import GammaPoissonTopics
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 INTERVAL = ValidationInterval(documents=100_000, passes=4)
-
-
-def learns_shape_unless_given(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of `BetaGammaPFA` that follow from whether the shape is given."""
-    return {"learn_shape": "shape" not in given}
 
 
 BETA_GAMMA_PFA = TrainerSpec(
@@ -31,7 +22,7 @@ BETA_GAMMA_PFA = TrainerSpec(
     decides=("eta",),
     interval=INTERVAL,
     chosen_by={"trainer": "beta-gamma-pfa"},
-    implied=learns_shape_unless_given,
+    implied=lambda given: {"learn_shape": "shape" not in given},
     empties_topics=True,
 )
 GAP = TrainerSpec(
