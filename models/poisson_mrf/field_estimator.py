@@ -183,10 +183,6 @@ class LPMRFTrainer(TopicEstimator):
         """First state of training on documents `counts` (D, V)."""
         raise NotImplementedError
 
-    def _round(self, counts: sparse.csr_array) -> None:
-        """Fit fields to the shares, and share out again."""
-        raise NotImplementedError
-
     def _fit_fields(
         self, parts: Sequence[sparse.csr_array], longest: int, *, interacting: bool
     ) -> FittedMRFs:
@@ -215,8 +211,8 @@ class LPMRFTrainer(TopicEstimator):
             after = "done"
         state.stage, state.stage_rounds = after, 0
 
-    def _cluster_round(self, counts: sparse.csr_array) -> None:
-        """Hard EM: a field for each cluster, then each document to the field it is likeliest in."""
+    def _round(self, counts: sparse.csr_array) -> None:
+        """Hard EM: a field for each cluster, then each document to its likeliest field."""
         state, labels = self.state_, self.state_.assignment
         longest = int(counts.sum(axis=1).max())
         before = replace(state)

@@ -71,8 +71,5 @@ class LPMRFMixture(LPMRFTrainer):
             state.stage = "fields"
         return state
 
-    def _round(self, counts: sparse.csr_array) -> None:
-        self._cluster_round(counts)
-
     def _stages(self) -> tuple[str, ...]:
         return STAGES

@@ -126,7 +126,7 @@ class LPMRFTopicModel(LPMRFTrainer):
     def _round(self, counts: sparse.csr_array) -> None:
         state = self.state_
         if state.stage == "mixture":
-            self._cluster_round(counts)
+            super()._round(counts)
             if state.stage == "multinomial":
                 split = np.zeros((counts.nnz, self.n_topics), dtype=np.int32)
                 label = np.repeat(state.assignment, np.diff(counts.indptr))
