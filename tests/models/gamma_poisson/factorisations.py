@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.testing import assert_array_equal
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
@@ -30,14 +29,3 @@ def block_counts(seed, n_docs=150):
 def match(found, truth):
     """Which of the true topics each one found is."""
     return linear_sum_assignment(-found @ truth.T)[1]
-
-
-def assert_same_state(one, other):
-    for name, value in vars(one).items():
-        assert_array_equal(value, getattr(other, name), err_msg=name)
-
-
-def carried(state):
-    """The state as a file of arrays gives it back."""
-    arrays = {name: np.asarray(value) for name, value in vars(state).items()}
-    return type(state)(**{n: v.item() if v.ndim == 0 else v.copy() for n, v in arrays.items()})

@@ -12,7 +12,8 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from models import BetaGammaPFA, GammaPoissonTopics
-from tests.models.gamma_poisson.factorisations import assert_same_state, random_counts
+from tests.models.gamma_poisson.factorisations import random_counts
+from tests.models.states import assert_same_state
 from tests.oracles.simulated import block_topics
 
 

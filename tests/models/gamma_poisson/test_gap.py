@@ -9,7 +9,8 @@ from scipy import sparse, stats
 
 from models.gamma_poisson.gap import GaP
 from models.gamma_poisson.topics import GammaPoissonTopics
-from tests.models.gamma_poisson.factorisations import block_counts, carried, match, random_counts
+from tests.models.gamma_poisson.factorisations import block_counts, match, random_counts
+from tests.models.states import carried
 
 RATES = ["length", "common", "topic", 0.5]
 

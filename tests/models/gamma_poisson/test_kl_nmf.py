@@ -15,13 +15,8 @@ from models.gamma_poisson import factor_estimator, factor_updates
 from models.gamma_poisson.gamma_fit import MIN_MEAN, MIN_SCORE
 from models.gamma_poisson.kl_nmf import KLNMF
 from models.gamma_poisson.topics import GammaPoissonTopics
-from tests.models.gamma_poisson.factorisations import (
-    assert_same_state,
-    block_counts,
-    carried,
-    match,
-    random_counts,
-)
+from tests.models.gamma_poisson.factorisations import block_counts, match, random_counts
+from tests.models.states import assert_same_state, carried
 
 
 def fitted(counts, **settings):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
@@ -84,14 +83,3 @@ def planted_pairs(field, k, words_each=8):
     """Φ of the two words of topic k that attract each other, and of the two that repel."""
     first, phi = k * words_each, field.interactions
     return float(phi[first, first + 1]), float(phi[first + 2, first + 3])
-
-
-def carried(state):
-    """The state as a file of arrays gives it back."""
-    arrays = {name: np.asarray(value) for name, value in vars(state).items()}
-    return type(state)(**{n: v.item() if v.ndim == 0 else v.copy() for n, v in arrays.items()})
-
-
-def assert_same_state(one, other):
-    for name, value in vars(one).items():
-        assert_array_equal(value, getattr(other, name), err_msg=name)

@@ -14,7 +14,8 @@ from models.poisson_mrf.field_state import MODEL_ARRAYS, PoissonMRFState
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topics import LPMRFClusters
 from models.saved import read_arrays, write_arrays
-from tests.models.poisson_mrf.planted import assert_same_state, carried, random_counts
+from tests.models.poisson_mrf.planted import random_counts
+from tests.models.states import assert_same_state, carried
 from tests.small_models import CASES
 
 SETTINGS = FieldSettings(0.05, 1.5, 1e-4, "smc", 4, 4)

@@ -8,13 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from models.counts import whole_numbers
 from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.field_estimator import filled, kmeans_labels
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topic_matrices import single_topic_scores
 from tests.models.poisson_mrf.planted import (
-    assert_same_state,
     planted_fields,
     planted_mixture,
     planted_pairs,
@@ -70,28 +68,6 @@ def test_with_an_infinite_penalty_it_is_hard_em_of_multinomials(seed):
 
 
 # --- stages ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("n_topics", "penalty", "expected"),
-    [
-        (1, 0.1, {"fields"}),
-        (1, np.inf, {"mixture"}),
-        (2, np.inf, {"mixture"}),
-        (2, 0.1, {"mixture", "fields"}),
-    ],
-)
-def test_stages(n_topics, penalty, expected):
-    model = mixture(n_topics, penalty=penalty)
-    steps = list(model.iterate(random_counts(rate=1.2)))
-    stages = [step.stage for step in steps]
-    assert set(stages) == expected
-    assert stages == sorted(stages, reverse=True)  # "mixture" before "fields"
-    assert model.state_.stage == "done"
-    assert [step.n_rounds for step in steps] == list(range(1, len(steps) + 1))
-    assert [step.n_documents for step in steps] == list(range(40, 40 * len(steps) + 1, 40))
-    assert model.n_iter_ == len(steps) == steps[-1].n_passes
-    assert (len(model.topics_.edge_topic) > 0) == ("fields" in expected)
 
 
 def test_the_objective_never_falls_within_a_stage_and_is_that_of_the_topics():
@@ -186,15 +162,6 @@ def test_fewer_different_documents_than_clusters():
 # --- words without tokens, short documents --------------------------------------------------------
 
 
-def test_words_without_tokens():
-    counts = random_counts(rate=1.2).toarray()
-    counts[:, 3] = 0
-    topics = mixture().fit(counts).topics_
-    assert (topics.topic_word[:, 3] < 1e-4).all()
-    assert (topics.edge_words != 3).all()
-    assert np.isfinite(topics.log_joint(random_counts())).all()
-
-
 @pytest.mark.parametrize("longest", [1, 2, 3])
 @pytest.mark.parametrize("partition", ["smc", "envelope"])
 def test_short_documents(longest, partition):
@@ -210,23 +177,6 @@ def test_short_documents(longest, partition):
 def test_one_word():
     model = mixture(2).fit(np.arange(1, 9)[:, None])
     assert_array_equal(model.topics_.topic_word, [[1.0], [1.0]])
-
-
-# --- counts ---------------------------------------------------------------------------------------
-
-
-def test_what_it_is_given_stays_as_it_is():
-    """Also zeros that are stored, and fractions."""
-    data = np.array([1.0, 0.0, 2.4, 0.3, 3.0, 1.0])
-    counts = sparse.csr_array((data, [0, 1, 2, 0, 1, 2], [0, 3, 4, 6]), shape=(3, 3))
-    kept = counts.copy()
-    model = mixture(penalty=np.inf).fit(counts)
-    for name in ("data", "indices", "indptr"):
-        assert_array_equal(getattr(counts, name), getattr(kept, name))
-    assert counts.nnz == 6
-    rounded = whole_numbers(kept, None)
-    whole = mixture(penalty=np.inf).fit(rounded)
-    assert_same_state(model.state_, whole.state_)
 
 
 # --- what is refused ------------------------------------------------------------------------------

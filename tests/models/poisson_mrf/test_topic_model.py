@@ -14,19 +14,20 @@ from models.poisson_mrf.distribution import FixedLengthPoissonMRF
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topic_model import (
+    STAGES,
     LPMRFTopicModel,
     alpha_of,
     parts_of_split,
     parts_of_tokens,
 )
 from tests.models.poisson_mrf.planted import (
-    assert_same_state,
     planted_fields,
     planted_pairs,
     planted_topic_model,
     random_counts,
 )
 from tests.models.poisson_mrf.test_mixture import classic3
+from tests.models.states import assert_same_state
 from tests.oracles.simulated import block_topics, simulated_documents
 
 QUICK = {
@@ -39,6 +40,7 @@ QUICK = {
     "random_state": 0,
 }
 BOTH = pytest.mark.parametrize("assignments", ["gibbs", "moves"])
+ALL = pytest.mark.parametrize("assignments", ["gibbs", "moves", "mixture"])
 
 
 def mixed_counts(seed=0):
@@ -48,7 +50,13 @@ def mixed_counts(seed=0):
 
 
 def topic_model(assignments, n_topics=2, **settings):
-    return LPMRFTopicModel(n_topics, assignments=assignments, **{**QUICK, **settings})
+    """A topic model, or a mixture, "single" one of a single cluster."""
+    settings = {**QUICK, **settings}
+    if assignments in STAGES:
+        return LPMRFTopicModel(n_topics, assignments=assignments, **settings)
+    for name in ("n_sweeps", "lda_sweeps"):
+        del settings[name]
+    return LPMRFMixture(1 if assignments == "single" else n_topics, **settings)
 
 
 # --- stages ---------------------------------------------------------------------------------------
@@ -57,6 +65,10 @@ def topic_model(assignments, n_topics=2, **settings):
 @pytest.mark.parametrize(
     ("assignments", "penalty", "expected"),
     [
+        ("single", 0.1, ["fields"]),
+        ("single", np.inf, ["mixture"]),
+        ("mixture", 0.1, ["mixture", "fields"]),
+        ("mixture", np.inf, ["mixture"]),
         ("moves", 0.1, ["mixture", "multinomial", "fields"]),
         ("moves", np.inf, ["mixture", "multinomial"]),
         ("gibbs", 0.1, ["lda", "fields"]),
@@ -71,8 +83,8 @@ def test_stages(assignments, penalty, expected):
     assert stages == sorted(stages, key=expected.index)
     assert model.state_.stage == "done"
     assert [step.n_rounds for step in steps] == list(range(1, len(steps) + 1))
-    assert steps[-1].n_documents == 40 * len(steps)
-    assert model.n_iter_ == len(steps)
+    assert [step.n_documents for step in steps] == list(range(40, 40 * len(steps) + 1, 40))
+    assert model.n_iter_ == len(steps) == steps[-1].n_passes
     assert (len(model.topics_.edge_topic) > 0) == ("fields" in expected)
     if assignments == "gibbs":
         assert stages.count("lda") == 3  # 3, 3 and 2 sweeps
@@ -230,7 +242,7 @@ def test_more_topics_than_there_is_use_for(assignments):
         assert (n_kept == 0).any()
 
 
-@BOTH
+@ALL
 def test_words_without_tokens(assignments):
     counts = random_counts(rate=1.2).toarray()
     counts[:, 3] = 0
@@ -282,7 +294,7 @@ def test_parts_of_splits_and_of_tokens():
 # --- counts ---------------------------------------------------------------------------------------
 
 
-@BOTH
+@ALL
 def test_what_it_is_given_stays_as_it_is(assignments):
     data = np.array([1.0, 0.0, 2.4, 0.3, 3.0, 1.0])
     counts = sparse.csr_array((data, [0, 1, 2, 0, 1, 2], [0, 3, 4, 6]), shape=(3, 3))
