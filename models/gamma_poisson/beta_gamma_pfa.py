@@ -64,18 +64,6 @@ class BetaGammaPFA(CollapsedGibbs):
         ε, between 0 and 1; by default 1 / K, and 1 / 2 for one topic.
     n_iter, sampler, start, burn_in, thinning, random_state, n_jobs
         As of `GibbsLDA`.
-
-    Attributes
-    ----------
-    topics_ : GammaPoissonTopics
-        Topics (K, V), r (K,) and p (K,), averaged over the samples; before the first, the present
-        ones.
-    n_active_topics_ : int
-        Topics that have a token at present.
-    state_ : BetaGammaPFAState
-        State that training continues from.
-    seed_ : int
-        The seed in use.
     """
 
     n_topics: int = 20
@@ -98,7 +86,7 @@ class BetaGammaPFA(CollapsedGibbs):
 
     @property
     def topics_(self) -> GammaPoissonTopics:
-        """Topics, r and p averaged over samples; rebuilt at each call."""
+        """Topics (K, V), r and p (K,) averaged over samples; before the first, the present ones."""
         check_is_fitted(self, "state_")
         return mean_gamma_poisson(self.state_, self._sweeps.n_wk)
 

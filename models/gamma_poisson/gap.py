@@ -48,17 +48,6 @@ class GaP(FactorEstimator):
         number or as one for each topic, as in the paper, where it is a scale; or given.
     n_topics, n_iter, tolerance, doc_updates, relaxation, init, random_state, n_jobs
         As of `KLNMF`. Only φ stays 0 where it is 0 in `init`.
-
-    Attributes
-    ----------
-    topics_ : GammaPoissonTopics
-        φ, a, and p = 1 / (1 + b).
-    n_iter_ : int
-        Sweeps made.
-    state_ : GaPState
-        State that training continues from; Θ is its `doc_topic`.
-    seed_ : int
-        The seed in use.
     """
 
     shape: Any = 1.1
@@ -89,7 +78,7 @@ class GaP(FactorEstimator):
 
     @property
     def topics_(self) -> GammaPoissonTopics:
-        """The topics and the prior of their scores; rebuilt at each call."""
+        """φ, a, and p = 1 / (1 + b); rebuilt at each call."""
         check_is_fitted(self, "state_")
         state = self.state_
         shape = np.asarray(self._of_topics("shape"))

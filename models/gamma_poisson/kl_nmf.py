@@ -48,22 +48,6 @@ class KLNMF(FactorEstimator):
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
-
-    Attributes
-    ----------
-    components_ : array (K, V)
-        φ, on the scale of the factorisation.
-    reconstruction_err_ : float
-        √(2 D), as scikit-learn's `NMF` has it.
-    topics_ : GammaPoissonTopics
-        φ with rows that sum to 1 and, as the factorisation has no prior of scores, their most
-        likely Gamma distribution (see `models.gamma_poisson.gamma_fit`).
-    n_iter_ : int
-        Sweeps made.
-    state_ : KLNMFState
-        State that training continues from; Θ is its `doc_topic`.
-    seed_ : int
-        The seed in use.
     """
 
     _sign = -1.0
@@ -76,13 +60,14 @@ class KLNMF(FactorEstimator):
 
     @property
     def reconstruction_err_(self) -> float:
-        """√(2 D)."""
+        """√(2 D), as scikit-learn's `NMF` has it."""
         check_is_fitted(self, "state_")
         return float(np.sqrt(2.0 * max(0.0, self.state_.objective)))
 
     @property
     def topics_(self) -> GammaPoissonTopics:
-        """Topics, and the prior that fits the scores best; rebuilt at each call.
+        """φ in rows that sum to 1, with the Gamma prior that fits Θ best
+        (`models.gamma_poisson.gamma_fit`).
         A topic whose weights are all 0 is even over all words, and a millionth of a token is
         expected of it; of one that is faint in every document, as much as documents have.
         """

@@ -94,16 +94,6 @@ class GibbsLDA(CollapsedGibbs):
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
-
-    Attributes
-    ----------
-    topics_ : LDATopics
-        Topics (K, V) averaged over the samples, or before the first sample those of the present
-        assignment, and alpha (K,).
-    state_ : GibbsLDAState
-        State that training continues from.
-    seed_ : int
-        The seed in use.
     """
 
     n_topics: int = 20
@@ -281,7 +271,7 @@ class GibbsLDA(CollapsedGibbs):
 
     @property
     def topics_(self) -> LDATopics:
-        """Topics averaged over samples, and the current prior; computed at each call."""
+        """Topics averaged over samples, before the first the present ones; and alpha."""
         check_is_fitted(self, "state_")
         return mean_topics(self.state_, self._sweeps.n_wk)
 

@@ -113,17 +113,6 @@ class OnlineLDA(TopicEstimator):
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
-
-    Attributes
-    ----------
-    topics_ : LDATopics
-        Posterior mean topics (K, V) and alpha (K,).
-    topic_word_dirichlet_ : array (K, V)
-        λ, the Dirichlet parameters of q(φ).
-    state_ : OnlineLDAState
-        State that training continues from.
-    seed_ : int
-        The seed in use.
     """
 
     n_topics: int = 20
@@ -317,7 +306,7 @@ class OnlineLDA(TopicEstimator):
 
     @property
     def topics_(self) -> LDATopics:
-        """Posterior mean topics and the prior; computed at each call."""
+        """Posterior mean topics (K, V) and alpha (K,); computed at each call."""
         check_is_fitted(self, "state_")
         return self.state_.topics()
 

@@ -50,16 +50,6 @@ class LPMRFMixture(LPMRFTrainer):
         Fixes the result to the bit, whatever `n_jobs`. If None a seed is drawn; see `seed_`.
     n_jobs : int, optional
         Threads; None is 1, -1 every core.
-
-    Attributes
-    ----------
-    topics_ : LPMRFClusters
-    n_iter_ : int
-        Rounds made.
-    state_ : PoissonMRFState
-        State that training continues from.
-    seed_ : int
-        The seed in use.
     """
 
     _kind = LPMRFClusters

@@ -47,7 +47,8 @@ class LPMRFTopicModel(LPMRFTrainer):
     In each round fields are fitted to the topics' shares, as `LPMRFMixture` does to clusters, and
     tokens are shared out again. With "moves", as published, most probably, after a mixture and a
     topic model of multinomials, without the prior. With "gibbs", by sampling from their posterior,
-    after LDA by collapsed Gibbs sampling; the paper leaves this open.
+    after LDA by collapsed Gibbs sampling; the paper leaves this open. Alpha is learned, as the most
+    likely given how tokens are shared out (Minka 2000).
 
     Parameters
     ----------
@@ -62,17 +63,6 @@ class LPMRFTopicModel(LPMRFTrainer):
     n_topics, penalty, length_scale, smoothing, partition, n_samples, n_temperatures, random_state,
     n_jobs
         As of `LPMRFMixture`. With an infinite penalty and "gibbs" this is LDA.
-
-    Attributes
-    ----------
-    topics_ : LPMRFTopics
-        Alpha is learned, as the most likely given how tokens are shared out (Minka 2000).
-    n_iter_ : int
-        Rounds made.
-    state_ : PoissonMRFState
-        State that training continues from.
-    seed_ : int
-        The seed in use.
     """
 
     assignments: str = "gibbs"
