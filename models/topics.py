@@ -108,11 +108,8 @@ class TopicWords:
             object.__setattr__(self, name, array)
 
 
-class WeightedTopics(Protocol):
-    """Topics of LDA up to a factor: the part of a model that LDA's estimators need.
-    Rows of topics may sum to less than 1: estimates of the probability of tokens are then estimates
-    of E_θ[∏_l Σ_k θ_k φ_k,j_l], θ ~ Dirichlet(alpha).
-    """
+class Weights(Protocol):
+    """Weights of V words in K topics, none negative."""
 
     @property
     def topic_word(self) -> Floats:
@@ -123,16 +120,23 @@ class WeightedTopics(Protocol):
         """(V, K), the topics by word."""
 
     @property
-    def alpha(self) -> Floats:
-        """(K,), positive."""
-
-    @property
     def n_topics(self) -> int:
         """K."""
 
     @property
     def n_words(self) -> int:
         """V."""
+
+
+class WeightedTopics(Weights, Protocol):
+    """Topics of LDA up to a factor: the part of a model that LDA's estimators need.
+    Rows of topics may sum to less than 1: estimates of the probability of tokens are then estimates
+    of E_θ[∏_l Σ_k θ_k φ_k,j_l], θ ~ Dirichlet(alpha).
+    """
+
+    @property
+    def alpha(self) -> Floats:
+        """(K,), positive."""
 
 
 def checked_topic_word(topic_word: Any, **parameters: Any) -> tuple[Floats, dict[str, Floats]]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from models.topics import Weights
+
 if TYPE_CHECKING:
     from models.arrays import Floats, Ints, Ints32
     from models.poisson_mrf.distribution import FixedLengthPoissonMRF
@@ -19,24 +21,8 @@ class Neighbours(NamedTuple):
     weight: Floats  # (2 E,), Φ^k_st
 
 
-class Fields(Protocol):
-    """K fields over V words with their tables: what scoring documents takes of a model."""
-
-    @property
-    def topic_word(self) -> Floats:
-        """(K, V), exp θ."""
-
-    @property
-    def word_topic(self) -> Floats:
-        """(V, K), the same by word."""
-
-    @property
-    def n_topics(self) -> int:
-        """K."""
-
-    @property
-    def n_words(self) -> int:
-        """V."""
+class Fields(Weights, Protocol):
+    """K fields over V words, exp θ as weights, with their tables: what scores take of a model."""
 
     @property
     def fields(self) -> tuple[FixedLengthPoissonMRF, ...]:

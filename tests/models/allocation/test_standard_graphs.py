@@ -207,6 +207,12 @@ def log_joint_of_lda(S):
     return value
 
 
+def log_of_lengths(model, lengths):
+    prior = {"doc": model.pseudo_counts("doc")}
+    docs = AllocationModel({"doc": ()}, {"doc": 3}, ("doc",), model.a, model.b, prior=prior)
+    return log_allocation(docs, CellCounts.of(lengths, docs))
+
+
 @pytest.mark.parametrize("settings", [{}, {"a": 5.0}, {"a": 0.3, "b": 7.0}, {"b": 0.01}])
 def test_given_the_lengths_of_documents_lda_is_lda(settings):
     model = lda(**settings)
@@ -217,32 +223,16 @@ def test_given_the_lengths_of_documents_lda_is_lda(settings):
         allocation = CellCounts(np.argwhere(S), S[S > 0], S.shape)
         # tokens of a document come in any order
         expected = log_joint_of_lda(S) + gammaln(lengths + 1).sum() - gammaln(S + 1).sum()
-        docs = AllocationModel(
-            {"doc": ()},
-            {"doc": 3},
-            ("doc",),
-            model.a,
-            model.b,
-            prior={"doc": model.pseudo_counts("doc")},
-        )
-        of_lengths = log_allocation(docs, CellCounts.of(lengths, docs))
+        of_lengths = log_of_lengths(model, lengths)
         assert log_allocation(model, allocation) - of_lengths == pytest.approx(expected, rel=1e-11)
 
 
 @pytest.mark.parametrize("a", [None, 5.0])
 def test_lengths_of_documents_are_independent(a):
     model = lda(a=a, b=0.4)
-    docs = AllocationModel(
-        {"doc": ()},
-        {"doc": 3},
-        ("doc",),
-        model.a,
-        model.b,
-        prior={"doc": model.pseudo_counts("doc")},
-    )
     lengths = np.array([4, 0, 9])
     expected = stats.nbinom.logpmf(lengths, model.a / 3, 0.4 / 1.4).sum()
-    found = log_allocation(docs, CellCounts.of(lengths, docs))
+    found = log_of_lengths(model, lengths)
     assert found == pytest.approx(expected, rel=1e-11)
     assert log_total_probability(model, 13) > found
 
