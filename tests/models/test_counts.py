@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from models.counts import MAX_COUNT, checked_counts, whole_numbers
@@ -61,7 +62,7 @@ def test_a_document_is_rounded_alike_in_any_company():
     counts = sparse.csr_array(np.random.default_rng(2).uniform(0.0, 3.0, (50, 7)))
     together = whole_numbers(counts, None).toarray()
     alone = [whole_numbers(counts[[d]], None).toarray()[0] for d in range(50)]
-    np.testing.assert_array_equal(together, alone)
+    assert_array_equal(together, alone)
     assert (whole_numbers(counts, 0).toarray() != together).any()
 
 

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -15,7 +16,7 @@ from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.mean_field import family_counts
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 from models.allocation.reachable import UnreachableCellError
 from models.allocation.sequence import log_allocation
 from models.lda.topics import LDATopics
@@ -23,14 +24,11 @@ from models.lda.topics import LDATopics
 METHODS = ("vb", "em", "dual-em", "icm", "smc")
 X = np.array([[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 3, 4]])
 GRAPHS = {
-    "nmf": (AllocationModel.nmf(3, 4, 2), X),
-    "cp": (AllocationModel.cp((2, 3, 2), 2), np.arange(12).reshape(2, 3, 2) % 4),
-    "chain": (AllocationModel.pachinko(4, 3, (2, 2)), X),
-    "symmetric": (AllocationModel.symmetric_nmf(3, 2), X[:, :3] + X[:, :3].T),
-    "tied-markov": (
-        AllocationModel.hidden_markov(3, 2, 2, tied=True),
-        np.arange(8).reshape(2, 2, 2) % 3,
-    ),
+    "nmf": (Model.nmf(3, 4, 2), X),
+    "cp": (Model.cp((2, 3, 2), 2), np.arange(12).reshape(2, 3, 2) % 4),
+    "chain": (Model.pachinko(4, 3, (2, 2)), X),
+    "symmetric": (Model.symmetric_nmf(3, 2), X[:, :3] + X[:, :3].T),
+    "tied-markov": (Model.hidden_markov(3, 2, 2, tied=True), np.arange(8).reshape(2, 2, 2) % 3),
 }
 
 
@@ -52,8 +50,8 @@ def test_what_is_learned(name, method):
         for each in group:
             table = fitted.tables_[each]
             assert table.shape == model.table_shape(each)
-            np.testing.assert_allclose(table.sum(axis=-1), 1.0, rtol=1e-12)
-            np.testing.assert_allclose(table, pooled / pooled.sum(axis=-1, keepdims=True))
+            assert_allclose(table.sum(axis=-1), 1.0, rtol=1e-12)
+            assert_allclose(table, pooled / pooled.sum(axis=-1, keepdims=True))
             assert fitted.expected_counts_[each].sum() == pytest.approx(total)
     assert fitted.objective_ == fitted.objective_path_[-1]
     assert (np.diff(fitted.objective_path_) >= -1e-11 * abs(fitted.objective_)).all()
@@ -70,35 +68,31 @@ def test_reconstruction_sums_the_tables_over_what_is_hidden(name):
         of = dict(zip(model.indices, values, strict=True))
         each = [fitted.tables_[n][tuple(of[m] for m in model.family(n))] for n in model.indices]
         wanted[tuple(of[n] for n in model.visible)] += np.asarray(counts).sum() * np.prod(each)
-    np.testing.assert_allclose(fitted.reconstruction(), wanted, rtol=1e-11)
+    assert_allclose(fitted.reconstruction(), wanted, rtol=1e-11)
     cells = np.argwhere(wanted >= 0)[::-1]
-    np.testing.assert_allclose(fitted.reconstruction(cells), wanted.ravel()[::-1], rtol=1e-11)
+    assert_allclose(fitted.reconstruction(cells), wanted.ravel()[::-1], rtol=1e-11)
     some = np.array([[-1] * len(model.shape), [1] + [-1] * (len(model.shape) - 1)])
-    np.testing.assert_allclose(
-        fitted.reconstruction(some), [wanted.sum(), wanted[1].sum()], rtol=1e-11
-    )
+    assert_allclose(fitted.reconstruction(some), [wanted.sum(), wanted[1].sum()], rtol=1e-11)
 
 
 def test_tables_that_nothing_hidden_has_part_in_are_reconstructed_too():
-    model = AllocationModel(
+    model = Model(
         {"d": (), "s": ("d",), "k": ("d",), "w": ("k",)}, {"d": 3, "s": 2, "k": 2, "w": 4}, "dsw"
     )
     counts = np.random.default_rng(0).poisson(1.0, model.shape)
     fitted = AllocationFactors(model, random_state=0).fit(counts)
     dense = fitted.reconstruction()
     cells = np.argwhere(dense >= 0)
-    np.testing.assert_allclose(fitted.reconstruction(cells), dense.ravel(), rtol=1e-11)
+    assert_allclose(fitted.reconstruction(cells), dense.ravel(), rtol=1e-11)
     assert dense.sum() == pytest.approx(counts.sum())
-    np.testing.assert_allclose(
-        fitted.reconstruction([[1, -1, 2]]), [dense[1, :, 2].sum()], rtol=1e-11
-    )
+    assert_allclose(fitted.reconstruction([[1, -1, 2]]), [dense[1, :, 2].sum()], rtol=1e-11)
 
 
 def test_many_indices_are_multiplied_clique_by_clique():
-    model = AllocationModel.hidden_markov(18, 2, 1)
+    model = Model.hidden_markov(18, 2, 1)
     fitted = AllocationFactors(model, random_state=0, n_starts=1, n_epochs=3)
     fitted.fit(np.full(model.shape, 5))
-    np.testing.assert_allclose(fitted.reconstruction(), np.full(model.shape, 5.0), rtol=1e-12)
+    assert_allclose(fitted.reconstruction(), np.full(model.shape, 5.0), rtol=1e-12)
 
 
 def test_blocks_are_found_again():
@@ -107,7 +101,7 @@ def test_blocks_are_found_again():
     counts = np.random.default_rng(2).poisson(9 * block + 0.5)
     for method in METHODS:
         fitted = AllocationFactors(
-            AllocationModel.nmf(10, 10, 2, a=4.0), method, random_state=1, n_particles=200
+            Model.nmf(10, 10, 2, a=4.0), method, random_state=1, n_particles=200
         ).fit(counts)
         mass = fitted.tables_["i"][:, :5].sum(axis=1)
         assert mass.min() < 0.15, method
@@ -119,7 +113,7 @@ def test_the_tables_of_particles_are_those_of_the_most_probable_allocation():
     sample = fitted.sample_
     assert len(sample.allocations) == len(sample.weights) == 60
     best = max(sample.allocations, key=lambda each: log_allocation(fitted.model, each))
-    np.testing.assert_array_equal(
+    assert_array_equal(
         fitted.expected_counts_["i"], np.einsum("kij->ki", best.dense()).astype(float)
     )
 
@@ -153,7 +147,7 @@ def test_clone_and_pickle_keep_settings_and_model():
 
 
 def test_counts_in_every_form():
-    model = AllocationModel.nmf(3, 4, 2)
+    model = Model.nmf(3, 4, 2)
     fitted = [
         AllocationFactors(model, random_state=0).fit(form).objective_
         for form in (X, sparse.csr_array(X), CellCounts.of(X, model), X.astype(float))
@@ -162,17 +156,17 @@ def test_counts_in_every_form():
 
 
 def test_topics_where_the_graph_is_that_of_lda():
-    for model in (AllocationModel.lda(3, 4, 2, 0.5, 0.1), AllocationModel.nmf(3, 4, 2)):
+    for model in (Model.lda(3, 4, 2, 0.5, 0.1), Model.nmf(3, 4, 2)):
         fitted = AllocationFactors(model, random_state=0).fit(X)
         assert isinstance(fitted.topics_, LDATopics)
         words = fitted.tables_["word" if "word" in fitted.tables_ else "i"]
-        np.testing.assert_allclose(fitted.topics_.topic_word, words, rtol=1e-12)
+        assert_allclose(fitted.topics_.topic_word, words, rtol=1e-12)
     with pytest.raises(ValueError, match="LDA"):
         _ = factors("cp", "vb").topics_
 
 
 def test_missing_values_are_allocated_too():
-    model = AllocationModel.nmf(3, 4, 2)
+    model = Model.nmf(3, 4, 2)
     observed = CellCounts(np.array([[0, 1], [2, -1], [-1, 3]]), np.array([4, 2, 3]), (3, 4))
     for method in METHODS:
         fitted = AllocationFactors(model, method, random_state=0, n_particles=50).fit(observed)
@@ -195,11 +189,11 @@ def test_missing_values_are_allocated_too():
 )
 def test_settings_that_are_refused(settings, error, words):
     with pytest.raises(error, match=words):
-        AllocationFactors(AllocationModel.nmf(3, 4, 2), **settings).fit(X)
+        AllocationFactors(Model.nmf(3, 4, 2), **settings).fit(X)
 
 
 def test_data_that_are_refused(monkeypatch):
-    model = AllocationModel.nmf(3, 4, 2)
+    model = Model.nmf(3, 4, 2)
     estimator = AllocationFactors(model, random_state=0)
     with pytest.raises(NotFittedError):
         estimator.reconstruction()
@@ -208,7 +202,7 @@ def test_data_that_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="negative"):
         estimator.fit(-X)
     prior = {"k": [1.0, 1.0], "i": [[1.0, 0.0, 1.0]] * 2, "j": np.ones((2, 4))}
-    barred = AllocationModel(model.parents, model.cardinalities, "ij", prior=prior)
+    barred = Model(model.parents, model.cardinalities, "ij", prior=prior)
     for method in METHODS:
         with pytest.raises(UnreachableCellError, match="i = 1, j = 0"):
             AllocationFactors(barred, method, random_state=0, n_particles=10).fit(X)
@@ -227,7 +221,7 @@ def test_data_that_are_refused(monkeypatch):
 
 
 def test_a_tensor_too_large_to_write_down_is_reconstructed_cell_by_cell():
-    model = AllocationModel.cp((1000, 1000, 1000), 2)
+    model = Model.cp((1000, 1000, 1000), 2)
     observed = CellCounts(np.array([[1, 2, 3], [900, 2, 5]]), np.array([3, 2]), model.shape)
     fitted = AllocationFactors(model, random_state=0, n_starts=2).fit(observed)
     with pytest.raises(TableMemoryError, match="name those that are wanted"):

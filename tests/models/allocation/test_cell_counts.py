@@ -8,11 +8,11 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from models.allocation.cell_counts import MISSING, CellCounts
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 
 X = np.array([[2, 0, 1], [0, 3, 0]])
-MODEL = AllocationModel.nmf(2, 3, 2)
-CUBE = AllocationModel.cp((2, 3, 4), 2)
+MODEL = Model.nmf(2, 3, 2)
+CUBE = Model.cp((2, 3, 4), 2)
 
 
 def assert_is_x(counts):
@@ -89,12 +89,12 @@ def test_what_is_missing_is_kept_apart_and_has_no_place_in_an_array():
 
 
 def test_huge_tensors_are_never_made():
-    huge = AllocationModel.cp((10**9, 10**9, 10**9), 2)
+    huge = Model.cp((10**9, 10**9, 10**9), 2)
     far = [10**9 - 1, 0, 5]
     counts = CellCounts.of(CellCounts([far, far], [1, 10**12], huge.shape), huge)
     assert counts.cells.tolist() == [far]
     assert counts.counts.tolist() == [10**12 + 1]
-    matrix = AllocationModel.nmf(10**9, 10**9, 2)
+    matrix = Model.nmf(10**9, 10**9, 2)
     one = sparse.coo_array(([3], ([10**9 - 1], [7])), shape=(10**9, 10**9))
     assert CellCounts.of(one, matrix).cells.tolist() == [[10**9 - 1, 7]]
 
@@ -173,4 +173,4 @@ def test_lists_that_are_refused(cells, counts, message):
 
 def test_rows_of_unequal_length_are_no_array():
     with pytest.raises(ValueError, match="X must be an array of counts"):
-        CellCounts.of([[1], [1, 2]], AllocationModel.nmf(2, 2, 2))
+        CellCounts.of([[1], [1, 2]], Model.nmf(2, 2, 2))

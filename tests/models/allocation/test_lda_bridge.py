@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from models import LDATopics
 from models.allocation.lda_bridge import is_lda_graph, lda_topics
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 
 SIZES = {"w": 4, "k": 2, "d": 3}
 ORIENTATIONS = {
@@ -19,7 +19,7 @@ ORIENTATIONS = {
 
 
 def model_of(orientation, **settings):
-    return AllocationModel(ORIENTATIONS[orientation], SIZES, ("d", "w"), 6.0, **settings)
+    return Model(ORIENTATIONS[orientation], SIZES, ("d", "w"), 6.0, **settings)
 
 
 def joint_tables(model, joint):
@@ -71,16 +71,16 @@ def uniform(model):
 
 
 def test_which_index_is_the_word():
-    nmf = AllocationModel.nmf(5, 3, 2)
+    nmf = Model.nmf(5, 3, 2)
     assert lda_topics(nmf, uniform(nmf)).n_words == 5
-    lda = AllocationModel.lda(3, 7, 2, [0.1, 0.4], 0.2)
+    lda = Model.lda(3, 7, 2, [0.1, 0.4], 0.2)
     topics = lda_topics(lda, uniform(lda))
     assert topics.n_words == 7
     assert topics.alpha.tolist() == [0.1, 0.4]
-    pachinko = AllocationModel.pachinko(7, 3, (2,))
+    pachinko = Model.pachinko(7, 3, (2,))
     assert lda_topics(pachinko, uniform(pachinko)).n_words == 7
     backwards = {"term": (), "z": ("term",), "doc": ("z",)}
-    model = AllocationModel(backwards, {"term": 6, "z": 2, "doc": 3}, ("doc", "term"))
+    model = Model(backwards, {"term": 6, "z": 2, "doc": 3}, ("doc", "term"))
     assert lda_topics(model, uniform(model)).n_words == 6
     chain = model_of("to the word")
     assert lda_topics(chain, uniform(chain)).n_words == 4
@@ -92,24 +92,20 @@ def test_which_index_is_the_word():
 
 
 NOT_LDA = {
-    "the arrows meet in the topic": AllocationModel(
-        {"w": (), "d": (), "k": ("w", "d")}, SIZES, ("d", "w")
-    ),
-    "the word depends on the document": AllocationModel(
+    "the arrows meet in the topic": Model({"w": (), "d": (), "k": ("w", "d")}, SIZES, ("d", "w")),
+    "the word depends on the document": Model(
         {"k": (), "d": ("k",), "w": ("k", "d")}, SIZES, ("d", "w")
     ),
-    "the topic is visible": AllocationModel(ORIENTATIONS["to the word"], SIZES, ("d", "k", "w")),
-    "the word is hidden": AllocationModel(ORIENTATIONS["to the word"], SIZES, ("d", "k")),
-    "two are hidden": AllocationModel(ORIENTATIONS["to the word"], SIZES, ("d",)),
-    "the document is apart": AllocationModel({"k": (), "w": ("k",), "d": ()}, SIZES, ("d", "w")),
-    "all are apart": AllocationModel({"k": (), "w": (), "d": ()}, SIZES, ("d", "w")),
-    "the topic is not between": AllocationModel(
-        {"d": (), "w": ("d",), "k": ("w",)}, SIZES, ("d", "w")
-    ),
-    "tables are tied": AllocationModel.symmetric_nmf(4, 2),
-    "three are visible": AllocationModel.cp((2, 3, 4), 2),
-    "two topics": AllocationModel.pachinko(4, 3, (2, 2)),
-    "two indices": AllocationModel.complete((2, 3)),
+    "the topic is visible": Model(ORIENTATIONS["to the word"], SIZES, ("d", "k", "w")),
+    "the word is hidden": Model(ORIENTATIONS["to the word"], SIZES, ("d", "k")),
+    "two are hidden": Model(ORIENTATIONS["to the word"], SIZES, ("d",)),
+    "the document is apart": Model({"k": (), "w": ("k",), "d": ()}, SIZES, ("d", "w")),
+    "all are apart": Model({"k": (), "w": (), "d": ()}, SIZES, ("d", "w")),
+    "the topic is not between": Model({"d": (), "w": ("d",), "k": ("w",)}, SIZES, ("d", "w")),
+    "tables are tied": Model.symmetric_nmf(4, 2),
+    "three are visible": Model.cp((2, 3, 4), 2),
+    "two topics": Model.pachinko(4, 3, (2, 2)),
+    "two indices": Model.complete((2, 3)),
 }
 
 
@@ -137,7 +133,7 @@ def test_the_graph_that_is_refused_is_described():
     ],
 )
 def test_tables_that_are_refused(changes, message):
-    model = AllocationModel.lda(2, 3, 2, 0.1, 0.2)
+    model = Model.lda(2, 3, 2, 0.1, 0.2)
     tables = {**uniform(model), **changes}
     tables = {name: table for name, table in tables.items() if table is not None}
     with pytest.raises(ValueError, match=message):

@@ -9,8 +9,9 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from numpy.testing import assert_allclose
 
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 from tests.models.allocation.test_tables import graphs
 
 CHAIN = {"i": (), "k": ("i",), "j": ("k",)}
@@ -18,7 +19,7 @@ SIZES = {"i": 2, "k": 3, "j": 4}
 
 
 def chain(parents=CHAIN, cardinalities=SIZES, visible=("i", "j"), **settings):
-    return AllocationModel(parents, cardinalities, visible, **settings)
+    return Model(parents, cardinalities, visible, **settings)
 
 
 def test_what_it_says_of_itself():
@@ -55,17 +56,17 @@ def test_the_flat_prior_is_of_a_in_each_table():
 
 
 def test_tied_tables_have_the_pseudo_counts_of_all():
-    model = AllocationModel(
+    model = Model(
         {"h": (), "x": ("h",), "y": ("h",)}, {"h": 3, "x": 2, "y": 2}, "xy", 6.0, tied=["yx"]
     )
     assert model.table_groups() == [("h",), ("y", "x")]
     for name in "xy":
-        np.testing.assert_allclose(model.pseudo_counts(name), np.full((3, 2), 2.0), rtol=1e-15)
+        assert_allclose(model.pseudo_counts(name), np.full((3, 2), 2.0), rtol=1e-15)
 
 
 def test_a_prior_is_a_copy_and_of_all_that_are_tied():
     prior = {"h": np.array([1.0, 2.0]), "x": np.array([[1.0, 2], [3, 4]])}
-    model = AllocationModel(
+    model = Model(
         {"h": (), "x": ("h",), "y": ("h",)},
         {"h": 2, "x": 2, "y": 2},
         "xy",
@@ -100,7 +101,7 @@ def test_with_cardinality():
     with pytest.raises(ValueError, match="'k' must be at least 1"):
         model.with_cardinality("k", 0)
     with pytest.raises(ValueError, match="prior was given for other cardinalities"):
-        AllocationModel.lda(2, 3, 2, 0.1, 0.1).with_cardinality("topic", 3)
+        Model.lda(2, 3, 2, 0.1, 0.1).with_cardinality("topic", 3)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_with_cardinality():
 )
 def test_graphs_that_are_refused(parents, cardinalities, visible, message):
     with pytest.raises(ValueError, match=message):
-        AllocationModel(parents, cardinalities, visible)
+        Model(parents, cardinalities, visible)
 
 
 @pytest.mark.parametrize("size", [2.5, 2.0, True, "2", None, np.True_])
@@ -194,14 +195,14 @@ def test_priors_that_are_refused(prior, message):
 def test_ties_that_are_refused(tied, message):
     parents = {"h": (), "i": ("h",), "j": ("h",)}
     with pytest.raises(ValueError, match=message):
-        AllocationModel(parents, {"h": 2, "i": 3, "j": 4}, "ij", tied=tied)
+        Model(parents, {"h": 2, "i": 3, "j": 4}, "ij", tied=tied)
 
 
 def test_a_prior_of_tied_tables_is_given_once():
     parents = {"h": (), "i": ("h",), "j": ("h",)}
     prior = {"h": [1.0, 1.0], "i": np.ones((2, 3)), "j": np.ones((2, 3))}
     with pytest.raises(ValueError, match="an array for each of h, i, found h, i, j"):
-        AllocationModel(parents, {"h": 2, "i": 3, "j": 3}, "ij", tied=["ij"], prior=prior)
+        Model(parents, {"h": 2, "i": 3, "j": 3}, "ij", tied=["ij"], prior=prior)
 
 
 def nodes(model, kind):
@@ -213,15 +214,11 @@ def nodes(model, kind):
 @pytest.mark.parametrize(
     ("model", "cliques", "separators"),
     [
-        (AllocationModel.nmf(2, 2, 2), ["ik", "jk"], ["k"]),
+        (Model.nmf(2, 2, 2), ["ik", "jk"], ["k"]),
         (chain(), ["ik", "jk"], ["k"]),
-        (
-            AllocationModel({"x": (), "y": (), "z": ("x", "y")}, dict.fromkeys("xyz", 2), "z"),
-            ["xyz"],
-            [],
-        ),
-        (AllocationModel({"x": (), "y": ()}, {"x": 2, "y": 2}, "xy"), ["x", "y"], []),
-        (AllocationModel({"x": ()}, {"x": 2}, "x"), ["x"], []),
+        (Model({"x": (), "y": (), "z": ("x", "y")}, dict.fromkeys("xyz", 2), "z"), ["xyz"], []),
+        (Model({"x": (), "y": ()}, {"x": 2, "y": 2}, "xy"), ["x", "y"], []),
+        (Model({"x": ()}, {"x": 2}, "x"), ["x"], []),
     ],
     ids=["nmf", "chain", "v-structure", "independent", "one"],
 )
@@ -231,10 +228,10 @@ def test_junction_trees(model, cliques, separators):
 
 
 def test_junction_trees_of_standard_graphs():
-    blocks = AllocationModel.mixed_membership(3, 2)
+    blocks = Model.mixed_membership(3, 2)
     assert nodes(blocks, "clique") == {("i1", "k1"), ("i2", "k2"), ("k1", "k2", "s")}
     assert nodes(blocks, "sepset") == {("k1",), ("k2",)}
-    tucker = AllocationModel.tucker((2, 2, 2), (2, 2, 2))
+    tucker = Model.tucker((2, 2, 2), (2, 2, 2))
     core = ("k1", "k2", "k3")
     assert nodes(tucker, "clique") == {core, ("i1", "k1"), ("i2", "k2"), ("i3", "k3")}
     assert nodes(tucker, "sepset") == {("k1",), ("k2",), ("k3",)}
@@ -252,4 +249,4 @@ def test_any_junction_tree_holds_families_and_keeps_each_index_together(model):
 
 def test_a_name_is_no_tuple_of_letters():
     with pytest.raises(TypeError, match=r"parents of 'i' must be a tuple of names: \('kk',\)"):
-        AllocationModel({"kk": (), "i": "kk"}, {"kk": 2, "i": 2}, ("i",))
+        Model({"kk": (), "i": "kk"}, {"kk": 2, "i": 2}, ("i",))

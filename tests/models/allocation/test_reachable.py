@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from evaluation import log_marginal
-from models import AllocationFactors, AllocationModel, CellCounts, UnreachableCellError
+from models import AllocationFactors, CellCounts, UnreachableCellError
+from models import AllocationModel as Model
 from models.allocation.particles.posterior_sample import posterior_sample
 
 
 def model_of(document, word_of_topic):
     """A topic model of two documents, two topics and two words."""
-    return AllocationModel(
+    return Model(
         {"j": (), "k": ("j",), "i": ("k",)},
         {"j": 2, "k": 2, "i": 2},
         ("i", "j"),

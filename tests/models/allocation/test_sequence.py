@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import logsumexp
 
 from models.allocation.cell_counts import CellCounts
 from models.allocation.inference_plan import plan_of
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 from models.allocation.sequence import (
     log_allocation,
     log_of_counts,
@@ -73,8 +74,8 @@ def test_log_allocation_is_equation_3_11(model, n_tokens, seed):
 
 def test_example_3_2_of_the_paper():
     S = np.array([[2, 0], [1, 1]])
-    independent = AllocationModel({"i": (), "j": ()}, {"i": 2, "j": 2}, "ij", 1.0, 1.0)
-    dependent = AllocationModel({"i": (), "j": ("i",)}, {"i": 2, "j": 2}, "ij", 1.0, 1.0)
+    independent = Model({"i": (), "j": ()}, {"i": 2, "j": 2}, "ij", 1.0, 1.0)
+    dependent = Model({"i": (), "j": ("i",)}, {"i": 2, "j": 2}, "ij", 1.0, 1.0)
     assert np.exp(log_allocation(independent, as_cells(S))) == pytest.approx(3.4332e-4, abs=5e-9)
     assert np.exp(log_allocation(dependent, as_cells(S))) == pytest.approx(3.0518e-4, abs=5e-9)
 
@@ -90,11 +91,11 @@ def tensors_of(shape, n_tokens):
 @pytest.mark.parametrize(
     "model",
     [
-        AllocationModel.nmf(2, 1, 3, 0.7, 0.4),
-        AllocationModel({"x": (), "y": (), "z": ("x", "y")}, {"x": 2, "y": 2, "z": 2}, "z", 2.0),
-        AllocationModel.symmetric_nmf(2, 2, 0.5, 2.0),
-        AllocationModel.hidden_markov(2, 2, 1, 0.3, 1.0, tied=True),
-        AllocationModel.lda(2, 2, 2, [0.1, 0.5], 0.3, a=2.0),
+        Model.nmf(2, 1, 3, 0.7, 0.4),
+        Model({"x": (), "y": (), "z": ("x", "y")}, {"x": 2, "y": 2, "z": 2}, "z", 2.0),
+        Model.symmetric_nmf(2, 2, 0.5, 2.0),
+        Model.hidden_markov(2, 2, 1, 0.3, 1.0, tied=True),
+        Model.lda(2, 2, 2, [0.1, 0.5], 0.3, a=2.0),
     ],
     ids=["nmf", "v-structure", "symmetric nmf", "tied hidden Markov", "lda"],
 )
@@ -106,18 +107,18 @@ def test_allocations_of_three_tokens_sum_to_the_probability_of_three(model):
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 0.5), (0.01, 0.3), (30.0, 2.0)])
 def test_the_number_of_tokens_is_negative_binomial(a, b):
-    model = AllocationModel.nmf(2, 2, 2, a, b)
+    model = Model.nmf(2, 2, 2, a, b)
     T = np.arange(2000)
     found = np.array([log_total_probability(model, int(t)) for t in T])
-    np.testing.assert_allclose(found, stats.nbinom.logpmf(T, a, b / (1 + b)), rtol=1e-9, atol=1e-11)
+    assert_allclose(found, stats.nbinom.logpmf(T, a, b / (1 + b)), rtol=1e-9, atol=1e-11)
     # at T = 2000 what is left is below (1.3)^-2000
     assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_the_rate_is_by_default_that_of_the_tokens_there_are():
-    assert rate_of(AllocationModel.nmf(2, 2, 2, 3.0), 12) == 0.25
-    assert rate_of(AllocationModel.nmf(2, 2, 2, 3.0, 0.7), 12) == 0.7
-    assert rate_of(AllocationModel.nmf(2, 2, 2, 3.0), 0) == 3.0
+    assert rate_of(Model.nmf(2, 2, 2, 3.0), 12) == 0.25
+    assert rate_of(Model.nmf(2, 2, 2, 3.0, 0.7), 12) == 0.7
+    assert rate_of(Model.nmf(2, 2, 2, 3.0), 0) == 3.0
 
 
 @settings(max_examples=25, deadline=None)
@@ -130,7 +131,7 @@ def test_markov_equivalent_graphs_agree(model, n_tokens, seed, which):
     u, v = covered[which % len(covered)]
     parents = dict(model.parents)
     parents[u], parents[v] = (*model.parents[u], v), model.parents[u]
-    other = AllocationModel(parents, model.cardinalities, model.visible, model.a, model.b)
+    other = Model(parents, model.cardinalities, model.visible, model.a, model.b)
     S = joint_counts(model, random_tokens(model, n_tokens, seed))
     expected = log_allocation(model, as_cells(S))
     assert log_allocation(other, as_cells(S)) == pytest.approx(expected, rel=1e-12, abs=1e-12)
@@ -139,8 +140,8 @@ def test_markov_equivalent_graphs_agree(model, n_tokens, seed, which):
 def test_an_edge_that_is_not_covered_makes_another_model():
     parents = {"x": (), "y": (), "z": ("x", "y")}
     sizes = {"x": 2, "y": 2, "z": 2}
-    collider = AllocationModel(parents, sizes, "z", 1.0, 1.0)
-    reversed_ = AllocationModel({"z": (), "x": ("z",), "y": ("z",)}, sizes, "z", 1.0, 1.0)
+    collider = Model(parents, sizes, "z", 1.0, 1.0)
+    reversed_ = Model({"z": (), "x": ("z",), "y": ("z",)}, sizes, "z", 1.0, 1.0)
     S = np.array([[[2, 0], [0, 1]], [[0, 3], [1, 0]]])
     one = log_allocation(collider, as_cells(S))
     other = log_allocation(reversed_, as_cells(S.transpose(2, 0, 1)))
@@ -175,10 +176,10 @@ def log_sequences(model, observed):
 @pytest.mark.parametrize(
     "model",
     [
-        AllocationModel.nmf(2, 2, 2, 0.7, 0.4),
-        AllocationModel.symmetric_nmf(2, 2, 0.7),
-        AllocationModel.lda(2, 2, 2, [0.2, 0.9], [0.3, 0.1]),
-        AllocationModel({"x": (), "k": (), "z": ("x", "k")}, {"x": 2, "k": 2, "z": 2}, "xz"),
+        Model.nmf(2, 2, 2, 0.7, 0.4),
+        Model.symmetric_nmf(2, 2, 0.7),
+        Model.lda(2, 2, 2, [0.2, 0.9], [0.3, 0.1]),
+        Model({"x": (), "k": (), "z": ("x", "k")}, {"x": 2, "k": 2, "z": 2}, "xz"),
     ],
     ids=["nmf", "symmetric nmf", "lda", "v-structure"],
 )
@@ -222,7 +223,7 @@ def test_orders_are_of_the_tokens_that_tell_as_much(cells, counts):
 
 def test_tokens_of_which_something_is_missing_are_summed_over_it():
     """Given which tokens tell what, counts sum to the probability of their number."""
-    model = AllocationModel.nmf(2, 2, 2, 0.7, 0.4)
+    model = Model.nmf(2, 2, 2, 0.7, 0.4)
     logs = []
     for whole, rest in product(tensors_of((2, 2), 2), tensors_of((2,), 1)):
         cells = [*np.argwhere(whole).tolist(), *([i, -1] for i in np.flatnonzero(rest))]
@@ -233,7 +234,7 @@ def test_tokens_of_which_something_is_missing_are_summed_over_it():
 
 
 def test_what_is_no_complete_allocation_is_refused():
-    model = AllocationModel.nmf(2, 3, 2)
+    model = Model.nmf(2, 3, 2)
     with pytest.raises(ValueError, match=r"shape \(2, 2, 3\) of the visible indices k, i, j"):
         log_allocation(model, CellCounts([[0, 0]], [1], (2, 3)))
     with pytest.raises(ValueError, match="value of each index of all tokens, found -1"):
@@ -241,6 +242,6 @@ def test_what_is_no_complete_allocation_is_refused():
 
 
 def test_no_tokens():
-    model = AllocationModel.nmf(2, 3, 2, 1.5, 0.5)
+    model = Model.nmf(2, 3, 2, 1.5, 0.5)
     none = CellCounts([], [], (2, 2, 3))
     assert log_allocation(model, none) == pytest.approx(1.5 * log(0.5 / 1.5), rel=1e-14)

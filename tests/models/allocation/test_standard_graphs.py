@@ -6,11 +6,12 @@ from math import lgamma
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import gammaln
 
 from models.allocation.cell_counts import CellCounts
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 from models.allocation.sequence import log_allocation, log_total_probability
 
 
@@ -21,58 +22,46 @@ def arrows(model):
 @pytest.mark.parametrize(
     ("model", "edges", "visible", "shape", "hidden"),
     [
-        (AllocationModel.nmf(2, 3, 4), "k→i k→j", "i j", (2, 3), {"k": 4}),
+        (Model.nmf(2, 3, 4), "k→i k→j", "i j", (2, 3), {"k": 4}),
+        (Model.lda(2, 3, 4, 0.1, 0.2), "doc→topic topic→word", "doc word", (2, 3), {"topic": 4}),
+        (Model.cp((2, 3, 5), 4), "r→i1 r→i2 r→i3", "i1 i2 i3", (2, 3, 5), {"r": 4}),
         (
-            AllocationModel.lda(2, 3, 4, 0.1, 0.2),
-            "doc→topic topic→word",
-            "doc word",
-            (2, 3),
-            {"topic": 4},
-        ),
-        (AllocationModel.cp((2, 3, 5), 4), "r→i1 r→i2 r→i3", "i1 i2 i3", (2, 3, 5), {"r": 4}),
-        (
-            AllocationModel.tucker((2, 3, 5), (4, 6, 7)),
+            Model.tucker((2, 3, 5), (4, 6, 7)),
             "k1→k2 k1→k3 k2→k3 k1→i1 k2→i2 k3→i3",
             "i1 i2 i3",
             (2, 3, 5),
             {"k1": 4, "k2": 6, "k3": 7},
         ),
-        (AllocationModel.tucker([5], [2]), "k1→i1", "i1", (5,), {"k1": 2}),
+        (Model.tucker([5], [2]), "k1→i1", "i1", (5,), {"k1": 2}),
         (
-            AllocationModel.pachinko(7, 5, (2, 3, 4)),
+            Model.pachinko(7, 5, (2, 3, 4)),
             "doc→k1 k1→k2 k2→k3 k3→word",
             "doc word",
             (5, 7),
             {"k1": 2, "k2": 3, "k3": 4},
         ),
         (
-            AllocationModel.mixed_membership(5, 2),
+            Model.mixed_membership(5, 2),
             "i1→k1 i2→k2 k1→s k2→s",
             "i1 i2 s",
             (5, 5, 2),
             {"k1": 2, "k2": 2},
         ),
         (
-            AllocationModel.hidden_markov(3, 2, 4),
+            Model.hidden_markov(3, 2, 4),
             "h1→h2 h2→h3 h1→x1 h2→x2 h3→x3",
             "x1 x2 x3",
             (4, 4, 4),
             {"h1": 2, "h2": 2, "h3": 2},
         ),
-        (
-            AllocationModel.sum_conditioned(2, 3, 4, 5),
-            "j→k k→r j→r k→i r→i",
-            "i r j",
-            (2, 5, 3),
-            {"k": 4},
-        ),
-        (AllocationModel.symmetric_nmf(3, 2), "k→i k→j", "i j", (3, 3), {"k": 2}),
-        (AllocationModel.complete((2, 3, 4)), "i1→i2 i1→i3 i2→i3", "i1 i2 i3", (2, 3, 4), {}),
+        (Model.sum_conditioned(2, 3, 4, 5), "j→k k→r j→r k→i r→i", "i r j", (2, 5, 3), {"k": 4}),
+        (Model.symmetric_nmf(3, 2), "k→i k→j", "i j", (3, 3), {"k": 2}),
+        (Model.complete((2, 3, 4)), "i1→i2 i1→i3 i2→i3", "i1 i2 i3", (2, 3, 4), {}),
     ],
     ids=lambda value: value if isinstance(value, str) and "→" in value else "",
 )
 def test_graphs(model, edges, visible, shape, hidden):
-    assert isinstance(model, AllocationModel)
+    assert isinstance(model, Model)
     assert arrows(model) == set(edges.split())
     assert list(model.visible) == visible.split()
     assert model.shape == shape
@@ -94,7 +83,7 @@ MAKERS = {
 
 
 def made(name, **changes):
-    return getattr(AllocationModel, name)(**{**MAKERS[name][0], **changes})
+    return getattr(Model, name)(**{**MAKERS[name][0], **changes})
 
 
 SIZES = [
@@ -148,35 +137,35 @@ def test_a_and_b(name):
 
 def test_ranks_are_as_many_as_axes():
     with pytest.raises(ValueError, match="one number for each of the 3 axes of shape, found 2"):
-        AllocationModel.tucker((2, 3, 4), (2, 2))
+        Model.tucker((2, 3, 4), (2, 2))
 
 
 def test_tied_hidden_markov_models():
-    model = AllocationModel.hidden_markov(4, 2, 3, tied=True)
+    model = Model.hidden_markov(4, 2, 3, tied=True)
     assert model.table_groups() == [("h1",), ("h2", "h3", "h4"), ("x1", "x2", "x3", "x4")]
     # one transition is no tie, nor is one emission
-    assert AllocationModel.hidden_markov(2, 2, 3, tied=True).tied == (("x1", "x2"),)
-    assert AllocationModel.hidden_markov(1, 2, 3, tied=True).tied == ()
-    assert AllocationModel.hidden_markov(4, 2, 3).tied == ()
+    assert Model.hidden_markov(2, 2, 3, tied=True).tied == (("x1", "x2"),)
+    assert Model.hidden_markov(1, 2, 3, tied=True).tied == ()
+    assert Model.hidden_markov(4, 2, 3).tied == ()
     with pytest.raises(TypeError, match="tied must be True or False, found 'no'"):
-        AllocationModel.hidden_markov(4, 2, 3, tied="no")
+        Model.hidden_markov(4, 2, 3, tied="no")
 
 
 ALPHA, ETA = np.array([0.2, 0.7]), np.array([0.5, 1.0, 0.1, 0.3])
 
 
 def lda(**settings):
-    return AllocationModel.lda(3, 4, 2, ALPHA, ETA, **settings)
+    return Model.lda(3, 4, 2, ALPHA, ETA, **settings)
 
 
 def test_the_prior_of_lda():
     model = lda()
     assert model.pseudo_counts("topic").tolist() == [ALPHA.tolist()] * 3
     assert model.pseudo_counts("word").tolist() == [ETA.tolist()] * 2
-    np.testing.assert_allclose(model.pseudo_counts("doc"), [0.9, 0.9, 0.9], rtol=1e-15)
+    assert_allclose(model.pseudo_counts("doc"), [0.9, 0.9, 0.9], rtol=1e-15)
     assert model.a == pytest.approx(2.7, rel=1e-15)
-    np.testing.assert_allclose(lda(a=6.0).pseudo_counts("doc"), [2.0, 2.0, 2.0], rtol=1e-15)
-    same = AllocationModel.lda(3, 4, 2, 0.5, 0.25)
+    assert_allclose(lda(a=6.0).pseudo_counts("doc"), [2.0, 2.0, 2.0], rtol=1e-15)
+    same = Model.lda(3, 4, 2, 0.5, 0.25)
     assert (same.pseudo_counts("topic") == 0.5).all()
     assert (same.pseudo_counts("word") == 0.25).all()
     assert same.a == 3.0
@@ -209,7 +198,7 @@ def log_joint_of_lda(S):
 
 def log_of_lengths(model, lengths):
     prior = {"doc": model.pseudo_counts("doc")}
-    docs = AllocationModel({"doc": ()}, {"doc": 3}, ("doc",), model.a, model.b, prior=prior)
+    docs = Model({"doc": ()}, {"doc": 3}, ("doc",), model.a, model.b, prior=prior)
     return log_allocation(docs, CellCounts.of(lengths, docs))
 
 
@@ -241,8 +230,8 @@ def test_with_one_topic_for_all_levels_pachinko_is_independence():
     """Topics of one value change nothing: doc → 1 → 1 → word is NMF of rank 1."""
     rng = np.random.default_rng(0)
     X = rng.poisson(1.0, size=(3, 4))
-    pachinko = AllocationModel.pachinko(4, 3, (1, 1), 2.0, 0.5)
-    nmf = AllocationModel.nmf(3, 4, 1, 2.0, 0.5)
+    pachinko = Model.pachinko(4, 3, (1, 1), 2.0, 0.5)
+    nmf = Model.nmf(3, 4, 1, 2.0, 0.5)
     one = X[:, None, None, :]
     other = X[None]
     assert log_allocation(

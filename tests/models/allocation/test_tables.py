@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from models.allocation.cell_counts import CellCounts
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 from models.allocation.tables import inner_indices, marginals_of, mixed_radix, tables_of
 
 
@@ -55,7 +56,7 @@ def graphs(draw, *, ties=False, perfect=False, priors=False):
             for name in names
             if name not in later
         }
-    return AllocationModel(
+    return Model(
         {name: parents[name] for name in names}, sizes, visible, a, b, prior=prior, tied=tied
     )
 
@@ -119,28 +120,25 @@ def names_of(words):
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
-        (AllocationModel.nmf(4, 3, 2), {"k i": 1, "k j": 1, "k": -1, "": -1}),
+        (Model.nmf(4, 3, 2), {"k i": 1, "k j": 1, "k": -1, "": -1}),
+        (Model.cp((2, 3, 4, 5), 3), {"r i1": 1, "r i2": 1, "r i3": 1, "r i4": 1, "r": -3, "": -1}),
         (
-            AllocationModel.cp((2, 3, 4, 5), 3),
-            {"r i1": 1, "r i2": 1, "r i3": 1, "r i4": 1, "r": -3, "": -1},
-        ),
-        (
-            AllocationModel.tucker((3, 4, 5), (2, 3, 2)),
+            Model.tucker((3, 4, 5), (2, 3, 2)),
             {"k1 k2 k3": 1, "k1 i1": 1, "k2 i2": 1, "k3 i3": 1}
             | {"k1": -1, "k2": -1, "k3": -1, "": -1},
         ),
         (
-            AllocationModel.pachinko(5, 4, (2, 3)),
+            Model.pachinko(5, 4, (2, 3)),
             {"doc k1": 1, "k1 k2": 1, "k2 word": 1, "k1": -1, "k2": -1, "": -1},
         ),
         (
-            AllocationModel.hidden_markov(3, 2, 4),
+            Model.hidden_markov(3, 2, 4),
             {"h1 h2": 1, "h2 h3": 1, "h1 x1": 1, "h2 x2": 1, "h3 x3": 1}
             | {"h1": -1, "h2": -2, "h3": -1, "": -1},
         ),
-        (AllocationModel.complete((2, 3)), {"i1 i2": 1, "": -1}),
+        (Model.complete((2, 3)), {"i1 i2": 1, "": -1}),
         # k and j are joined, and i is apart from j given k and r
-        (AllocationModel.sum_conditioned(2, 3, 2, 4), {"j k r": 1, "k r i": 1, "k r": -1, "": -1}),
+        (Model.sum_conditioned(2, 3, 2, 4), {"j k r": 1, "k r i": 1, "k r": -1, "": -1}),
     ],
     ids=["nmf", "cp", "tucker", "chain", "hidden Markov", "complete", "sum conditioned"],
 )
@@ -149,10 +147,10 @@ def test_decomposable_graphs_leave_cliques_over_separators(model, expected):
 
 
 def test_a_v_structure_leaves_families_over_parents():
-    model = AllocationModel.mixed_membership(4, 2)
+    model = Model.mixed_membership(4, 2)
     expected = {"i1 k1": 1, "i2 k2": 1, "k1 k2 s": 1, "k1 k2": -1, "": -2}
     assert powers(model) == names_of(expected)
-    model = AllocationModel({"x": (), "y": (), "z": ("y", "x")}, {"x": 2, "y": 3, "z": 4}, ("z",))
+    model = Model({"x": (), "y": (), "z": ("y", "x")}, {"x": 2, "y": 3, "z": 4}, ("z",))
     # axes are in the order of the indices, whatever the order of the parents is
     assert powers(model) == names_of({"x": 1, "y": 1, "x y z": 1, "x y": -1, "": -2})
 
@@ -179,31 +177,31 @@ def test_any_graph_without_v_structures_leaves_cliques_over_separators(model):
 
 
 def test_pseudo_counts_of_what_is_left():
-    model = AllocationModel.tucker((3, 4), (2, 5), a=3.0)
+    model = Model.tucker((3, 4), (2, 5), a=3.0)
     alpha = {each.uses[0]: each.alpha for each in marginals_of(model)}
     assert alpha["k1", "k2"] == pytest.approx(3.0 / 10, rel=1e-15)
     assert alpha["k2", "i2"] == pytest.approx(3.0 / 20, rel=1e-15)
-    alpha = {each.uses[0]: each.alpha for each in marginals_of(AllocationModel.nmf(4, 3, 2, a=6.0))}
+    alpha = {each.uses[0]: each.alpha for each in marginals_of(Model.nmf(4, 3, 2, a=6.0))}
     expected = {("k", "i"): 0.75, ("k", "j"): 1.0, ("k",): 3.0, (): 6.0}
     assert alpha == pytest.approx(expected, rel=1e-15)
 
 
 def test_tables_that_are_given_cancel_only_where_they_agree():
     alpha, eta = [0.2, 0.3], [0.5, 1.0, 1.5, 0.1]
-    model = AllocationModel.lda(3, 4, 2, alpha, eta)
+    model = Model.lda(3, 4, 2, alpha, eta)
     of = {each.uses[0]: each for each in marginals_of(model)}
     expected = {"doc topic": 1, "topic word": 1, "topic": -1, "": -1}
     assert {names: each.power for names, each in of.items()} == names_of(expected)
-    np.testing.assert_allclose(of["topic",].alpha, [3.1, 3.1], rtol=1e-15)
+    assert_allclose(of["topic",].alpha, [3.1, 3.1], rtol=1e-15)
     assert of[()].alpha == pytest.approx(1.5, rel=1e-15)
-    other = AllocationModel.lda(3, 4, 2, alpha, eta, a=7.0)
+    other = Model.lda(3, 4, 2, alpha, eta, a=7.0)
     found = [(each.uses[0], each.power) for each in marginals_of(other)]
     expected = [(("doc",), 1), ((), -1), (("doc", "topic"), 1), (("doc",), -1)]
     assert found == [*expected, (("topic", "word"), 1), (("topic",), -1)]
 
 
 def test_tied_tables_are_counted_by_each_use():
-    model = AllocationModel.symmetric_nmf(3, 2, a=4.0)
+    model = Model.symmetric_nmf(3, 2, a=4.0)
     found = [(each.uses, each.power, each.alpha) for each in marginals_of(model)]
     assert found == [
         ((("k",),), 1, 2.0),
@@ -218,7 +216,7 @@ def test_tied_tables_are_counted_by_each_use():
 
 
 def test_rows_are_those_that_occur_in_a_huge_tensor():
-    model = AllocationModel.nmf(10**9, 10**12, 3)
+    model = Model.nmf(10**9, 10**12, 3)
     observed = CellCounts([[5, 7], [5, 10**11], [10**8, 7]], [1, 2, 3], model.shape)
     rows = {each.marginal.uses[0]: each for each in tables_of(model, observed)}
     assert {names: (each.n_rows, each.n_columns) for names, each in rows.items()} == {
@@ -256,9 +254,7 @@ def test_rows_are_the_distinct_observed_values(model, n_tokens, seed, share_miss
         distinct = {tuple(cell[columns]) for cell in observed.cells for columns in at}
         assert sorted(distinct) == [tuple(row) for row in table.row_values.tolist()]
         for u, columns in enumerate(at):
-            np.testing.assert_array_equal(
-                table.row_values[table.row_of[u]], observed.cells[:, columns]
-            )
+            assert_array_equal(table.row_values[table.row_of[u]], observed.cells[:, columns])
 
 
 def places(table, model, observed, value):
@@ -308,7 +304,7 @@ def test_product_over_tables_is_the_probability_of_a_token(model, n_tokens, seed
 
 
 def test_log_rising_is_the_log_of_a_product():
-    model = AllocationModel.cp((2, 3), 2, a=1.7)
+    model = Model.cp((2, 3), 2, a=1.7)
     observed = CellCounts([[0, 1], [1, 2]], [2, 1], (2, 3))
     table = next(t for t in tables_of(model, observed) if t.marginal.uses == (("r",),))
     expected = -np.log([0.85, 1.85, 2.85, 0.85]).sum()
@@ -318,7 +314,7 @@ def test_log_rising_is_the_log_of_a_product():
 
 def test_what_has_no_pseudo_count_is_impossible():
     prior = {"k": [1.0, 0.0], "i": [[1.0, 1.0], [0.0, 0.0]]}
-    model = AllocationModel({"k": (), "i": ("k",)}, {"k": 2, "i": 2}, ("k", "i"), prior=prior)
+    model = Model({"k": (), "i": ("k",)}, {"k": 2, "i": 2}, ("k", "i"), prior=prior)
 
     def log_probability(cell):
         observed = CellCounts([cell], [1], (2, 2))
@@ -336,7 +332,7 @@ def test_mixed_radix():
 
 def test_unlike_priors_do_not_cancel():
     """The counts are the same, the pseudo-counts are not: both stay."""
-    model = AllocationModel(
+    model = Model(
         {"k": (), "i": ("k",)},
         {"k": 2, "i": 2},
         ("i",),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from models import OnlineLDA
@@ -66,7 +67,7 @@ def test_other_parts_do_not_add_up():
         one_by_one = combined(one_by_one, part)
     whole = expected_counts(counts, step)
     assert not np.array_equal(one_by_one.sums, whole.sums)
-    np.testing.assert_allclose(one_by_one.sums, whole.sums, rtol=1e-12)
+    assert_allclose(one_by_one.sums, whole.sums, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

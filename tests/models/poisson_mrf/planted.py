@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 
 ATTRACTION, REPULSION = 0.15, -0.7  # Φ of a topic's first two words, and of its next two
 
@@ -29,7 +29,7 @@ def planted_fields(n_topics=2, words_each=8):
         upper = np.zeros((n_words, n_words))
         upper[first, first + 1] = ATTRACTION
         upper[first + 2, first + 3] = REPULSION
-        fields.append(FixedLengthPoissonMRF(node, upper + upper.T))
+        fields.append(Field(node, upper + upper.T))
     return fields
 
 

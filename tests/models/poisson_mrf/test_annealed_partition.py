@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, logsumexp
 from scipy.stats import ks_2samp, norm
 
 from evaluation.poisson_mrf.exact_partition import exact_log_partition
 from models.poisson_mrf.annealed_partition import log_weights_at
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from tests.oracles import poisson_mrf as oracle
 
 LIMIT = norm.isf(0.5e-4)  # Of |t|, 3.89: each test fails by chance once in 10,000 seeds
@@ -37,14 +37,14 @@ def pairs(n_words, value):
 
 
 CASES = {
-    "positive": (FixedLengthPoissonMRF([0.0, 0.5, -1.0], pairs(3, 0.1)), 8),
-    "negative": (FixedLengthPoissonMRF([0.0, 0.5, -1.0], pairs(3, -0.5)), 8),
-    "mixed": (FixedLengthPoissonMRF([1, 0, 0], [[0, 0.2, -0.4], [0.2, 0, 0.1], [-0.4, 0.1, 0]]), 9),
-    "weighted": (FixedLengthPoissonMRF([5, 4.0, 4.5, 2], pairs(4, 0.3), half_length=4.0), 10),
-    "not normalised": (FixedLengthPoissonMRF([700.0, 699, 701], pairs(3, 0.1)), 7),
-    "two words": (FixedLengthPoissonMRF([0.0, 0.7], [[0, 0.03], [0.03, 0]]), 50),
-    "two words apart": (FixedLengthPoissonMRF([0.0, 0.7], [[0, -0.03], [-0.03, 0]]), 50),
-    "words alone": (FixedLengthPoissonMRF([0, 1.0, 0, 2], np.kron(np.eye(2), pairs(2, 0.2))), 12),
+    "positive": (Field([0.0, 0.5, -1.0], pairs(3, 0.1)), 8),
+    "negative": (Field([0.0, 0.5, -1.0], pairs(3, -0.5)), 8),
+    "mixed": (Field([1, 0, 0], [[0, 0.2, -0.4], [0.2, 0, 0.1], [-0.4, 0.1, 0]]), 9),
+    "weighted": (Field([5, 4.0, 4.5, 2], pairs(4, 0.3), half_length=4.0), 10),
+    "not normalised": (Field([700.0, 699, 701], pairs(3, 0.1)), 7),
+    "two words": (Field([0.0, 0.7], [[0, 0.03], [0.03, 0]]), 50),
+    "two words apart": (Field([0.0, 0.7], [[0, -0.03], [-0.03, 0]]), 50),
+    "words alone": (Field([0, 1.0, 0, 2], np.kron(np.eye(2), pairs(2, 0.2))), 12),
 }
 
 
@@ -139,10 +139,10 @@ def test_strong_interactions(scale, n_temperatures):
     plain = [
         oracle.annealed_log_weight(node, phi.tolist(), 30, temperatures, rng) for _ in range(400)
     ]
-    mrf = FixedLengthPoissonMRF(node, phi)
+    mrf = Field(node, phi)
     settings = {"n_temperatures": n_temperatures, "seed": 2}
     found = annealed_log_weights(mrf, 30, n_samples=4000, **settings)
-    weaker = FixedLengthPoissonMRF(node, 0.9 * phi)
+    weaker = Field(node, 0.9 * phi)
     other = annealed_log_weights(weaker, 30, n_samples=4000, **settings)
     plain, found, other = (np.round(w, 8) for w in (plain, found, other))  # ties, but for rounding
     assert ks_2samp(plain, found).pvalue > 1e-4
@@ -150,7 +150,7 @@ def test_strong_interactions(scale, n_temperatures):
 
 
 def test_without_interactions_weights_are_one():
-    mrf = FixedLengthPoissonMRF([0.3, 1.0], np.zeros((2, 2)))
+    mrf = Field([0.3, 1.0], np.zeros((2, 2)))
     assert_array_equal(annealed_log_weights(mrf, 30, n_samples=7, seed=0), np.zeros(7))
 
 
@@ -161,10 +161,10 @@ def test_one_token_depends_on_nothing():
 
 def test_a_constant_added_to_theta_changes_no_weight():
     mrf, length = CASES["mixed"]
-    shifted = FixedLengthPoissonMRF(mrf.node + 2.0**9, mrf.interactions)
+    shifted = Field(mrf.node + 2.0**9, mrf.interactions)
     one = annealed_log_weights(mrf, length, n_samples=60, seed=3)
     other = annealed_log_weights(shifted, length, n_samples=60, seed=3)
-    np.testing.assert_allclose(one, other, rtol=1e-9)
+    assert_allclose(one, other, rtol=1e-9)
 
 
 def test_many_words_of_which_few_depend_on_each_other():
@@ -174,7 +174,7 @@ def test_many_words_of_which_few_depend_on_each_other():
     for s in range(0, 300, 2):
         phi[s, s + 1] = phi[s + 1, s] = rng.uniform(-0.5, 0.1)
     order = rng.permutation(300)
-    mrf = FixedLengthPoissonMRF(rng.normal(size=300), phi[np.ix_(order, order)])
+    mrf = Field(rng.normal(size=300), phi[np.ix_(order, order)])
     found = annealed_log_weights(mrf, 60, n_samples=4000, n_temperatures=6, seed=5)
     expected = log_ratio(mrf, 60)
     assert abs(t_of(found, expected)) < LIMIT

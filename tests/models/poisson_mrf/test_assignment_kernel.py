@@ -9,14 +9,14 @@ from scipy import sparse
 from scipy.stats import chisquare
 
 from models.poisson_mrf import assignment_kernel as kernels
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.topics import LPMRFTopics
 from tests.oracles import poisson_mrf_topics as oracle
 
 
 def model_of(plain, kind=LPMRFTopics):
     fields = [
-        FixedLengthPoissonMRF(np.log(words), sparse.csr_array(phi), half_length)
+        Field(np.log(words), sparse.csr_array(phi), half_length)
         for words, phi, half_length in zip(
             plain["topic_word"], plain["phi"], plain["half_length"], strict=True
         )

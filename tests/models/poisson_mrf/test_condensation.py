@@ -14,7 +14,7 @@ from models.poisson_mrf.condensation import (
     critical_lengths,
     damp_condensing_interactions,
 )
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from tests.oracles.poisson_mrf import bags, log_partition
 
 
@@ -22,7 +22,7 @@ def field(pairs, node, half_length=np.inf):
     phi = np.zeros((len(node), len(node)))
     for s, t, value in pairs:
         phi[s, t] = phi[t, s] = value
-    return FixedLengthPoissonMRF(np.array(node, float), phi, half_length).normalised()
+    return Field(np.array(node, float), phi, half_length).normalised()
 
 
 def log_share(mrf, length):

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.stats import multinomial
 
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF, checked_interactions
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
+from models.poisson_mrf.distribution import checked_interactions
 from tests.oracles import poisson_mrf as oracle
 
 PHI = [[0, 0.4, -0.3], [0.4, 0, 0], [-0.3, 0, 0]]
@@ -16,7 +17,7 @@ PHI = [[0, 0.4, -0.3], [0.4, 0, 0], [-0.3, 0, 0]]
 
 def random_mrf(rng, n_words, half_length=np.inf):
     upper = np.triu(rng.normal(size=(n_words, n_words)), 1)
-    return FixedLengthPoissonMRF(2 + rng.normal(size=n_words), upper + upper.T, half_length)
+    return Field(2 + rng.normal(size=n_words), upper + upper.T, half_length)
 
 
 def dense(mrf):
@@ -38,7 +39,7 @@ def test_log_weight_against_the_oracle(half_length):
 
 
 def test_log_weight_of_counts_stored_in_parts_or_as_zeros():
-    mrf = FixedLengthPoissonMRF([0.1, 0.2, 0.3], PHI)
+    mrf = Field([0.1, 0.2, 0.3], PHI)
     data, columns = [1, 0, 1, 2], [0, 1, 0, 2]
     counts = sparse.csr_array((data, columns, [0, 4]), shape=(1, 3))
     counts.sum_duplicates()
@@ -60,7 +61,7 @@ def test_the_conditional_of_a_token_is_that_of_all_sequences(half_length):
 
 def test_without_the_two_the_conditional_would_be_another():
     """As is printed in Sec. 2 of the paper."""
-    mrf = FixedLengthPoissonMRF([0.0, 0.0], [[0, 0.5], [0.5, 0]])
+    mrf = Field([0.0, 0.0], [[0, 0.5], [0.5, 0]])
     joint = oracle.sequences(mrf.node, dense(mrf), 3)
     chance = joint[0, 1, 1] / (joint[0, 1, 1] + joint[1, 1, 1])
     printed = math.exp(0.5 * 2) / (math.exp(0.5 * 2) + 1)
@@ -69,7 +70,7 @@ def test_without_the_two_the_conditional_would_be_another():
 
 
 def test_without_interactions_it_is_the_multinomial():
-    mrf = FixedLengthPoissonMRF([0.5, 1.5, -1.0], np.zeros((3, 3)))
+    mrf = Field([0.5, 1.5, -1.0], np.zeros((3, 3)))
     counts = list(oracle.bags(3, 6))
     found = mrf.log_weight(counts) - oracle.log_partition(mrf.node, dense(mrf), 6)
     expected = multinomial.logpmf(counts, 6, mrf.word_probability)
@@ -78,7 +79,7 @@ def test_without_interactions_it_is_the_multinomial():
 
 
 def test_half_as_much_at_the_half_length():
-    mrf = FixedLengthPoissonMRF([0.0], [[0.0]], half_length=40.0)
+    mrf = Field([0.0], [[0.0]], half_length=40.0)
     assert_allclose(mrf.weight([0, 40, 120]), [1.0, 0.5, 0.1], rtol=1e-15)
     for length in (1, 13, 500):
         assert mrf.weight(length) == pytest.approx(oracle.weight(length, 40.0), rel=1e-13)
@@ -99,12 +100,12 @@ def test_normalised_is_the_same_distribution():
 
 
 def test_sizes():
-    mrf = FixedLengthPoissonMRF([0.1, 0.2, 0.3], PHI)
+    mrf = Field([0.1, 0.2, 0.3], PHI)
     assert (mrf.n_words, mrf.n_interactions) == (3, 2)
     assert mrf.word_probability.sum() == pytest.approx(1)
     assert mrf.interactions.nnz == 4
     stored_zeros = sparse.csr_array(([0.0, 0.4, 0.4], ([0, 0, 1], [0, 1, 0])), shape=(3, 3))
-    assert FixedLengthPoissonMRF(np.zeros(3), stored_zeros).n_interactions == 1
+    assert Field(np.zeros(3), stored_zeros).n_interactions == 1
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
@@ -116,7 +117,7 @@ def test_arrays_of_the_caller_are_neither_changed_nor_kept(as_sparse):
             ([-0.3, 0.1, 0.3, 0.4, 0.0, -0.3], [2, 1, 1, 0, 2, 0], [0, 3, 5, 6]), shape=(3, 3)
         )
         kept = (given.data.copy(), given.indices.copy(), given.indptr.copy())
-    mrf = FixedLengthPoissonMRF(node, given)
+    mrf = Field(node, given)
     assert_allclose(dense(mrf), PHI, rtol=1e-15)
     if as_sparse:
         for before, after in zip(kept, (given.data, given.indices, given.indptr), strict=True):
@@ -134,34 +135,34 @@ def test_arrays_of_the_caller_are_neither_changed_nor_kept(as_sparse):
 
 def test_interactions_that_are_not_symmetric_are_named():
     with pytest.raises(ValueError, match=r"found 0\.4 at \(0, 1\) and 0\.5 at \(1, 0\)"):
-        FixedLengthPoissonMRF(np.zeros(3), [[0, 0.4, 0], [0.5, 0, 0], [0, 0, 0]])
+        Field(np.zeros(3), [[0, 0.4, 0], [0.5, 0, 0], [0, 0, 0]])
     with pytest.raises(ValueError, match=r"found 0 at \(0, 2\) and 0\.7 at \(2, 0\)"):
-        FixedLengthPoissonMRF(np.zeros(3), [[0, 0, 0], [0, 0, 0], [0.7, 0, 0]])
+        Field(np.zeros(3), [[0, 0, 0], [0, 0, 0], [0.7, 0, 0]])
     with pytest.raises(ValueError, match=r"\(interactions \+ interactions\.T\) / 2"):
         checked_interactions([[0, 1e-300], [0, 0]], 2)
 
 
 def test_a_diagonal_is_named():
     with pytest.raises(ValueError, match=r"zero diagonal, found 0\.25 at \(1, 1\)"):
-        FixedLengthPoissonMRF(np.zeros(2), [[0, 1], [1, 0.25]])
+        Field(np.zeros(2), [[0, 1], [1, 0.25]])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_is_no_number_is_refused(value):
     with pytest.raises(ValueError, match="interactions must hold finite numbers"):
-        FixedLengthPoissonMRF(np.zeros(2), [[0, value], [value, 0]])
+        Field(np.zeros(2), [[0, value], [value, 0]])
     with pytest.raises(ValueError, match="node must hold finite numbers"):
-        FixedLengthPoissonMRF([0.0, value], np.zeros((2, 2)))
+        Field([0.0, value], np.zeros((2, 2)))
 
 
 def test_shapes_that_do_not_fit_are_refused():
     for node in (np.zeros((2, 1)), 0.0, []):
         with pytest.raises(ValueError, match=r"node must be \(n_words,\)"):
-            FixedLengthPoissonMRF(node, np.zeros((2, 2)))
+            Field(node, np.zeros((2, 2)))
     for shape in ((2, 3), (3, 3), (1, 1)):
         with pytest.raises(ValueError, match=r"interactions must be \(2, 2\)"):
-            FixedLengthPoissonMRF(np.zeros(2), np.zeros(shape))
-    mrf = FixedLengthPoissonMRF(np.zeros(3), PHI)
+            Field(np.zeros(2), np.zeros(shape))
+    mrf = Field(np.zeros(3), PHI)
     with pytest.raises(ValueError, match=r"counts must be \(n_docs, 3\)"):
         mrf.log_weight([[1, 2]])
     for others in ([1, 2], [[1, 2, 3]]):
@@ -172,4 +173,4 @@ def test_shapes_that_do_not_fit_are_refused():
 @pytest.mark.parametrize("half_length", [0, -1.0, np.nan])
 def test_a_half_length_that_is_not_positive_is_refused(half_length):
     with pytest.raises(ValueError, match="half_length must be positive"):
-        FixedLengthPoissonMRF(np.zeros(2), np.zeros((2, 2)), half_length)
+        Field(np.zeros(2), np.zeros((2, 2)), half_length)

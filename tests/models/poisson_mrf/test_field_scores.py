@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.stats import multinomial
 
 from models.poisson_mrf import field_scores as scores
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.field_scores import field_scores, log_arrangements
 from models.poisson_mrf.topics import LPMRFClusters
 from tests.oracles import poisson_mrf as oracle
@@ -25,7 +25,7 @@ def model_of(seed=0, n_words=4, longest=8, scale=0.5):
     for half_length in HALF_LENGTHS:
         upper = np.triu(rng.normal(0.0, scale, (n_words, n_words)), k=1)
         node = rng.normal(size=n_words)
-        field = FixedLengthPoissonMRF(node, upper + upper.T, half_length).normalised()
+        field = Field(node, upper + upper.T, half_length).normalised()
         fields.append(field)
         table.append(
             [
@@ -72,7 +72,7 @@ def test_scores_of_all_documents_of_a_length_sum_to_one(length):
 def test_without_interactions_they_are_multinomials():
     rng = np.random.default_rng(0)
     words = rng.dirichlet(np.ones(4), 2)
-    none = [FixedLengthPoissonMRF(np.log(row), sparse.csr_array((4, 4))) for row in words]
+    none = [Field(np.log(row), sparse.csr_array((4, 4))) for row in words]
     topics = LPMRFClusters.of_fields(none, np.zeros((2, 2)), np.ones(2))
     counts = random_counts()
     found = field_scores(topics, counts) + log_arrangements(counts)[:, None]

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.field_estimator import filled, kmeans_labels
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topic_matrices import single_topic_scores
@@ -110,7 +110,7 @@ def test_planted_clusters_and_dependencies_are_found_again(partition):
 
 @pytest.mark.slow
 def test_no_dependencies_are_found_where_there_are_none():
-    none = [FixedLengthPoissonMRF(f.node, sparse.csr_array((16, 16))) for f in planted_fields()]
+    none = [Field(f.node, sparse.csr_array((16, 16))) for f in planted_fields()]
     counts, _ = planted_mixture(1, fields=none)
     model = mixture(length_scale=np.inf).fit(counts)
     for field in model.topics_.fields:

@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp
 from evaluation import log_partition
 from models.poisson_mrf import partition_table as tables
 from models.poisson_mrf.annealed_partition import log_weights_at
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.partition_table import log_means, partition_table
 
 SMALL = {"n_samples": 20, "n_temperatures": 10}
@@ -22,7 +22,7 @@ SMALL = {"n_samples": 20, "n_temperatures": 10}
 def random_field(seed, n_words=4, half_length=np.inf, scale=0.1):
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.normal(0.0, scale, (n_words, n_words)), k=1)
-    return FixedLengthPoissonMRF(rng.normal(0.0, 1.0, n_words), upper + upper.T, half_length)
+    return Field(rng.normal(0.0, 1.0, n_words), upper + upper.T, half_length)
 
 
 def exact_at(field, lengths):
@@ -66,7 +66,7 @@ def test_estimates_are_enumerated_ones_in_the_mean(half_length):
         return (ratio.mean(axis=0) - 1.0) / (ratio.std(axis=0, ddof=1) / np.sqrt(30))
 
     assert np.abs(off(field)).max() < 4.0
-    wrong = FixedLengthPoissonMRF(field.node, field.interactions / 2, half_length)
+    wrong = Field(field.node, field.interactions / 2, half_length)
     assert np.abs(off(wrong)).min() > 6.0
 
 
@@ -77,9 +77,7 @@ def test_estimates_are_enumerated_ones_in_the_mean(half_length):
 @pytest.mark.parametrize("scale", [0.1, -0.1])
 def test_the_envelope_is_not_below_its_estimates_and_touches_one(scale, half_length):
     field = random_field(2, half_length=half_length)
-    field = FixedLengthPoissonMRF(
-        field.node, np.sign(scale) * np.abs(field.interactions), half_length
-    )
+    field = Field(field.node, np.sign(scale) * np.abs(field.interactions), half_length)
     table = partition_table(field, 60, "envelope", mean_length=9.5, seed=4, **SMALL)
     lengths = np.arange(61.0)
     growth = field.weight(lengths) * lengths**2
@@ -106,7 +104,7 @@ def test_the_envelope_of_documents_of_one_token_is_that_of_two():
 
 @pytest.mark.parametrize("kind", tables.PARTITIONS)
 def test_without_interactions_all_is_zero(kind):
-    field = FixedLengthPoissonMRF([0.3, -2.0, 1.0], sparse.csr_array((3, 3)), 7.0)
+    field = Field([0.3, -2.0, 1.0], sparse.csr_array((3, 3)), 7.0)
     assert_array_equal(partition_table(field, 9, kind, mean_length=4.0), np.zeros(10))
 
 
@@ -124,7 +122,7 @@ def test_threads_change_no_bit_and_seeds_do(kind):
 @pytest.mark.parametrize("kind", tables.PARTITIONS)
 def test_a_constant_in_theta_changes_nothing(kind):
     field = random_field(0)
-    shifted = FixedLengthPoissonMRF(field.node + 5.0, field.interactions)
+    shifted = Field(field.node + 5.0, field.interactions)
     one, two = (partition_table(f, 9, kind, mean_length=9.0, **SMALL) for f in (field, shifted))
     assert_allclose(one, two, rtol=1e-9, atol=1e-12)
 
@@ -150,7 +148,7 @@ def test_the_former_name_of_smc_warns():
 
 def test_a_table_is_not_below_the_bound_of_jensen(caplog):
     phi = np.array([[0.0, 0.4], [0.4, 0.0]])
-    mrf = FixedLengthPoissonMRF(np.log([0.5, 0.5]), phi, 20.0)
+    mrf = Field(np.log([0.5, 0.5]), phi, 20.0)
     stuck = np.zeros((4, 31))
     with mock.patch.object(tables, "smc_log_weights", return_value=stuck):
         table = partition_table(mrf, 30, mean_length=10.0, n_samples=4)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, logsumexp
 
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.smc_partition import smc_log_weights
 from tests.oracles.poisson_mrf import log_partition
 
@@ -18,7 +19,7 @@ RUNS = 400
 def field(kind, half_length=np.inf):
     phi = np.array([[0, 0.3, -0.2, 0], [0.3, 0, 0.25, 0], [-0.2, 0.25, 0, -0.5], [0, 0, -0.5, 0]])
     scale = {"weak": 0.3, "mixed": 1.0, "strong": 2.0, "steep": 5.0}[kind]
-    return FixedLengthPoissonMRF(np.array([0.4, -0.3, 0.9, 0.1]), scale * phi, half_length)
+    return Field(np.array([0.4, -0.3, 0.9, 0.1]), scale * phi, half_length)
 
 
 def exact(mrf):
@@ -78,7 +79,7 @@ def test_chains_are_copied_where_weights_come_apart():
 
 def test_no_and_one_token_weigh_nothing():
     log_weights = smc_log_weights(field("mixed"), 3, n_samples=5, seed=0)
-    np.testing.assert_allclose(log_weights[:, :2], 0.0, atol=1e-12)
+    assert_allclose(log_weights[:, :2], 0.0, atol=1e-12)
     assert log_weights[:, 2].std() > 0
 
 
@@ -88,17 +89,17 @@ def test_short_tables(longest):
 
 
 def test_without_interactions_there_is_nothing_to_weigh():
-    mrf = FixedLengthPoissonMRF(np.zeros(3), np.zeros((3, 3)))
+    mrf = Field(np.zeros(3), np.zeros((3, 3)))
     assert (smc_log_weights(mrf, 5, n_samples=4) == 0).all()
 
 
 def test_threads_change_no_bit():
     mrf = field("strong", 6.0)
     one, two = (smc_log_weights(mrf, 30, n_samples=120, seed=3, n_jobs=n) for n in (1, 2))
-    np.testing.assert_array_equal(one, two)
+    assert_array_equal(one, two)
 
 
 def test_interactions_that_leave_no_digits_are_refused():
-    mrf = FixedLengthPoissonMRF(np.zeros(2), np.array([[0.0, 50.0], [50.0, 0.0]]))
+    mrf = Field(np.zeros(2), np.array([[0.0, 50.0], [50.0, 0.0]]))
     with pytest.raises(ValueError, match=r"within ±10 .* found one of 50"):
         smc_log_weights(mrf, 5)

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.special import gammaln, xlogy
 
 from models.poisson_mrf import field_scores, topic_matrices
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.document_edges import edges_within
 from models.poisson_mrf.move_kernel import TopicSums, sum_topics, sweep_moves
 from models.poisson_mrf.topic_matrices import TopicMatrices, map_assignment, single_topic_scores
@@ -30,7 +30,7 @@ def random_topics(rng, n_topics, n_words, longest=20, scale=0.4):
         upper *= rng.random(upper.shape) < 0.7
         half_length = rng.choice([2.0, 6.0, np.inf])
         node = rng.normal(0.0, 1.5, n_words)
-        fields.append(FixedLengthPoissonMRF(node, upper + upper.T, half_length))
+        fields.append(Field(node, upper + upper.T, half_length))
     steps = rng.normal(0.1, 0.5, (n_topics, longest))
     table = np.concatenate([np.zeros((n_topics, 1)), np.cumsum(steps, axis=1)], axis=1)
     return LPMRFTopics.of_fields(fields, table, np.ones(n_topics))
@@ -39,7 +39,7 @@ def random_topics(rng, n_topics, n_words, longest=20, scale=0.4):
 def multinomial_topics(topic_word):
     topic_word = np.asarray(topic_word, dtype=float)
     none = sparse.csr_array(topic_word.shape[1:] * 2)
-    fields = [FixedLengthPoissonMRF(np.log(row), none) for row in topic_word]
+    fields = [Field(np.log(row), none) for row in topic_word]
     return LPMRFTopics.of_fields(fields, np.zeros((len(fields), 2)), np.ones(len(topic_word)))
 
 
@@ -194,7 +194,7 @@ def test_words_of_one_topic_each_are_told_apart():
 
 
 def test_tokens_of_one_word_can_be_of_two_topics():
-    same = FixedLengthPoissonMRF(np.zeros(3), sparse.csr_array((3, 3)))
+    same = Field(np.zeros(3), sparse.csr_array((3, 3)))
     table = np.tile(0.3 * np.arange(12.0) ** 2, (2, 1))  # it is best if topics are as long
     topics = LPMRFTopics.of_fields([same, same], table, np.ones(2))
     assert_array_equal(map_assignment(topics, [[6, 0, 0]]).split, [[3, 3]])

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from models.gibbs.tokens import tokens_of
 from models.lda.gibbs_lda import GibbsLDA
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.mixture import LPMRFMixture
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topic_model import (
@@ -215,7 +215,7 @@ def test_planted_topics_and_dependencies_are_found_again(assignments):
 @BOTH
 def test_planted_pairs_are_like_others_where_there_are_none(assignments):
     """Whose Φ is above 0: lengths of topics vary by more than those of a Poisson distribution."""
-    none = [FixedLengthPoissonMRF(f.node, sparse.csr_array((16, 16))) for f in planted_fields()]
+    none = [Field(f.node, sparse.csr_array((16, 16))) for f in planted_fields()]
     for attraction, repulsion, median, least in planted_and_median(
         assignments, *planted_topic_model(1, fields=none)
     ):

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from models.families import arrays_of
-from models.poisson_mrf.distribution import FixedLengthPoissonMRF
+from models.poisson_mrf.distribution import FixedLengthPoissonMRF as Field
 from models.poisson_mrf.topic_matrices import map_assignment
 from models.poisson_mrf.topics import LPMRFClusters, LPMRFTopics
 
@@ -85,7 +85,7 @@ def test_there_and_back_through_fields(kind):
 
 
 def test_fields_without_edges():
-    field = FixedLengthPoissonMRF([0.0, 1.0, 2.0], sparse.csr_array((3, 3)))
+    field = Field([0.0, 1.0, 2.0], sparse.csr_array((3, 3)))
     topics = LPMRFClusters.of_fields([field, field], np.zeros((2, 2)), [1.0, 1.0])
     assert topics.edge_words.shape == (0, 2)
     assert len(topics.neighbours.word) == 0

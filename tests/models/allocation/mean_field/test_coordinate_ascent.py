@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, psi, xlogy
 
 from evaluation.allocation.exact import exact
@@ -28,7 +29,7 @@ from models.allocation.mean_field.family_counts import counts_of_epoch, tables_o
 from models.allocation.mean_field.modes import multinomial_mode
 from models.allocation.mean_field.start import log_factors_of, random_log_factors
 from models.allocation.mean_field.table_logs import log_gamma_and_digamma
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 from models.allocation.sequence import log_allocation, log_orders, log_total_probability
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ GRAPHS = [
 def case(name, a=1.0, seed=0, n_cells=7, most=3):
     """A small model and sparse counts, of which some rows of tables do not occur."""
     rng = np.random.default_rng(seed)
-    make = AllocationModel
+    make = Model
     models = {
         "nmf": lambda: make.nmf(4, 3, 3, a),
         "cp": lambda: make.cp((3, 4, 2), 2, a),
@@ -153,7 +154,7 @@ def test_sums_and_expected_counts_are_those_of_enumeration(name):
     weights = joint(model, observed, tables)
     counted = counts_of_epoch(field, Epoch(0.0, allocated, log_factor))
     for each, wanted in families_by_enumeration(model, observed, weights).items():
-        np.testing.assert_allclose(counted[each], wanted, rtol=1e-11, atol=1e-13)
+        assert_allclose(counted[each], wanted, rtol=1e-11, atol=1e-13)
     entropy = 0.0
     for count, of_cell in zip(observed.counts, weights, strict=True):
         share = np.array(list(of_cell.values())) / sum(of_cell.values())
@@ -200,8 +201,8 @@ def test_a_climb_that_goes_on_is_the_same(method):
         found, whole = field.climb_on(*part, 60, 0.0)
         assert whole.tolist() == path.tolist()
         assert found.objective == wanted.objective
-        np.testing.assert_array_equal(found.log_factor, wanted.log_factor)
-        np.testing.assert_array_equal(found.allocated.counts, wanted.allocated.counts)
+        assert_array_equal(found.log_factor, wanted.log_factor)
+        assert_array_equal(found.allocated.counts, wanted.allocated.counts)
         assert field.climb_on(found, whole, 60, 0.0)[1] is whole  # it is at its end
 
 
@@ -234,8 +235,8 @@ def test_dual_em_climbs_the_probability_of_the_allocation(name):
     assert optimum.best.objective == pytest.approx(log_allocation(model, allocation), rel=1e-12)
     visible = [model.indices.index(each) for each in model.visible]
     again = CellCounts(allocation.cells[:, visible], allocation.counts, model.shape)
-    np.testing.assert_array_equal(again.cells, observed.cells)
-    np.testing.assert_array_equal(again.counts, observed.counts)
+    assert_array_equal(again.cells, observed.cells)
+    assert_array_equal(again.counts, observed.counts)
 
 
 def test_icm_is_the_probability_of_allocation_and_tables():
@@ -278,11 +279,7 @@ def test_the_bound_is_below_the_marginal_likelihood(name):
 
 @pytest.mark.parametrize("a", [1e-5, 1.0, 100.0])
 def test_with_one_hidden_value_the_bound_is_the_marginal_likelihood(a):
-    models = [
-        AllocationModel.nmf(3, 4, 1, a),
-        AllocationModel.cp((3, 4), 1, a),
-        AllocationModel.symmetric_nmf(4, 1, a),
-    ]
+    models = [Model.nmf(3, 4, 1, a), Model.cp((3, 4), 1, a), Model.symmetric_nmf(4, 1, a)]
     for model in models:
         X = np.random.default_rng(0).poisson(0.8, model.shape)
         observed = CellCounts.of(X, model)
@@ -317,8 +314,8 @@ def test_the_first_epoch_of_nmf_by_the_papers_formulas():
     phi = np.exp(log_phi - log_phi.max(axis=0))
     expected = observed.dense() * phi / phi.sum(axis=0)
     wanted = counts_of_epoch(field, second)
-    np.testing.assert_allclose(wanted["i"], expected.sum(axis=2), rtol=1e-11, atol=1e-14)
-    np.testing.assert_allclose(wanted["j"], expected.sum(axis=1), rtol=1e-11, atol=1e-14)
+    assert_allclose(wanted["i"], expected.sum(axis=2), rtol=1e-11, atol=1e-14)
+    assert_allclose(wanted["j"], expected.sum(axis=1), rtol=1e-11, atol=1e-14)
 
 
 def all_allocations(n_tokens, n_values):
@@ -361,18 +358,18 @@ def test_the_mode_of_many_tokens_is_that_of_adding_them_one_by_one():
         tokens = np.zeros(n_values, dtype=np.int64)
         for _ in range(n_tokens):
             tokens[np.argmax(probability / (tokens + 1))] += 1
-        np.testing.assert_array_equal(mode_of(probability, n_tokens), tokens)
+        assert_array_equal(mode_of(probability, n_tokens), tokens)
 
 
 def test_of_equal_values_the_first_take_the_tokens():
-    np.testing.assert_array_equal(mode_of(np.full(4, 0.25), 6), [2, 2, 1, 1])
-    np.testing.assert_array_equal(mode_of(np.array([0.0, 1.0, 0.0]), 3), [0, 3, 0])
+    assert_array_equal(mode_of(np.full(4, 0.25), 6), [2, 2, 1, 1])
+    assert_array_equal(mode_of(np.array([0.0, 1.0, 0.0]), 3), [0, 3, 0])
 
 
 @pytest.mark.parametrize("method", ["vb", "dual-em"])
 def test_threads_change_no_bit(method, monkeypatch):
     monkeypatch.setattr(coordinate_ascent, "MIN_BLOCK", 64)
-    model = AllocationModel.nmf(30, 30, 4)
+    model = Model.nmf(30, 30, 4)
     X = np.random.default_rng(0).poisson(1.5, (30, 30))
     observed = CellCounts.of(X, model)
     found = []
@@ -417,7 +414,7 @@ def test_entries_are_drawn_as_from_whole_rows():
     """Of a row of 50 words two occur: p(k) p(i | k) has the mean and variance of two Dirichlets.
     Within 4 standard errors; 0.1 is added to all pseudo-counts.
     """
-    model = AllocationModel({"k": (), "i": ("k",)}, {"k": 2, "i": 50}, ("i",), a=60.0)
+    model = Model({"k": (), "i": ("k",)}, {"k": 2, "i": 50}, ("i",), a=60.0)
     observed = CellCounts(np.array([[3], [7]]), np.array([2, 1]), model.shape)
     plan = plan_of(model, observed)
     rng, n_draws = np.random.default_rng(3), 1000
@@ -433,9 +430,7 @@ def test_entries_are_drawn_as_from_whole_rows():
 
 def test_impossible_counts_have_no_probability():
     prior = {"k": [1.0, 1.0], "i": [[1.0, 0.0], [1.0, 0.0]], "j": [[1.0, 1.0], [1.0, 1.0]]}
-    model = AllocationModel(
-        {"k": (), "i": ("k",), "j": ("k",)}, {"k": 2, "i": 2, "j": 2}, "ij", prior=prior
-    )
+    model = Model({"k": (), "i": ("k",), "j": ("k",)}, {"k": 2, "i": 2, "j": 2}, "ij", prior=prior)
     impossible = CellCounts.of(np.array([[1, 1], [1, 0]]), model)
     possible = CellCounts.of(np.array([[2, 3], [0, 0]]), model)
     for method in MEAN_FIELD_METHODS:
@@ -446,7 +441,7 @@ def test_impossible_counts_have_no_probability():
 
 
 def test_no_tokens():
-    model = AllocationModel.nmf(3, 2, 2, b=0.5)
+    model = Model.nmf(3, 2, 2, b=0.5)
     observed = CellCounts.of(np.zeros((3, 2), dtype=int), model)
     truth = log_total_probability(model, 0)
     for method in ("vb", "dual-em"):
@@ -473,16 +468,16 @@ def test_special_functions():
     exps = values.copy()
     total, weighted = exp_of_differences(exps, 0.0)
     wanted = np.exp(values)
-    np.testing.assert_allclose(exps, wanted, rtol=4e-14, atol=0)
+    assert_allclose(exps, wanted, rtol=4e-14, atol=0)
     near = values > -69
-    np.testing.assert_allclose(exps[near], wanted[near], rtol=3e-15, atol=0)
+    assert_allclose(exps[near], wanted[near], rtol=3e-15, atol=0)
     assert total == pytest.approx(wanted.sum(), rel=1e-14)
     assert weighted == pytest.approx((wanted[:-2] * values[:-2]).sum(), rel=1e-14)
 
 
 @pytest.mark.parametrize("a", [1e8, 1e12, 1e15])
 def test_the_bound_keeps_its_digits_for_large_priors(a):
-    model = AllocationModel.nmf(2, 2, 2, a)
+    model = Model.nmf(2, 2, 2, a)
     bound = log_marginal(model, [[2, 1], [0, 1]], "vb", n_repeats=2, random_state=0).log_marginal
     truth = log_marginal(model, [[2, 1], [0, 1]], "exact").log_marginal
     assert bound <= truth + 1e-11

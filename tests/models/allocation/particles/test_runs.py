@@ -14,7 +14,7 @@ from evaluation.allocation.particles import by_particles
 from models.allocation.cell_counts import CellCounts
 from models.allocation.cliques import TableMemoryError
 from models.allocation.inference_plan import plan_of
-from models.allocation.model import AllocationModel
+from models.allocation.model import AllocationModel as Model
 from models.allocation.particles.posterior_sample import posterior_sample
 from models.allocation.particles.runs import run_particles
 from models.allocation.particles.state import check_memory, n_events_of
@@ -33,14 +33,14 @@ def drawn(model, n_tokens, seed):
 
 
 MODELS = {
-    "nmf": AllocationModel.nmf(2, 2, 2, a=0.5),
-    "cp": AllocationModel.cp((2, 3, 2), 2, a=2.0),
-    "symmetric": AllocationModel.symmetric_nmf(2, 2, a=0.8),
-    "chain": AllocationModel(
+    "nmf": Model.nmf(2, 2, 2, a=0.5),
+    "cp": Model.cp((2, 3, 2), 2, a=2.0),
+    "symmetric": Model.symmetric_nmf(2, 2, a=0.8),
+    "chain": Model(
         {"j": (), "k": ("j",), "l": ("k",), "i": ("l",)}, dict.fromkeys("jkli", 2), "ij", a=0.7
     ),
-    "collider": AllocationModel.mixed_membership(2, 2, a=1.3).with_cardinality("k2", 3),
-    "tied chain": AllocationModel.hidden_markov(3, 2, 2, a=0.9, tied=True),
+    "collider": Model.mixed_membership(2, 2, a=1.3).with_cardinality("k2", 3),
+    "tied chain": Model.hidden_markov(3, 2, 2, a=0.9, tied=True),
 }
 
 
@@ -72,7 +72,7 @@ def test_estimates_are_unbiased(name, n_moves, resample_below):
 @pytest.mark.parametrize("resampling", ["systematic", "stratified", "residual", "multinomial"])
 @pytest.mark.parametrize("order", ["random", "sorted"])
 def test_schemes_and_orders_are_unbiased(resampling, order):
-    model = AllocationModel.nmf(3, 4, 3, a=0.5)
+    model = Model.nmf(3, 4, 3, a=0.5)
     observed = CellCounts.of(X1, model)
     estimate = by_particles(
         model, observed, "smc", n_particles=50, n_repeats=200, resampling=resampling, order=order
@@ -88,7 +88,7 @@ def test_schemes_and_orders_are_unbiased(resampling, order):
 @pytest.mark.parametrize("n_topics", [2, 3, 4])
 def test_a_thousand_runs(n_topics, matrix, method):
     """|t| < 2.58, as if there were no bias: one of the 18 may be expected above 2 all the same."""
-    model = AllocationModel.nmf(*matrix.shape, n_topics, a=1.0)
+    model = Model.nmf(*matrix.shape, n_topics, a=1.0)
     observed = CellCounts.of(matrix, model)
     truth = exact(model, observed).log_marginal
     estimate = by_particles(model, observed, method, n_particles=100, n_repeats=1000, seed=2)
@@ -98,7 +98,7 @@ def test_a_thousand_runs(n_topics, matrix, method):
 
 def test_every_path_of_one_particle_listed():
     """All orders of the tokens and all hidden values: the mean weight is p(X) to 1e-12."""
-    model = AllocationModel.nmf(2, 2, 2, a=0.3)
+    model = Model.nmf(2, 2, 2, a=0.3)
     observed = CellCounts.of(SMALL, model)
     tokens = np.repeat(np.arange(len(observed.counts)), observed.counts)
     orders = set(permutations(tokens.tolist()))
@@ -176,14 +176,14 @@ def sums_over_draws(resample_below):
 )
 def test_adaptive_resampling_is_unbiased_too(resample_below):
     """Contrary to section 4.2.1: by listing all that two particles can do."""
-    model = AllocationModel.nmf(2, 2, 2, a=0.3)
+    model = Model.nmf(2, 2, 2, a=0.3)
     observed = CellCounts([[0, 0], [0, 1], [1, 1]], [2, 1, 1], (2, 2))
     sequence = exact(model, observed).log_marginal - log_of_counts(model, observed)
     assert np.log(sums_over_draws(resample_below)) == pytest.approx(sequence, abs=1e-12)
 
 
 def test_threads_and_repeats_change_no_bit():
-    model = AllocationModel.nmf(3, 4, 3, a=0.5)
+    model = Model.nmf(3, 4, 3, a=0.5)
     observed = CellCounts.of(X1, model)
     settings = {"n_particles": 64, "seed": 5, "n_moves": 1}
     one = by_particles(model, observed, "smc", n_repeats=4, n_jobs=1, **settings)
@@ -196,7 +196,7 @@ def test_threads_and_repeats_change_no_bit():
 
 def test_rows_brought_up_to_date_many_times():
     """With more resamplings than the tree of ancestors holds: counts still add up."""
-    model = AllocationModel.nmf(3, 3, 2, a=0.4)
+    model = Model.nmf(3, 3, 2, a=0.4)
     observed = CellCounts.of(np.array([[60, 5, 3], [40, 100, 2], [7, 30, 80]]), model)
     plan = plan_of(model, observed)
     run = run_particles(plan, 20, np.random.default_rng(3), keep_history=True, n_moves=1)
@@ -223,7 +223,7 @@ def test_particles_hold_the_counts_of_their_allocations(name):
 
 def test_a_posterior_sample_has_the_posterior_s_means():
     """Against all allocations: E S_k+ of a particle's sample, and with moves that mix, too."""
-    model = AllocationModel.nmf(2, 2, 2, a=1.5)
+    model = Model.nmf(2, 2, 2, a=1.5)
     observed = CellCounts.of(SMALL, model)
     tokens = np.repeat(observed.cells, observed.counts, axis=0)
     weights, same = [], []
@@ -246,7 +246,7 @@ def test_a_posterior_sample_has_the_posterior_s_means():
 
 def test_kept_particles_are_drawn_by_their_weights():
     """Without resampling weights differ much; drawn by them, the sample has their mean."""
-    model = AllocationModel.nmf(3, 4, 3, a=3.0)
+    model = Model.nmf(3, 4, 3, a=3.0)
     observed = CellCounts.of(X1, model)
     whole = posterior_sample(model, observed, n_particles=2000, seed=6)
     kept = posterior_sample(model, observed, n_particles=2000, n_kept=2000, seed=6)
@@ -271,13 +271,13 @@ def test_kept_particles_are_drawn_by_their_weights():
     ],
 )
 def test_settings_of_a_sample_are_checked(settings, message):
-    model = AllocationModel.nmf(2, 2, 2)
+    model = Model.nmf(2, 2, 2)
     with pytest.raises((ValueError, TypeError), match=message):
         posterior_sample(model, CellCounts.of(SMALL, model), **settings)
 
 
 def test_missing_indices_are_summed_over():
-    model = AllocationModel.nmf(2, 2, 2, a=1.0)
+    model = Model.nmf(2, 2, 2, a=1.0)
     observed = CellCounts([[0, 0], [1, -1], [-1, 1], [1, 1]], [2, 1, 1, 1], (2, 2))
     truth = exact(model, observed).log_marginal
     estimate = by_particles(model, observed, "smc", n_particles=100, n_repeats=200)
@@ -287,7 +287,7 @@ def test_missing_indices_are_summed_over():
 
 
 def test_nothing_hidden_and_no_token():
-    model = AllocationModel.complete((2, 2), a=1.0, b=1.0)
+    model = Model.complete((2, 2), a=1.0, b=1.0)
     observed = CellCounts.of([[2, 0], [1, 1]], model)
     estimate = by_particles(model, observed, "smc", n_particles=3, n_repeats=2)
     assert np.exp(estimate.log_marginal) == pytest.approx(3.0518e-4, rel=1e-4)
@@ -298,7 +298,7 @@ def test_nothing_hidden_and_no_token():
 
 
 def test_memory_is_refused_before_it_is_taken():
-    model = AllocationModel.nmf(300, 300, 50)
+    model = Model.nmf(300, 300, 50)
     observed = CellCounts.of(np.eye(300, dtype=int), model)
     with pytest.raises(TableMemoryError, match=r"max_memory.*fewer particles"):
         check_memory(plan_of(model, observed), 10**6, 1, 2**30)
@@ -306,4 +306,4 @@ def test_memory_is_refused_before_it_is_taken():
         by_particles(model, observed, "smc", n_particles=10**6, n_repeats=1, max_memory=2**30)
     many = CellCounts([[0, 0]], [10**12], (2, 2))
     with pytest.raises(TableMemoryError):
-        by_particles(AllocationModel.nmf(2, 2, 2), many, "smc", n_particles=2, n_repeats=1)
+        by_particles(Model.nmf(2, 2, 2), many, "smc", n_particles=2, n_repeats=1)
