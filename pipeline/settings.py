@@ -217,9 +217,7 @@ class TrainSettings:
         choices=("classic", "npmi", "none"),
     )
     bigram_patterns: str = setting(
-        "",
-        'parts of speech of bigrams, as "ADJ NOUN, NOUN NOUN"; by default all',
-        metavar="LIST",
+        "", 'parts of speech of bigrams, as "ADJ NOUN, NOUN NOUN"; by default all', metavar="LIST"
     )
     noun_chunks: bool = setting(
         False, "bigrams only within spaCy's noun chunks; its parser takes several times as long"
@@ -234,9 +232,7 @@ class TrainSettings:
     )
     keep_n: int = setting(100_000, "keep at most this many words", metavar="N")
     validation: float = setting(
-        0.1,
-        "share of articles for validation; at most 1,000 documents are scored",
-        metavar="X",
+        0.1, "share of articles for validation; at most 1,000 documents are scored", metavar="X"
     )
     test: float = setting(0.1, "share of articles held out for evaluation", metavar="X")
 
@@ -296,10 +292,7 @@ class TrainSettings:
     )
     burn_in: int = setting(0, "sweeps before topics are averaged", metavar="N", of=SAMPLED)
     word_budget: int | None = setting(
-        None,
-        "words with parameters; more frequent words are frozen",
-        metavar="N",
-        of=LDA_MODELS,
+        None, "words with parameters; more frequent words are frozen", metavar="N", of=LDA_MODELS
     )
     trainer: str = setting(
         "beta-gamma-pfa",
@@ -379,9 +372,7 @@ class EvaluateSettings:
         "", "bags of words to score, in any format that `convert` reads", metavar="FILE"
     )
     vocabulary: str = setting(
-        "",
-        "words, one a line, for models and --counts without words",
-        metavar="FILE",
+        "", "words, one a line, for models and --counts without words", metavar="FILE"
     )
     method: str | None = setting(
         None,
@@ -482,10 +473,7 @@ class ReportSettings:
 class InferSettings:
     """`python -m pipeline infer`."""
 
-    GROUPS: ClassVar[Groups] = {
-        "topics": ("words", "runs"),
-        "running": ("threads",),
-    }
+    GROUPS: ClassVar[Groups] = {"topics": ("words", "runs"), "running": ("threads",)}
 
     words: int = setting(5, "words of each topic", metavar="N")
     runs: str = setting("runs", "folder of runs", metavar="DIR")
@@ -496,9 +484,7 @@ class InferSettings:
 class SelectSettings:
     """`python -m pipeline select`; the settings of its runs are those of `train`."""
 
-    GROUPS: ClassVar[Groups] = {
-        "selection": ("topics", "seeds", "name", "words"),
-    }
+    GROUPS: ClassVar[Groups] = {"selection": ("topics", "seeds", "name", "words")}
 
     topics: str = setting("5,10,20,40", "numbers of topics to try", metavar="LIST")
     seeds: int = setting(1, "runs for each number of topics, with successive seeds", metavar="N")

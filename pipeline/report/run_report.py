@@ -40,11 +40,7 @@ def run_report(run: LoadedRun, name: str, settings: ReportSettings, n_threads: i
     names, model = names_of(run), run.model
     with Progress(f"report {name}", N_STEPS, "sections") as progress:
         topics = topics_section(
-            run,
-            names,
-            n_words=settings.words,
-            n_typical=settings.typical,
-            n_threads=n_threads,
+            run, names, n_words=settings.words, n_typical=settings.typical, n_threads=n_threads
         )
         progress.update(1)
         documents = None

@@ -8,13 +8,7 @@ import numpy as np
 
 from corpora.errors import CorpusFormatError
 from corpora.row_blocks import tokens_of_documents
-from evaluation import (
-    relevance,
-    relevant_words,
-    topic_distances,
-    topic_map,
-    topics_of_words,
-)
+from evaluation import relevance, relevant_words, topic_distances, topic_map, topics_of_words
 from evaluation.topics.typical_documents import SHORT
 from pipeline.report.article_names import names_of
 from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle

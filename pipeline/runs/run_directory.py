@@ -296,7 +296,7 @@ def about_articles(
             "settled": settled,
             "attribution": "Text by Wikipedia contributors, CC BY-SA; the store names the "
             "revision of each article.",
-        },
+        }
     }
     if settings.documents != "auto" and settings.spacy_model:
         # Otherwise the articles that decide these have not come yet.

@@ -78,10 +78,7 @@ class CountingPasses:
         return self._pass("counts", step, lambda bags: len(bags.doc_ids))
 
     def _pass(
-        self,
-        stage: str,
-        step: Callable[[TokenBlock], Result],
-        n_docs_of: Callable[[Result], int],
+        self, stage: str, step: Callable[[TokenBlock], Result], n_docs_of: Callable[[Result], int]
     ) -> Iterator[Result]:
         with Progress(stage, None, "documents") as progress:
             for counted in self._tokens.map(step, self._n_processes, self._workers):

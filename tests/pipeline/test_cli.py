@@ -43,12 +43,7 @@ def test_download_of_the_sample(tmp_path: Path) -> None:
     outcome = succeeded(call("download", "--limit", 3, "--threads", 1, cwd=tmp_path))
     assert outcome.out == "articles: 3 articles added, 3 in all\n"
     outcome = succeeded(call("download", "--limit", 5, "--threads", 1, "--json", cwd=tmp_path))
-    assert outcome.result == {
-        "output": "articles",
-        "added": 2,
-        "already_there": 3,
-        "articles": 5,
-    }
+    assert outcome.result == {"output": "articles", "added": 2, "already_there": 3, "articles": 5}
     titles = [article.title for article in ArticleStore(tmp_path / "articles")]
     assert titles[:2] == ["Anarchism", "Autism"]
     assert len(titles) == 5

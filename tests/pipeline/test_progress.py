@@ -18,14 +18,7 @@ import pytest
 import pipeline.progress as progress_module
 from pipeline.cli import _configure_logging
 from pipeline.progress import Progress
-from tests.pipeline.support import (
-    TINY,
-    TINY_GIBBS,
-    call,
-    logging_restored,
-    session_of,
-    wait_until,
-)
+from tests.pipeline.support import TINY, TINY_GIBBS, call, logging_restored, session_of, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,8 +123,7 @@ def test_a_stage_over_two_seconds_under_a_pseudo_terminal(tiny: Path, quiet: boo
         os.dup2(follower, 2)
         os.chdir(tiny)
         os.execv(
-            sys.executable,
-            [sys.executable, str(program), *argv, *(["--quiet"] if quiet else [])],
+            sys.executable, [sys.executable, str(program), *argv, *(["--quiet"] if quiet else [])]
         )
     os.close(follower)
     written = b""

@@ -106,13 +106,7 @@ def _draw(
 
 
 def _draw_topic(
-    axes: Any,
-    y: int,
-    topic: int | None,
-    names: Mapping[int, str],
-    widest: float,
-    *,
-    at_left: bool,
+    axes: Any, y: int, topic: int | None, names: Mapping[int, str], widest: float, *, at_left: bool
 ) -> None:
     """Write number and label beside the line, aligned by `widest`, the longest number's width."""
     x, outwards, side = (LEFT, -1, "right") if at_left else (RIGHT, 1, "left")

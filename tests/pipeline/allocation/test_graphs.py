@@ -86,12 +86,7 @@ def test_names_are_those_of_the_axes() -> None:
     assert (lda.a, set(lda.prior["term"].ravel())) == (3.0, {0.25})  # type: ignore[index]
     assert one("lda", 3, 4, axes="text term", a=7.0).a == 7.0
     pachinko = one("pachinko", 3, 4, axes="text term", sizes="k1=5")
-    assert dict(pachinko.parents) == {
-        "text": (),
-        "k1": ("text",),
-        "k2": ("k1",),
-        "term": ("k2",),
-    }
+    assert dict(pachinko.parents) == {"text": (), "k1": ("text",), "k2": ("k1",), "term": ("k2",)}
     assert dict(pachinko.cardinalities) == {"text": 3, "k1": 5, "k2": 2, "term": 4}
     block = one("mixed-membership", 3, 3, 4, axes="from to how")
     assert block.parents["how"] == ("k1", "k2")

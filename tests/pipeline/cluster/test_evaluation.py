@@ -122,10 +122,7 @@ def test_what_is_under_way_is_cancelled_at_the_end(zoo: Path, error: BaseExcepti
     assert cluster.is_closed
 
     cluster = Backwards()
-    with (
-        mock.patch.object(Progress, "update", side_effect=error),
-        pytest.raises(type(error)),
-    ):
+    with mock.patch.object(Progress, "update", side_effect=error), pytest.raises(type(error)):
         scored(zoo, cluster)
     assert cluster.is_closed
     assert cluster.n_given == 1

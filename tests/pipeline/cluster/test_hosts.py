@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.pipeline.cluster.processes import (
-    dask,
-    ended,
-    start,
-    start_scheduler,
-    start_worker,
-)
+from tests.pipeline.cluster.processes import dask, ended, start, start_scheduler, start_worker
 from tests.pipeline.support import call, finish
 
 if TYPE_CHECKING:

@@ -24,12 +24,7 @@ from pipeline.interrupts import raise_interrupted, signals_handled_by
 from pipeline.runs.run_directory import RunDirectory
 from pipeline.selection import on_cluster as selection
 from pipeline.selection import run_slice
-from pipeline.selection.run_slice import (
-    CorpusPlace,
-    RunSlice,
-    run_files,
-    train_slice,
-)
+from pipeline.selection.run_slice import CorpusPlace, RunSlice, run_files, train_slice
 from pipeline.selection.scores import estimates_here
 from tests.pipeline.cluster.bench import DISK_FULL, KILLED, LOST, Bench
 from tests.pipeline.support import (

@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 
 from corpora.corpus import Corpus
-from corpora.formats import (
-    read_corpus,
-    read_doc_topics,
-    read_topic_keys,
-    write_corpus,
-)
+from corpora.formats import read_corpus, read_doc_topics, read_topic_keys, write_corpus
 from models import load_model
 from tests.corpora.formats.made_up import only_file, same, small_corpus
 from tests.pipeline.support import Outcome, call

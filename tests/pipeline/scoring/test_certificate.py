@@ -83,10 +83,7 @@ def test_of_two_models_as_json(zoo: Path) -> None:
     [
         ("variational-bound", "below, as a lower bound is", "above_lower"),
         pytest.param(
-            "harmonic-mean",
-            "OUTSIDE what chance explains",
-            "below_upper",
-            marks=pytest.mark.slow,
+            "harmonic-mean", "OUTSIDE what chance explains", "below_upper", marks=pytest.mark.slow
         ),
     ],
 )

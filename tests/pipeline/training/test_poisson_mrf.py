@@ -48,11 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-KINDS: dict[str, Any] = {
-    "gibbs": LPMRFTopics,
-    "moves": LPMRFTopics,
-    "mixture": LPMRFClusters,
-}
+KINDS: dict[str, Any] = {"gibbs": LPMRFTopics, "moves": LPMRFTopics, "mixture": LPMRFClusters}
 TRAIN = ("train", *MADE_UP, "--model", "poisson-mrf", "--penalty", "0.05", "--max-passes", "4")
 LDA_ROUNDS = 10
 

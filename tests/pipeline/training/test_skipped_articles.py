@@ -34,8 +34,7 @@ def provenance_of(directory: Path, run: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "following",
-    [(), pytest.param(("--follow", "--follow-after", 15), marks=pytest.mark.slow)],
+    "following", [(), pytest.param(("--follow", "--follow-after", 15), marks=pytest.mark.slow)]
 )
 def test_articles_passed_over_are_told_and_recorded(
     tiny: Path, following: tuple[object, ...]

@@ -32,15 +32,7 @@ from pipeline.training.validation import (
     validation_of,
     validation_sample,
 )
-from tests.pipeline.support import (
-    TINY,
-    TINY_GIBBS,
-    arrays_of,
-    call,
-    inside,
-    looks_of,
-    metrics_of,
-)
+from tests.pipeline.support import TINY, TINY_GIBBS, arrays_of, call, inside, looks_of, metrics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
