@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import DONE
@@ -11,7 +11,6 @@ from pipeline.settings import NOT_SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from dataclasses import Field
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from dataclasses import Field
 
 LDA_MODELS = ("online", "gibbs")
 SAMPLED = ("gibbs", "gamma-poisson")

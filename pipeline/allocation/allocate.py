@@ -26,16 +26,17 @@ from corpora import writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.formats.vocabulary_file import stem_of
 from evaluation.allocation.log_marginal import log_marginal
-from evaluation.allocation.marginal_estimate import TimedMarginal, timed
+from evaluation.allocation.marginal_estimate import MarginalEstimate, TimedMarginal, timed
 from models.allocation.cell_counts import MISSING, CellCounts
 from pipeline.allocation.candidates import (
+    Candidate,
     candidates_of,
     check_candidates,
     max_memory,
     refused_by_name,
 )
 from pipeline.allocation.cost import warn_of_long_work
-from pipeline.allocation.factors import cached_factors, save_topics, write_factors
+from pipeline.allocation.factors import Factors, cached_factors, save_topics, write_factors
 from pipeline.allocation.figures import figures_of
 from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.allocation.read_table import read_table
@@ -50,10 +51,7 @@ from pipeline.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from evaluation.allocation.marginal_estimate import MarginalEstimate
-    from pipeline.allocation.candidates import Candidate
     from pipeline.allocation.count_table import CountTable
-    from pipeline.allocation.factors import Factors
     from pipeline.settings import AllocateSettings
 
 __all__ = ["allocate", "print_allocation"]

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from models.allocation.inference_plan import plan_of
 from models.parallel import effective_n_jobs
-from pipeline.allocation.candidates import BY_PARTICLES
+from pipeline.allocation.candidates import BY_PARTICLES, Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.allocation.candidates import Candidate
     from pipeline.allocation.count_table import CountTable
     from pipeline.settings import AllocateSettings
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.lda_bridge import is_lda_graph, lda_topics
 from models.saved import ModelFormatError, SavedModel, read_arrays, save_model, write_arrays
-from pipeline.allocation.candidates import refused_by_name
+from pipeline.allocation.candidates import Candidate, refused_by_name
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.allocation.model import AllocationModel
-    from pipeline.allocation.candidates import Candidate
     from pipeline.allocation.count_table import CountTable
     from pipeline.cache.results import ResultCache
     from pipeline.settings import AllocateSettings

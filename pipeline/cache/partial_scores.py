@@ -16,7 +16,7 @@ import numpy as np
 
 from evaluation.partial_estimate import PartialEstimate
 from pipeline.cache.keys import SCORES, score_key
-from pipeline.cache.results import ResultCache
+from pipeline.cache.results import Arrays, ResultCache
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from evaluation import LikelihoodEstimate
     from models import SavedModel
-    from pipeline.cache.results import Arrays
     from pipeline.settings import EvaluateSettings
     from pipeline.text.held_out import HeldOut
 

@@ -8,22 +8,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore, CorpusFormatError
+from corpora import Article, ArticleStore, CorpusFormatError
 from corpora.articles.remote import is_url
 from downloader.sources import read_source, sample_path
-from pipeline.downloads.job import DownloadJob
+from pipeline.downloads.job import DownloadJob, Status
 from pipeline.downloads.one_wiki import refuse_file_of_another_wiki
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
-from pipeline.settings import is_address
+from pipeline.settings import DownloadSettings, is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from corpora import Article
-    from pipeline.downloads.job import Status
-    from pipeline.settings import DownloadSettings
 
 SHARD, SAMPLE_SHARD = 100, 10
 """Articles in a shard, which is the unit of work of the text stage."""

@@ -15,7 +15,7 @@ from downloader.contact import check_contact, user_agent
 from downloader.crawl import CrawlReport, crawl
 from downloader.estimate import estimate
 from downloader.http_client import PoliteClient
-from downloader.live import BATCH_SIZE
+from downloader.live import BATCH_SIZE, Batch, LiveSource, TextForm
 from downloader.mediawiki_api import MediaWikiApi
 from downloader.random_pages import RandomPages
 from downloader.rate_limit import RateLimiter
@@ -24,13 +24,11 @@ from downloader.titles import Titles
 from pipeline.downloads.one_wiki import refuse_another_wiki
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
-from pipeline.settings import is_address
+from pipeline.settings import DownloadSettings, is_address
 
 if TYPE_CHECKING:
     from corpora import ArticleStore
-    from downloader.live import Batch, LiveSource, TextForm
     from pipeline.downloads.job import Status
-    from pipeline.settings import DownloadSettings
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from corpora import article_of
+from corpora import Article, Corpus, article_of
 from corpora.articles.shard import read_articles, read_keys
 from corpora.articles.shard_file import shard_path, stored_bytes
 from corpora.articles.store import ArticleStore
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-    from corpora import Article, Corpus
     from corpora.articles.manifest import ShardEntry
     from pipeline.runs.loaded_run import LoadedRun
 

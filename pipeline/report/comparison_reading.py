@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluation.methods import caveats_of, scoring_of
 from pipeline.report.likelihood_reading import SMOOTHING, smoothed
-from pipeline.scoring.score import vocabulary_cost
+from pipeline.scoring.score import LoadedModel, vocabulary_cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from evaluation import LikelihoodEstimate
     from evaluation.family import Method
     from pipeline.report.sections import ComparisonRow
-    from pipeline.scoring.score import LoadedModel
 
 COSTLY = 0.01
 """Smallest probability of unscored words that is reported, and smallest difference in it between

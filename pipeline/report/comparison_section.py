@@ -9,8 +9,10 @@ import numpy as np
 
 from corpora.errors import CorpusFormatError
 from evaluation import (
+    Comparison,
     ExactCostError,
     LikelihoodEstimate,
+    PairedDifference,
     PartitionCostError,
     ZeroProbabilityError,
     align_topics,
@@ -38,15 +40,13 @@ from pipeline.scoring.score import (
 )
 from pipeline.scoring.words import counts_of, n_tokens_of
 from pipeline.settings import EvaluateSettings
-from pipeline.text.held_out import held_out
+from pipeline.text.held_out import HeldOut, held_out
 from pipeline.training.validation import evenly_spaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluation import Comparison, PairedDifference
     from pipeline.runs.loaded_run import LoadedRun
-    from pipeline.text.held_out import HeldOut
 
 SHARED_WORDS = 20
 """Number of the most probable words of each of two topics that are compared."""

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora import article_of, load_annotator, stop_words_of
+from corpora import Article, ArticleStore, Corpus, article_of, load_annotator, stop_words_of
 from corpora.articles.shard_file import stored_keys
 from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModelError
 from corpora.row_blocks import tokens_of_documents
-from corpora.tokens.surface import surface, text_of
-from pipeline.report.article_names import names_of
+from corpora.tokens.surface import Surface, surface, text_of
+from pipeline.report.article_names import ArticleNames, names_of
 from pipeline.report.sections import DocumentsSection, ShownDocument
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from corpora import Article, ArticleStore, Corpus
-    from corpora.tokens.surface import Surface
     from models.families import Topics
-    from pipeline.report.article_names import ArticleNames
     from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)

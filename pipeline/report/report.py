@@ -14,20 +14,18 @@ from corpora import writer_lock
 from corpora.files import atomic_write_text
 from models.parallel import effective_n_jobs
 from pipeline.errors import UsageError
-from pipeline.figures.write import page_svg, write_figures
+from pipeline.figures.write import Figure, page_svg, write_figures
 from pipeline.report.allocation_report import allocation_page, is_allocation
 from pipeline.report.comparison_section import comparison_section, names_of_runs
 from pipeline.report.figures import all_figures, comparison_figures
 from pipeline.report.page import render
 from pipeline.report.run_report import run_report
-from pipeline.report.sections import Report
+from pipeline.report.sections import ComparisonSection, Report, RunReport
 from pipeline.runs.loaded_run import LoadedRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.figures.write import Figure
-    from pipeline.report.sections import ComparisonSection, RunReport
     from pipeline.settings import ReportSettings
 
 

@@ -12,14 +12,13 @@ from pipeline.report.corpus_section import corpus_section
 from pipeline.report.documents_section import documents_section
 from pipeline.report.likelihood_section import likelihood_section
 from pipeline.report.provenance_section import provenance_section
-from pipeline.report.sections import RunReport
+from pipeline.report.sections import DocumentsSection, LikelihoodSection, RunReport
 from pipeline.report.topics_section import topics_section
 from pipeline.report.training_section import training_section
 from pipeline.runs.topic_table import topic_rows
 from pipeline.training.trainers import spec_of
 
 if TYPE_CHECKING:
-    from pipeline.report.sections import DocumentsSection, LikelihoodSection
     from pipeline.runs.loaded_run import LoadedRun
     from pipeline.settings import ReportSettings
 

@@ -10,8 +10,8 @@ from corpora.errors import CorpusFormatError
 from corpora.row_blocks import tokens_of_documents
 from evaluation import relevance, relevant_words, topic_distances, topic_map, topics_of_words
 from evaluation.topics.typical_documents import SHORT
-from pipeline.report.article_names import names_of
-from pipeline.report.sections import TopicRow, TopicsSection, TypicalArticle
+from pipeline.report.article_names import ArticleName, names_of
+from pipeline.report.sections import CloudWord, TopicRow, TopicsSection, TypicalArticle
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
 from pipeline.training.prevalence import PrevalenceSum, shares_in_blocks
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models import SavedModel
-    from pipeline.report.article_names import ArticleName
-    from pipeline.report.sections import CloudWord
     from pipeline.runs.loaded_run import LoadedRun
 
     Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]

@@ -7,18 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore, Bigrams, Corpus, split
+from corpora import ArticleStore, Bigrams, Corpus, Split, split
 from corpora.articles.remote import is_url, path_of
 from corpora.errors import MissingExtraError
-from models import load_model
+from models import SavedModel, load_model
 from pipeline.errors import UsageError
 from pipeline.runs.run_directory import RunDirectory, find_run
 from pipeline.text.settings import text_settings
 
 if TYPE_CHECKING:
-    from corpora import Split
     from corpora.tokens.settings import TextSettings
-    from models import SavedModel
     from pipeline.settings import TrainSettings
 
 

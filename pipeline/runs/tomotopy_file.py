@@ -9,15 +9,11 @@ from __future__ import annotations
 import os
 import resource
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from corpora.errors import MissingExtraError
 from corpora.worker_pool import WorkerDiedError, ordered_map
 from models.lda.foreign import tomotopy_model
-from models.saved import ModelFormatError
-
-if TYPE_CHECKING:
-    from models.saved import SavedModel
+from models.saved import ModelFormatError, SavedModel
 
 SECONDS = 5
 """Processor time allowed for a file, in seconds; large files get more."""

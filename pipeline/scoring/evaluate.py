@@ -35,7 +35,7 @@ from pipeline.scoring.score import (
     vocabulary_mass,
 )
 from pipeline.scoring.words import n_tokens_of
-from pipeline.text.held_out import held_out
+from pipeline.text.held_out import HeldOut, held_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pipeline.settings import EvaluateSettings
-    from pipeline.text.held_out import HeldOut
 
 logger = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from corpora import CorpusFormatError
-from evaluation import ZeroProbabilityError, methods
+from evaluation import LikelihoodEstimate, ZeroProbabilityError, methods
 from evaluation.methods import scoring_of
 from evaluation.partial_estimate import PartialEstimate
 from evaluation.scorer import Scorer
-from models import SavedModel
-from pipeline.cache.partial_scores import PartialScores
+from models import SavedModel, Topics
+from pipeline.cache.partial_scores import PartialScores, Scored
 from pipeline.errors import UsageError
 from pipeline.progress import Progress
 from pipeline.scoring.blocks import (
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evaluation import LikelihoodEstimate
     from evaluation.estimate import Convention
-    from models import Topics
-    from pipeline.cache.partial_scores import Scored
     from pipeline.cluster.cluster import Cluster
     from pipeline.runs.loaded_run import LoadedRun
     from pipeline.settings import EvaluateSettings

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from corpora import writer_lock
 from corpora.files import atomic_write, remove_partial_files
 from models import load_model
-from pipeline.cluster.remote_task import RemoteTask
+from pipeline.cluster.remote_task import RemoteTask, Shared
 from pipeline.cluster.workers import POLL_SECONDS
 from pipeline.errors import TaskKilledError, UsageError
 from pipeline.progress import Progress
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from evaluation import LikelihoodEstimate
     from pipeline.cluster.cluster import Cluster
-    from pipeline.cluster.remote_task import Shared
     from pipeline.runs.run_directory import RunDirectory
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tqdm import tqdm
 
 from corpora.corpus_files import HEADER
-from models import load_model, save_model
+from models import Topics, load_model, save_model
 from models.kernel import seconds_compiling, working_clock
 from pipeline.errors import SliceEnded
 from pipeline.runs.run_directory import RunDirectory
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from evaluation import LikelihoodEstimate
-    from models import Topics
 
 
 @dataclass(frozen=True)

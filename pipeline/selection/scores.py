@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from corpora import ArticleStore, Bigrams, article_of, part_of
+from corpora import ArticleStore, Bigrams, Corpus, Split, article_of, part_of
 from evaluation import (
+    Coherence,
     LikelihoodEstimate,
     RunningText,
     coherence,
@@ -20,7 +21,7 @@ from evaluation import (
     paired_difference,
 )
 from evaluation.scorer import Scorer
-from models import load_model
+from models import Topics, load_model
 from pipeline.text.documents import tokens_of
 from pipeline.text.settings import text_settings
 
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
-    from corpora import Corpus, Split
-    from evaluation import Coherence
-    from models import Topics
     from pipeline.cluster.cluster import Cluster
     from pipeline.runs.run_directory import RunDirectory
     from pipeline.settings import TrainSettings

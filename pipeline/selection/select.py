@@ -23,6 +23,7 @@ from pipeline.selection.directory import SelectDirectory, open_selection
 from pipeline.selection.on_cluster import estimates_on, train_on
 from pipeline.selection.plot import plot_selection
 from pipeline.selection.scores import (
+    RunScore,
     estimates_here,
     recommend,
     rows_of,
@@ -30,7 +31,7 @@ from pipeline.selection.scores import (
     score_run,
     scored_part,
 )
-from pipeline.settings import TrainSettings
+from pipeline.settings import SelectSettings, TrainSettings
 from pipeline.training.train import train
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from evaluation import LikelihoodEstimate
     from pipeline.cluster.cluster import Cluster
     from pipeline.runs.run_directory import RunDirectory
-    from pipeline.selection.scores import RunScore
-    from pipeline.settings import SelectSettings
 
 logger = logging.getLogger(__name__)
 

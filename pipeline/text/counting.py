@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from corpora import Bigrams, part_of
+from corpora import Bigrams, TokenBlock, TokenStore, part_of
 from corpora.counting import BagsOfBlock
 from corpora.tokens.bigrams import Joined, PairsOfBlock
-from corpora.vocabulary import FrequenciesOfBlock
+from corpora.vocabulary import Frequencies, FrequenciesOfBlock
 from pipeline.progress import Progress
 from pipeline.text.bigram_patterns import bigram_patterns
 
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from corpora import TokenBlock, TokenStore
     from corpora.corpus_writer import Bags
     from corpora.tokens.block_pairs import BlockPairs
     from corpora.tokens.workers import Workers
-    from corpora.vocabulary import Frequencies
     from pipeline.settings import TrainSettings
 
 Result = TypeVar("Result")

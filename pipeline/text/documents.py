@@ -15,6 +15,7 @@ from corpora import (
     Corpus,
     Pruning,
     TextSettings,
+    TokenBlock,
     TokenStore,
     model_for_store,
 )
@@ -24,7 +25,7 @@ from corpora.errors import CorpusFormatError
 from corpora.files import sha256_of
 from corpora.tokens.model_choice import meaning
 from corpora.tokens.spacy_model import BLANK
-from corpora.vocabulary import vocabulary_from
+from corpora.vocabulary import Removed, vocabulary_from
 from pipeline.progress import Progress
 from pipeline.settings import TrainSettings
 from pipeline.text.bigram_patterns import bigram_patterns
@@ -34,10 +35,8 @@ from pipeline.text.settings import text_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from corpora import TokenBlock
     from corpora.articles.manifest import ShardEntry
     from corpora.tokens.workers import Workers
-    from corpora.vocabulary import Removed
     from pipeline.cluster.cluster import Cluster
     from pipeline.runs.run_directory import RunDirectory
 

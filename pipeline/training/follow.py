@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from corpora import ArticleStore, Bigrams, Corpus, article_of, part_of
+from corpora import ArticleStore, Bigrams, Corpus, TokenBlock, article_of, part_of
 from corpora.files import atomic_write_text
-from models import seed_from
+from models import OnlineLDA, seed_from
 from pipeline.errors import Interrupted
 from pipeline.interrupts import Deferred, signals_handled_by
 from pipeline.progress import Progress
-from pipeline.runs.run_directory import about_articles
+from pipeline.runs.run_directory import RunDirectory, about_articles
 from pipeline.text.documents import decide_documents, learn_words, record_skipped, tokens_of
 from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
@@ -44,10 +44,7 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
-    from corpora import TokenBlock
     from corpora.articles.manifest import ShardEntry
-    from models import OnlineLDA
-    from pipeline.runs.run_directory import RunDirectory
     from pipeline.settings import TrainSettings
 
 logger = logging.getLogger(__name__)

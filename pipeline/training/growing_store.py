@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from corpora import CorpusFormatError
+from corpora import ArticleStore, CorpusFormatError
 from downloader.crawl import download_is_running
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from corpora import ArticleStore
     from corpora.articles.manifest import ShardEntry
 
 POLL_SECONDS = 0.5

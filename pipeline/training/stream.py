@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from corpora import Corpus, StoreLockedError, part_of
+from corpora import Bigrams, Corpus, StoreLockedError, TokenBlock, TokenStore, part_of
 from pipeline.text.documents import token_store
 from pipeline.text.settings import text_settings
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from corpora import Bigrams, TokenBlock, TokenStore
     from pipeline.settings import TrainSettings
     from pipeline.training.growing_store import GrowingStore
 

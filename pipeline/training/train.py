@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora import ArticleStore, Corpus, split, writer_lock
+from corpora import ArticleStore, Corpus, Split, split, writer_lock
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.row_blocks import tokens_of_documents
 from models import SavedModel, load_model, save_model, seed_from
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
-    from corpora import Split
     from models.family import Trainer
     from pipeline.cluster.cluster import Cluster
 

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpora.row_blocks import taken_rows
-from evaluation import log_likelihood
+from evaluation import LikelihoodEstimate, log_likelihood
 from evaluation.methods import scoring_of
-from models import EarlyStopping
+from models import EarlyStopping, Topics
 from pipeline.training.trainers import spec_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from evaluation import LikelihoodEstimate
-    from models import Topics
     from models.family import Trainer
     from pipeline.runs.run_directory import RunDirectory
     from pipeline.settings import TrainSettings
