@@ -34,15 +34,14 @@ from pipeline.allocation.candidates import (
     check_candidates,
     max_memory,
     refused_by_name,
+    warn_of_long_work,
 )
-from pipeline.allocation.cost import warn_of_long_work
 from pipeline.allocation.factors import Factors, cached_factors, save_topics, write_factors
 from pipeline.allocation.figures import figures_of
 from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.allocation.read_table import read_table
 from pipeline.allocation.scores import name_of, recommend, rows_of, warnings_of
-from pipeline.allocation.strongest import strongest
-from pipeline.allocation.table import as_csv, print_allocation
+from pipeline.allocation.table import as_csv, print_allocation, strongest
 from pipeline.cache.results import ResultCache
 from pipeline.errors import UsageError
 from pipeline.figures.write import write_figures

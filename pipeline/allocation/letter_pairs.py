@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import errno
 import logging
+import os
 import string
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +15,6 @@ from numpy.typing import NDArray
 
 from corpora import ArticleStore, CorpusFormatError
 from corpora.articles.article import without_headings
-from pipeline.allocation.csv_lines import csv_lines
 from pipeline.downloads.download import download
 from pipeline.runs.run_directory import SAMPLE_STORE
 from pipeline.settings import DownloadSettings
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Ints = NDArray[np.int64]
-
 logger = logging.getLogger(__name__)
-
 LETTERS = string.ascii_uppercase
 SAMPLE = "sample"
 MOST = 2**53
@@ -127,3 +127,18 @@ def _count(path: str, number: int, field: str) -> int:
             f"{path}, line {number}: expected whole numbers, none negative, found {field!r}"
         )
     return int(text)
+
+
+def csv_lines(path: str, what: str) -> list[tuple[int, list[str]]]:
+    """Return number and fields of each line that is not empty; `what` the file should hold.
+
+    Raises FileNotFoundError if there is no such file; CorpusFormatError if the file is no CSV.
+    """
+    if not Path(path).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, strict=True)
+            return [(reader.line_num, line) for line in reader if line]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise CorpusFormatError(f"{path}: no CSV of {what}: {error}") from error

@@ -8,29 +8,33 @@ sent again from here.
 from __future__ import annotations
 
 import logging
+import platform
 import signal
 import time
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pipeline.cluster.environment import called, describe_environment, differences, hold
 from pipeline.errors import ClusterError, ClusterLostError, InterruptedAloneError
 from pipeline.interrupts import Deferred
+from pipeline.version import software_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from distributed import Client, Future
 
 logger = logging.getLogger(__name__)
-
 POLL_SECONDS = 1.0
 """Seconds between two checks of the cluster while a result is awaited."""
 PATIENCE_SECONDS = 600.0
 """Seconds without a worker after which a command gives up; its progress is kept."""
 ANSWER_SECONDS = 5.0
 """Seconds for a scheduler to list its workers."""
+Result = TypeVar("Result")
+PACKAGES = ("numba", "numpy", "scipy", "spacy")
 
 
 class ConnectedWorkers:
@@ -203,3 +207,50 @@ def _noted_signal() -> int | None:
     """Return the deferred signal that waits for the end of a training step, if any."""
     handler = signal.getsignal(signal.SIGTERM)
     return handler.signal_number if isinstance(handler, Deferred) else None
+
+
+@cache
+def describe_environment() -> dict[str, str]:
+    """Return versions of the software that results depend on, and the processor of kernels."""
+    from llvmlite import binding  # noqa: PLC0415 - brings LLVM along
+    from numba.core import config  # noqa: PLC0415
+
+    about = {name: metadata.version(name) for name in PACKAGES}
+    python = ".".join(platform.python_version_tuple()[:2])
+    about |= {"wikitopics": software_version(), "python": python}
+    return about | {"processor": str(vars(config).get("CPU_NAME") or binding.get_host_cpu_name())}
+
+
+def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
+    """Describe differences between versions; empty if there are none.
+
+    Processors do not count: kernels run on all of them, though last bits may differ.
+    """
+    return ", ".join(
+        f"{name} {theirs.get(name, 'none')} in place of {version}"
+        for name, version in ours.items()
+        if name != "processor" and theirs.get(name) != version
+    )
+
+
+def called(
+    function: Callable[..., Result], environment: Mapping[str, str], *arguments: Any
+) -> Result:
+    """Call the function on a worker, if its software is the client's.
+
+    Raises RuntimeError if the software differs, as of a worker that joined after the client's
+    check.
+    """
+    from pipeline.errors import ClusterError  # noqa: PLC0415
+
+    if different := differences(environment, describe_environment()):
+        from distributed import get_worker  # noqa: PLC0415
+
+        raise ClusterError(
+            f"worker {get_worker().address} has {different}: install the same versions"
+        )
+    return function(*arguments)
+
+
+def hold(_: object) -> None:
+    """Do nothing: a task that makes a worker hold a value."""

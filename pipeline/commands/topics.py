@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def print_topics(result: dict[str, Any]) -> None:
     """Print the table of topics."""
-    from pipeline.runs.topic_table import format_topics
+    from pipeline.runs.topics import format_topics
 
     print(format_topics(result["topics"]))
     if "pictures" in result:

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def print_training(result: dict[str, Any]) -> None:
     """Print the topics and the path of the run."""
-    from pipeline.runs.topic_table import format_topics
+    from pipeline.runs.topics import format_topics
 
     print(format_topics(result["topics"]))
     print()

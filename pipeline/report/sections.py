@@ -246,7 +246,7 @@ class RunReport:
     likelihood: LikelihoodSection | None
     provenance: ProvenanceSection
     dependencies: tuple[dict[str, Any], ...] | None
-    """Rows of `pipeline.runs.topic_table.topic_rows` for Poisson MRFs."""
+    """Rows of `pipeline.runs.topics.topic_rows` for Poisson MRFs."""
     shapes: tuple[float, ...] | None
     """(K,) r_k of a Gamma-Poisson model, in the order of `topics`."""
     notes: tuple[str, ...] = ()

@@ -24,9 +24,9 @@ from pipeline.scoring.blocks import (
     PerplexitySoFar,
     WordBlocks,
     scored_here,
+    scored_on,
     to_score,
 )
-from pipeline.scoring.on_cluster import scored_on
 from pipeline.scoring.words import common_words, topics_of
 
 if TYPE_CHECKING:

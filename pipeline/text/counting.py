@@ -10,7 +10,7 @@ from corpora.counting import BagsOfBlock
 from corpora.tokens.bigrams import Joined, PairsOfBlock
 from corpora.vocabulary import Frequencies, FrequenciesOfBlock
 from pipeline.progress import Progress
-from pipeline.text.bigram_patterns import bigram_patterns
+from pipeline.text.settings import bigram_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -28,9 +28,8 @@ from corpora.tokens.spacy_model import BLANK
 from corpora.vocabulary import Removed, vocabulary_from
 from pipeline.progress import Progress
 from pipeline.settings import TrainSettings
-from pipeline.text.bigram_patterns import bigram_patterns
 from pipeline.text.counting import CountingPasses, TrainingPart, bigrams_of
-from pipeline.text.settings import text_settings
+from pipeline.text.settings import bigram_patterns, text_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

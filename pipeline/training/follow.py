@@ -29,8 +29,7 @@ from pipeline.runs.run_directory import RunDirectory, about_articles
 from pipeline.text.documents import decide_documents, learn_words, record_skipped, tokens_of
 from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
-from pipeline.training.growing_store import GrowingStore
-from pipeline.training.stream import DocumentStream
+from pipeline.training.stream import DocumentStream, GrowingStore
 from pipeline.training.trainers import decided_eta, estimator_of
 from pipeline.training.validation import (
     CHECK_SECONDS,

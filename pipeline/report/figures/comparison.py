@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.ticker import MaxNLocator
+
 from pipeline.figures.style import BLUE, INK, MUTED, label
 from pipeline.figures.write import Figure
-from pipeline.report.figures.rows import finish_rows
 
 if TYPE_CHECKING:
-    from pipeline.report.sections import ComparisonRow, ComparisonSection
+    from collections.abc import Sequence
+
+    from pipeline.report.sections import ComparisonRow, ComparisonSection, LikelihoodRow
 
 
 def comparison(section: ComparisonSection) -> Figure | None:
@@ -76,3 +79,28 @@ def _draw(figure: Any, section: ComparisonSection) -> None:
         f"nats a word above {_reference(section)}, with 95 % intervals paired by article"
         + ("" if section.is_comparable else "; vocabularies differ")
     )
+
+
+def finish_rows(
+    axes: Any, rows: Sequence[ComparisonRow | LikelihoodRow], names: Sequence[str], head: float
+) -> None:
+    """Write the name of row n at y = n, and its perplexity with error at the right of the axes.
+
+    Parameters
+    ----------
+    head
+        Points from the axes up to the head of the column.
+    """
+    beside = {"textcoords": "offset points", "fontsize": 9, "annotation_clip": False}
+    for y, row in enumerate(rows):
+        error = row.perplexity_standard_error
+        text = f"{row.perplexity:,.0f}" + ("" if error is None else f" ± {error:,.0f}")
+        at_row = ("axes fraction", "data")
+        axes.annotate(text, (1, y), (8, 0), xycoords=at_row, va="center", **beside)
+    axes.annotate("perplexity", (1, 1), (8, head), xycoords="axes fraction", **beside)
+    axes.set_yticks(range(len(rows)), names, parse_math=False)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.margins(x=0.08)
+    axes.xaxis.set_major_locator(MaxNLocator(7))
+    axes.tick_params(axis="y", length=0)
+    axes.spines.left.set_visible(False)

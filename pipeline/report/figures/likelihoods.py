@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from pipeline.figures.style import BLUE, GREEN, INK, ORANGE, PAPER, PURPLE, SKY, VERMILION, label
 from pipeline.figures.write import Figure
-from pipeline.report.figures.rows import finish_rows
+from pipeline.report.figures.comparison import finish_rows
 
 if TYPE_CHECKING:
     from evaluation.estimate import Direction

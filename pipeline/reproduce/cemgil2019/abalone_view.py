@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpora import CorpusFormatError
-from pipeline.allocation.csv_lines import csv_lines
+from pipeline.allocation.letter_pairs import csv_lines
 from pipeline.errors import UsageError
 from pipeline.figures.style import INK, bar_style
 from pipeline.reproduce.cemgil2019.abalone import (

@@ -43,7 +43,7 @@ from pipeline.reproduce.inouye2015.dependencies import (
 )
 from pipeline.reproduce.tables import Column, Headline, Table, grouped, text_table
 from pipeline.runs.run_directory import SAMPLE_STORE
-from pipeline.runs.topic_table import topic_rows
+from pipeline.runs.topics import topic_rows
 from pipeline.runs.word_dependencies import SORTED_BY, strongest_dependencies
 from pipeline.settings import DownloadSettings, TrainSettings
 from pipeline.text.documents import decide_documents, tokens_of

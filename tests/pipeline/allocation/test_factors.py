@@ -19,8 +19,7 @@ from models.allocation.model import AllocationModel
 from pipeline.allocation import allocate as command
 from pipeline.allocation.factors import Factors, read_factors
 from pipeline.allocation.scores import is_significant, log_odds, recommend, rows_of, warnings_of
-from pipeline.allocation.strongest import format_strongest, marginal, strongest
-from pipeline.allocation.table import format_rows
+from pipeline.allocation.table import format_rows, format_strongest, marginal, strongest
 from tests.pipeline.support import call, flip
 
 if TYPE_CHECKING:

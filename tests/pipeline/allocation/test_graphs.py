@@ -13,10 +13,11 @@ from pipeline.allocation.candidates import (
     Candidate,
     candidates_of,
     check_candidates,
+    expected_seconds,
     parse_ranks,
     parse_sizes,
+    warn_of_long_work,
 )
-from pipeline.allocation.cost import expected_seconds, warn_of_long_work
 from pipeline.allocation.count_table import CountTable, axis_names
 from pipeline.allocation.graphs import KINDS, Prior, parse_graphs, prepared
 from pipeline.errors import UsageError

@@ -17,7 +17,7 @@ from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
 from pipeline.progress import Progress
-from pipeline.scoring.on_cluster import score_item
+from pipeline.scoring.blocks import score_item
 from pipeline.scoring.score import LoadedModel, log_warnings, score_all
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut

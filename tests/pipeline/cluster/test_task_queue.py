@@ -62,7 +62,7 @@ def test_while_one_takes_long_few_behind_it_are_made(two: Cluster, tmp_path: Pat
             yield str(tmp_path / "first" if i == 0 else tmp_path)
 
     results = two.ordered_map(tasks.wait_for, items(), ahead=2)
-    with mock.patch("pipeline.cluster.task_queue.POLL_SECONDS", 0.05):
+    with mock.patch("pipeline.cluster.cluster.POLL_SECONDS", 0.05):
         seconds, start = 1.0, time.monotonic()
 
         def end(_: object = None) -> bool:

@@ -13,9 +13,8 @@ from corpora.tokens import spacy_model
 from pipeline.errors import UsageError
 from pipeline.runs.run_directory import about_articles
 from pipeline.settings import TrainSettings
-from pipeline.text.bigram_patterns import bigram_patterns
 from pipeline.text.documents import decide_documents
-from pipeline.text.settings import text_settings
+from pipeline.text.settings import bigram_patterns, text_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,7 @@ from corpora import ArticleStore, Bigrams, CorpusFormatError, part_of, writer_lo
 from pipeline.settings import TrainSettings
 from pipeline.text.documents import token_store, tokens_of
 from pipeline.text.settings import text_settings
-from pipeline.training.growing_store import GrowingStore
-from pipeline.training.stream import DocumentStream
+from pipeline.training.stream import DocumentStream, GrowingStore
 from tests.pipeline.conftest import fill_store
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from pipeline.reproduce.inouye2015.dependencies import (
 from pipeline.reproduce.inouye2015.dependencies_view import CountsOfWords, Learned, words_of_counts
 from pipeline.reproduce.inouye2015.scaling import Scaling, ScalingSettings, Timing, steps
 from pipeline.reproduce.settings import ReproduceSettings
-from pipeline.runs.topic_table import topic_rows
+from pipeline.runs.topics import topic_rows
 from tests.pipeline.reproduce.support import places
 from tests.pipeline.support import Outcome, call, inside
 
