@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+Arguments = argparse.Namespace
+
+
 @dataclass(frozen=True)
 class Outcome:
     """Result of a command: `--json` prints it as it is, `show` prints it for people."""
@@ -27,7 +30,7 @@ def add_command(
     name: str,
     help_text: str,
     settings: type[Any],
-    run: Callable[[argparse.Namespace], Outcome],
+    run: Callable[[Arguments], Outcome],
     *,
     arguments: str = "",
     also: type[Any] | None = None,

@@ -42,19 +42,11 @@ def asked_for(
     environment: Mapping[str, str] | None = None,
     settings_file: Path | None = None,
 ) -> dict[str, Any]:
-    """Return the given settings, each from the first source that names it.
+    """Return the given settings of a class of settings, each from the first source that names it.
 
-    Parameters
-    ----------
-    kind : a settings dataclass
-    section : str
-        Table of the command in the file.
-    given : mapping
-        Values of the command line, by field name; text is converted.
-    environment : mapping, optional
-        By default `os.environ`; `WIKITOPICS_NO_BELOW` sets `no_below`.
-    settings_file : Path, optional
-        By default `pipeline.toml` of the working directory, if there is one.
+    `given` are values of the command line by field name; text is converted. `WIKITOPICS_NO_BELOW`
+    in the environment sets `no_below`. `section` is the command's table in the settings file, by
+    default `pipeline.toml` of the working directory, if there is one.
 
     Raises UsageError if a source names an unknown setting, or gives an impossible value.
     """

@@ -52,16 +52,8 @@ def setting(
     """
     if of:
         help_text = f"{', '.join(of)}: {help_text}"
-    return field(
-        default=default,
-        metadata={
-            "help": help_text,
-            "choices": choices,
-            "metavar": metavar,
-            "of": of,
-            "short": short,
-        },
-    )
+    about = {"help": help_text, "choices": choices, "metavar": metavar, "of": of, "short": short}
+    return field(default=default, metadata=about)
 
 
 def choices_of(each: Field[Any]) -> tuple[str, ...]:
@@ -136,29 +128,16 @@ class TrainSettings:
         "input": ("articles", "documents", "validation", "test", "follow", "follow_after"),
         "text": ("spacy_model", "parts_of_speech", "stop_words", "min_length", "noun_chunks"),
         "vocabulary": (
-            "no_below",
-            "no_above",
-            "keep_n",
-            "bigrams",
-            "bigram_threshold",
-            "bigram_min_count",
-            "bigram_patterns",
+            *("no_below", "no_above", "keep_n"),
+            *("bigrams", "bigram_threshold", "bigram_min_count", "bigram_patterns"),
         ),
         "model": ("model", "topics", "alpha", "eta"),
         "--model online": (
-            "batch_size",
-            "max_e_iterations",
-            "e_tolerance",
-            "learning_decay",
-            "learning_offset",
-            "staleness",
+            *("batch_size", "max_e_iterations", "e_tolerance"),
+            *("learning_decay", "learning_offset", "staleness"),
         ),
         "--model gibbs, gamma-poisson": (
-            "learn_priors",
-            "sampler",
-            "start",
-            "burn_in",
-            "word_budget",
+            *("learn_priors", "sampler", "start", "burn_in", "word_budget"),
         ),
         "--model gamma-poisson": ("trainer", "shape"),
         "--model poisson-mrf": ("assignments", "penalty", "length_scale"),
@@ -350,13 +329,8 @@ class EvaluateSettings:
     GROUPS: ClassVar[Groups] = {
         "documents": ("articles", "counts", "vocabulary"),
         "estimator": (
-            "method",
-            "samples",
-            "target_se",
-            "convention",
-            "smoothing",
-            "seed",
-            "max_memory",
+            *("method", "samples", "target_se", "convention"),
+            *("smoothing", "seed", "max_memory"),
         ),
         "certificate": ("certify", "temperatures"),
         "running": ("per_document", "runs", "threads", "cluster"),

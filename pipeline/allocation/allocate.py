@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 __all__ = ["allocate", "print_allocation"]
 
 DEPENDS_ON = ("method", "particles", "moves", "order", "repeats", "seed")
-"""Settings that a score depends on, besides the model and the data."""
 
 
 def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
@@ -79,14 +78,14 @@ def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
     directory.mkdir(parents=True, exist_ok=True)
     with writer_lock(directory):
         remove_partial_files(directory)
-        cache = ResultCache()
-        scores = _scores(candidates, table, settings, cache)
-        factors, files = _factorised(
-            candidates, _best(scores), table, settings, directory=directory, cache=cache
-        )
-        result = _result(candidates, scores, factors, table, settings)
-        result |= {"path": str(directory), "files": ["allocation.json", "allocation.csv", *files]}
-        result["files"] += _figures(result, scores, factors, directory)
+        scores = _scores(candidates, table, settings)
+        best = int(np.argmax([score.estimate.log_marginal for score in scores]))
+        factors, files = _factorised(candidates, best, table, settings, directory)
+        result = _result(candidates, scores, best, factors, table, settings)
+        what = "lower bound of log p" if settings.method == "vb" else "log marginal likelihood"
+        drawn = write_figures(figures_of(result["rows"], scores, best, factors, what), directory)
+        files = ["allocation.json", "allocation.csv", *files, *(path.name for path in drawn)]
+        result |= {"path": str(directory), "files": files}
         atomic_write_text(directory / "allocation.csv", as_csv(result["rows"]))
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(directory / "allocation.json", text)
@@ -94,14 +93,11 @@ def allocate(settings: AllocateSettings, file: str) -> dict[str, Any]:
 
 
 def _scores(
-    candidates: Sequence[Candidate],
-    table: CountTable,
-    settings: AllocateSettings,
-    cache: ResultCache,
+    candidates: Sequence[Candidate], table: CountTable, settings: AllocateSettings
 ) -> list[TimedMarginal]:
     """The score of every model, from the cache or computed and put there at once."""
     parts = {name: getattr(settings, name) for name in DEPENDS_ON}
-    group = cache.group("allocation", data=table.hash, settings=parts)
+    group = ResultCache().group("allocation", data=table.hash, settings=parts)
     found = [group.get(each.hash, TimedMarginal.from_arrays) for each in candidates]
     new = [each for each, score in zip(candidates, found, strict=True) if score is None]
     warn_of_long_work(new, table, settings)
@@ -168,20 +164,16 @@ def _warm_up(candidate: Candidate, table: CountTable, settings: AllocateSettings
     )
 
 
-def _best(scores: Sequence[TimedMarginal]) -> int:
-    """Index of the most probable model; the first of equal ones."""
-    return int(np.argmax([score.estimate.log_marginal for score in scores]))
-
-
 def _result(
     candidates: Sequence[Candidate],
     scores: Sequence[TimedMarginal],
+    best: int,
     factors: Factors | None,
     table: CountTable,
     settings: AllocateSettings,
 ) -> dict[str, Any]:
     """Result as it is printed and saved."""
-    rows, best = rows_of(candidates, scores), _best(scores)
+    rows = rows_of(candidates, scores)
     partly = (table.counts.cells == MISSING).any(axis=1)
     bound = None
     if factors is not None and settings.factors == "vb" and settings.method != "vb":
@@ -197,13 +189,8 @@ def _result(
         "cells": len(table.counts.counts),
         "partly_observed": int(table.counts.counts[partly].sum()),
         "data_hash": table.hash,
-        "method": settings.method,
         "direction": scores[best].estimate.direction,
-        "particles": settings.particles,
-        "moves": settings.moves,
-        "order": settings.order,
-        "repeats": settings.repeats,
-        "seed": settings.seed,
+        **{name: getattr(settings, name) for name in DEPENDS_ON},
         "rows": rows,
         "best": {name: rows[best][name] for name in ("graph", "rank", "sizes")},
         "recommendation": recommend(rows, best, settings.method),
@@ -218,26 +205,12 @@ def _result(
     }
 
 
-def _figures(
-    result: dict[str, Any],
-    scores: Sequence[TimedMarginal],
-    factors: Factors | None,
-    directory: Path,
-) -> list[str]:
-    """Draw the figures, and return the names of their files."""
-    what = "lower bound of log p" if result["method"] == "vb" else "log marginal likelihood"
-    drawn = figures_of(result["rows"], scores, _best(scores), factors, what)
-    return [path.name for path in write_figures(drawn, directory)]
-
-
 def _factorised(
     candidates: Sequence[Candidate],
     best: int,
     table: CountTable,
     settings: AllocateSettings,
-    *,
     directory: Path,
-    cache: ResultCache,
 ) -> tuple[Factors | None, list[str]]:
     """Factors of the best model, and the names of the files that were written."""
     if settings.factors == "none":
@@ -249,10 +222,10 @@ def _factorised(
         with Progress("factors", len(candidates), "models") as progress:
             for each in candidates:
                 name = f"factors/{_file_name(each, candidates)}.npz"
-                write_factors(directory / name, cached_factors(cache, each, table, settings))
+                write_factors(directory / name, cached_factors(each, table, settings))
                 files.append(name)
                 progress.update(1)
-    factors = cached_factors(cache, candidates[best], table, settings)
+    factors = cached_factors(candidates[best], table, settings)
     write_factors(directory / "factors.npz", factors)
     if save_topics(directory / "model.npz", candidates[best], table, factors):
         files.append("model.npz")

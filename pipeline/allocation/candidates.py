@@ -59,7 +59,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """Name of the model in messages."""
-        return self.graph if self.rank is None else f"{self.graph}, rank {self.rank}"
+        return model_name(self.graph, self.rank)
 
     @property
     def hash(self) -> str:
@@ -80,6 +80,11 @@ class Candidate:
     def seed_of(self, seed: int) -> int:
         """Seed of this model; it does not depend on the other models."""
         return int(hashlib.sha256(f"{seed} {self.hash}".encode()).hexdigest()[:15], 16)
+
+
+def model_name(graph: str, rank: int | None) -> str:
+    """Name of a model in sentences."""
+    return graph if rank is None else f"{graph}, rank {rank}"
 
 
 def parse_ranks(text: str) -> list[int]:
@@ -176,7 +181,9 @@ def check_candidates(
                 check_memory(plan, settings.particles, 1, most, keep_history=True)
         if settings.factors in BY_MODES:
             _check_joint_values(each, plan.unknown)
-        if settings.factors != "none" and (needed := n_table_bytes(each.model)) > most:
+        sizes = (np.prod(each.model.table_shape(name), dtype=float) for name in each.model.indices)
+        needed = 16.0 * float(sum(sizes))  # tables and expected counts
+        if settings.factors != "none" and needed > most:
             raise UsageError(
                 f"{each.name}: its tables as factors take {needed / 2**30:,.1f} GiB, more than "
                 f"--max-memory, {settings.max_memory:g}: a lower rank, or --factors none"
@@ -190,12 +197,6 @@ def refused_by_name(candidate: Candidate, hint: str = "") -> Iterator[None]:
         yield
     except (MarginalCostError, TableMemoryError, MemoryError) as error:
         raise UsageError(f"{candidate.name}: {error}{hint}") from error
-
-
-def n_table_bytes(model: AllocationModel) -> float:
-    """Bytes of the saved conditional tables and expected counts."""
-    sizes = [np.prod(model.table_shape(name), dtype=np.float64) for name in model.indices]
-    return 16.0 * float(np.sum(sizes))
 
 
 def max_memory(settings: AllocateSettings) -> int:

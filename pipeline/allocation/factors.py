@@ -17,6 +17,7 @@ from models.allocation.allocation_factors import AllocationFactors
 from models.allocation.lda_bridge import is_lda_graph, lda_topics
 from models.saved import ModelFormatError, SavedModel, read_arrays, save_model, write_arrays
 from pipeline.allocation.candidates import Candidate, refused_by_name
+from pipeline.cache.results import ResultCache
 from pipeline.version import software_version
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from models.allocation.model import AllocationModel
     from pipeline.allocation.count_table import CountTable
-    from pipeline.cache.results import ResultCache
     from pipeline.settings import AllocateSettings
 
 Floats = NDArray[np.float64]
@@ -69,15 +68,13 @@ class Factors:
         return cls(header, tables, counts, arrays["objective_path"])
 
 
-def cached_factors(
-    cache: ResultCache, candidate: Candidate, table: CountTable, settings: AllocateSettings
-) -> Factors:
+def cached_factors(candidate: Candidate, table: CountTable, settings: AllocateSettings) -> Factors:
     """Return the cached factors; fit and cache them if there are none.
 
     Raises UsageError if the model's tables do not fit in memory.
     """
     parts = {name: getattr(settings, name) for name in DEPENDS_ON}
-    group = cache.group("allocation-factors", data=table.hash, settings=parts)
+    group = ResultCache().group("allocation-factors", data=table.hash, settings=parts)
     indices = candidate.model.indices
     tables = (f"{part}/{name}" for part in ("tables", "counts") for name in indices)
     names = ("objective", "intensity", "objective_path", *tables)
@@ -90,10 +87,7 @@ def cached_factors(
 def _fitted(
     candidate: Candidate, table: CountTable, settings: AllocateSettings
 ) -> dict[str, NDArray[Any]]:
-    """Factorise the table under one model: the arrays of its factors, objective and intensity.
-
-    Raises UsageError if its tables do not fit in memory.
-    """
+    """Factorise the table under one model: the arrays of its factors, objective and intensity."""
     model = candidate.model
     with refused_by_name(candidate, "; or --factors none"):
         fitted = AllocationFactors(
@@ -175,14 +169,7 @@ def save_topics(path: Path, candidate: Candidate, table: CountTable, factors: Fa
     kept = ("graph", "rank", "method", "objective", "a", "b", "seed", "software_version")
     header = {"settings": {name: factors.header[name] for name in kept}}
     words = table.labels[table.axes.index(word)]
-    prevalence = _share_of(factors, model, model.hidden[0])
-    save_model(path, SavedModel(topics, words, header, prevalence))
+    topic = model.hidden[0]
+    totals = factors.counts[topic].reshape(-1, model.cardinalities[topic]).sum(axis=0)
+    save_model(path, SavedModel(topics, words, header, totals / totals.sum()))
     return True
-
-
-def _share_of(factors: Factors, model: AllocationModel, name: str) -> Floats:
-    """Share of the tokens (K,) of each value of an index."""
-    counts = factors.counts[name]
-    totals = counts.reshape(-1, model.cardinalities[name]).sum(axis=0)
-    share: Floats = totals / totals.sum()
-    return share

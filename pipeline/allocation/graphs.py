@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from models.allocation.model import AllocationModel
@@ -41,111 +42,80 @@ class Prior:
         return {"a": 1.0 if self.a is None else self.a, "b": self.b}
 
 
-Names = Callable[[int], tuple[str, ...]]
-"""Names for a given number of axes."""
-
-
 @dataclass(frozen=True)
 class Kind:
     """Standard graph."""
 
     make: Callable[[Shape, Sizes, Prior], AllocationModel]
     """Function that makes the model; its visible indices are the axes, in order."""
-    hidden: Names
-    """Names of the sizes to choose, mostly those of the hidden indices."""
+    sizes: tuple[str, ...]
+    """Names of the sizes to choose, mostly those of hidden indices; no more than there are axes."""
     n_axes: tuple[int, int] = (2, 2)
     """Smallest and largest number of axes."""
-    alike: Callable[[int], tuple[int, ...]] = lambda n_axes: ()  # noqa: ARG005
-    """Axes that must have the same values."""
+    n_alike: int = 0
+    """Number of axes, the first ones, that must have the same values."""
 
 
-def _numbered(letter: str) -> Names:
-    return lambda n_axes: tuple(f"{letter}{n}" for n in range(1, n_axes + 1))
+MOST_AXES = 50
+ANY = (1, MOST_AXES)
 
 
-def _always(*names: str) -> Names:
-    return lambda n_axes: names  # noqa: ARG005
+def _hidden_markov(shape: Shape, of: Sizes, prior: Prior, *, tied: bool = False) -> AllocationModel:
+    return AllocationModel.hidden_markov(len(shape), of["h"], shape[0], **prior.rates, tied=tied)
 
 
-def _all(n_axes: int) -> tuple[int, ...]:
-    return tuple(range(n_axes))
-
-
-def _first_two(n_axes: int) -> tuple[int, ...]:  # noqa: ARG001
-    return (0, 1)
-
-
-ANY = (1, 50)
 KINDS: dict[str, Kind] = {
     "nmf": Kind(
         lambda shape, of, prior: AllocationModel.nmf(shape[0], shape[1], of["k"], **prior.rates),
-        _always("k"),
+        ("k",),
     ),
     "symmetric-nmf": Kind(
         lambda shape, of, prior: AllocationModel.symmetric_nmf(shape[0], of["k"], **prior.rates),
-        _always("k"),
-        alike=_first_two,
+        ("k",),
+        n_alike=2,
     ),
     "lda": Kind(
         lambda shape, of, prior: AllocationModel.lda(
             shape[0], shape[1], of["topic"], prior.alpha, prior.eta, a=prior.a, b=prior.b
         ),
-        _always("topic"),
+        ("topic",),
     ),
     "pachinko": Kind(
         lambda shape, of, prior: AllocationModel.pachinko(
             shape[1], shape[0], (of["k1"], of["k2"]), **prior.rates
         ),
-        _always("k1", "k2"),
+        ("k1", "k2"),
     ),
     "sum-conditioned": Kind(
         lambda shape, of, prior: AllocationModel.sum_conditioned(
             I=shape[0], R=shape[1], J=shape[2], K=of["k"], **prior.rates
         ),
-        _always("k"),
+        ("k",),
         n_axes=(3, 3),
     ),
     "mixed-membership": Kind(
         lambda shape, of, prior: AllocationModel.mixed_membership(
             shape[0], of["k"], shape[2], **prior.rates
         ),
-        _always("k"),
+        ("k",),
         n_axes=(3, 3),
-        alike=_first_two,
+        n_alike=2,
     ),
     "cp": Kind(
-        lambda shape, of, prior: AllocationModel.cp(shape, of["r"], **prior.rates),
-        _always("r"),
-        n_axes=ANY,
+        lambda shape, of, prior: AllocationModel.cp(shape, of["r"], **prior.rates), ("r",), ANY
     ),
     "tucker": Kind(
         lambda shape, of, prior: AllocationModel.tucker(shape, tuple(of.values()), **prior.rates),
-        _numbered("k"),
-        n_axes=ANY,
+        tuple(f"k{n}" for n in range(1, MOST_AXES + 1)),
+        ANY,
     ),
     "complete": Kind(
-        lambda shape, of, prior: AllocationModel.complete(shape, **prior.rates),  # noqa: ARG005
-        _always(),
-        n_axes=ANY,
+        lambda shape, _, prior: AllocationModel.complete(shape, **prior.rates), (), ANY
     ),
-    "hidden-markov": Kind(
-        lambda shape, of, prior: AllocationModel.hidden_markov(
-            len(shape), of["h"], shape[0], **prior.rates
-        ),
-        _always("h"),
-        n_axes=ANY,
-        alike=_all,
-    ),
-    "hidden-markov-tied": Kind(
-        lambda shape, of, prior: AllocationModel.hidden_markov(
-            len(shape), of["h"], shape[0], **prior.rates, tied=True
-        ),
-        _always("h"),
-        n_axes=ANY,
-        alike=_all,
-    ),
+    "hidden-markov": Kind(_hidden_markov, ("h",), ANY, MOST_AXES),
+    "hidden-markov-tied": Kind(partial(_hidden_markov, tied=True), ("h",), ANY, MOST_AXES),
 }
-"""Standard graphs by name. Sizes have the order of `hidden`."""
+"""Standard graphs by name."""
 
 
 @dataclass(frozen=True)
@@ -159,12 +129,13 @@ class Graph:
     def hidden(self, axes: Sequence[str]) -> tuple[str, ...]:
         """Names of the sizes to choose."""
         if self.parents is None:
-            return KINDS[self.text].hidden(len(axes))
+            return KINDS[self.text].sizes[: len(axes)]
         return tuple(name for name in self.parents if name not in axes)
 
     def alike(self, axes: Sequence[str]) -> tuple[int, ...]:
         """Axes that must have the same values."""
-        return KINDS[self.text].alike(len(axes)) if self.parents is None else ()
+        n_alike = KINDS[self.text].n_alike if self.parents is None else 0
+        return tuple(range(min(n_alike, len(axes))))
 
     def check(self, table: CountTable) -> None:
         """Check that the graph covers all axes of the table.
@@ -247,12 +218,7 @@ def parse_graphs(text: str) -> list[Graph]:
 def prepared(table: CountTable, graphs: Sequence[Graph], *, chosen: bool) -> CountTable:
     """Return the table that all graphs are scored on: of records the columns that arrows name.
 
-    Parameters
-    ----------
-    chosen
-        Whether the user chose the columns, so that all of them are used.
-
-    Raises UsageError if a graph does not fit the table.
+    All columns are used if the user has `chosen` them. Raises UsageError if a graph does not fit.
     """
     if table.layout == "records" and not chosen and all(each.parents for each in graphs):
         named = {name for graph in graphs for name in graph.parents or ()}

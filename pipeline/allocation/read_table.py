@@ -35,14 +35,7 @@ if TYPE_CHECKING:
 
 
 def read_table(path: str, layout: str = "auto", axes: Sequence[str] = ()) -> CountTable:
-    """Read the counts in a file.
-
-    Parameters
-    ----------
-    layout : {"auto", "records", "matrix"}
-        Layout of a CSV file.
-    axes : names
-        Columns to take from records, in this order; names of the axes of other tables.
+    """Read the counts in a file; `axes`: columns of records, or names of the axes of other tables.
 
     Raises OSError if the file is missing or cannot be read; CorpusFormatError if the content does
     not fit the name, or is no count; the message names the place; UsageError if its name gives no

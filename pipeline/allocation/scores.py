@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from pipeline.allocation.candidates import Candidate, model_name
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evaluation.allocation.marginal_estimate import TimedMarginal
-    from pipeline.allocation.candidates import Candidate
 
 Floats = NDArray[np.float64]
 ERRORS_APART = 2.0
@@ -154,13 +155,7 @@ def is_significant(best: dict[str, Any], other: dict[str, Any]) -> bool:
 def warnings_of(
     rows: Sequence[dict[str, Any]], particles: int, best: int, bound: float | None = None
 ) -> list[str]:
-    """Return warnings about unreliable figures.
-
-    Parameters
-    ----------
-    bound
-        A lower bound on the log marginal likelihood of the model at `best`, if there is one.
-    """
+    """Return warnings; `bound` is a lower bound of the log marginal likelihood of row `best`."""
     found = []
     few = [
         row
@@ -199,8 +194,7 @@ def warnings_of(
 
 def name_of(row: dict[str, Any]) -> str:
     """Name of a model in sentences."""
-    rank = "" if row["rank"] is None else f", rank {row['rank']}"
-    return f"{row['graph']}{rank}"
+    return model_name(row["graph"], row["rank"])
 
 
 def finite(value: float) -> float | None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
 """Libraries that results are computed with."""
+SCORE_SETTINGS = ("method", "convention", "samples", "target_se", "smoothing", "seed")
 SCORES = "scores"
 """Kind of the scores of documents under a model."""
 EXPERIMENT = "experiment-"
@@ -70,15 +71,8 @@ def hash_of_modules(directories: Iterable[Path]) -> str:
 def key_of(kind: str, **parts: Any) -> str:
     """The key of a result of a certain kind.
 
-    Parameters
-    ----------
-    kind
-        Results of different kinds never have the same key.
-    parts
-        Everything that the result depends on besides the code: numbers, texts, None, lists,
-        mappings from texts, dataclasses, arrays, sparse matrices.
-
-    Raises TypeError if a part is nothing of the kind.
+    `parts` are everything that the result depends on besides the code: numbers, texts, None, lists,
+    mappings from texts, dataclasses, arrays, sparse matrices. Raises TypeError for others.
     """
     depends_on = {"kind": kind, "code": code_hash(), "parts": _plain(parts)}
     if kind.startswith(EXPERIMENT):
@@ -97,12 +91,7 @@ def score_key(
         vocabulary=vocabulary_hash(model.vocabulary),
         corpus=documents.corpus.content_hash,
         words=vocabulary_hash(words),
-        method=settings.method,
-        convention=settings.convention,
-        samples=settings.samples,
-        target_se=settings.target_se,
-        smoothing=settings.smoothing,
-        seed=settings.seed,
+        **{name: getattr(settings, name) for name in SCORE_SETTINGS},
     )
 
 

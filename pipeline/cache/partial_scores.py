@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, Self
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -42,21 +43,18 @@ class Scored(NamedTuple):
 
 
 class PartialScores:
-    """Scores by several models, as far as they are known, here and in the cache.
+    """Scores of `words` of documents by several models, as far as they are known or cached."""
 
-    Parameters
-    ----------
-    cache
-        Place that they are read from, and saved to.
-    keys
-        The key of the scores by each model.
-    n_docs
-        Documents to score.
-    """
-
-    def __init__(self, cache: ResultCache, keys: Sequence[str], n_docs: int) -> None:
-        self._cache, self._keys = cache, keys
-        found = [cache.get(SCORES, key, lambda arrays: _read(arrays, n_docs)) for key in keys]
+    def __init__(
+        self,
+        settings: EvaluateSettings,
+        models: Sequence[SavedModel],
+        documents: HeldOut,
+        words: Sequence[str],
+    ) -> None:
+        self._cache, n_docs = ResultCache(), documents.corpus.n_docs
+        self._keys = keys = [score_key(settings, each, documents, words) for each in models]
+        found = [self._cache.get(SCORES, key, partial(_read, n_docs)) for key in keys]
         known = [each or (PartialEstimate(n_docs), 0.0) for each in found]
         self.scores = [scores for scores, _ in known]
         """Scores by each model."""
@@ -66,18 +64,6 @@ class PartialScores:
         self._was_complete = self._are_complete()
         self._last_added = time.monotonic()
         self._next_save = self._last_added + SAVE_SECONDS
-
-    @classmethod
-    def of(
-        cls,
-        settings: EvaluateSettings,
-        models: Sequence[SavedModel],
-        documents: HeldOut,
-        words: Sequence[str],
-    ) -> Self:
-        """Scores of `words` of documents by models."""
-        keys = [score_key(settings, each, documents, words) for each in models]
-        return cls(ResultCache(), keys, documents.corpus.n_docs)
 
     @property
     def n_known(self) -> int:
@@ -144,7 +130,7 @@ class PartialScores:
         return [bool(each.names) and bool(each.is_known.all()) for each in self.scores]
 
 
-def _read(arrays: Arrays, n_docs: int) -> tuple[PartialEstimate, float]:
+def _read(n_docs: int, arrays: Arrays) -> tuple[PartialEstimate, float]:
     scores = PartialEstimate.from_arrays(arrays)
     if len(scores.is_known) != n_docs:
         raise ValueError(f"of {len(scores.is_known)} documents, expected {n_docs}")

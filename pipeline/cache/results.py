@@ -14,24 +14,24 @@ import logging
 import os
 import re
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.files import TEMPORARY_SUFFIX
 from models.saved import DAMAGE, read_arrays, write_arrays
 from pipeline.cache.keys import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
 
-    Arrays = Mapping[str, NDArray[Any]]
-
+Arrays = Mapping[str, NDArray[Any]]
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -56,14 +56,9 @@ class Usage(NamedTuple):
 
 
 class ResultCache:
-    """Results of any kind in one directory.
+    """Results of any kind in one directory, which is made when there is something to write.
 
-    Parameters
-    ----------
-    directory
-        Place of all entries, by default as the module says; made when there is something to write.
-    max_bytes
-        Limit of all entries together, which they may exceed by a sixteenth for a while.
+    All entries together may exceed `max_bytes` by a sixteenth for a while.
     """
 
     def __init__(

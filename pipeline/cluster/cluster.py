@@ -26,10 +26,7 @@ class Cluster(ConnectedWorkers):
     def share(self, value: T, *, broadcast: bool = True) -> Shared[T]:
         """Return a value that many tasks share; it is sent to workers with the first of them.
 
-        Parameters
-        ----------
-        broadcast
-            Whether to send it to all workers at once, or to one, from which others fetch it.
+        If it is not broadcast to all workers at once, it goes to one, from which others fetch it.
         """
         return Shared(self, value, broadcast=broadcast)
 
@@ -45,20 +42,12 @@ class Cluster(ConnectedWorkers):
 
         Items are taken as workers become free, at most about `ahead` a thread in advance. Items of
         a lost worker go to others; an item that several lost workers held is retried alone. Leaving
-        the generator cancels running tasks.
+        the generator cancels running tasks. Dask may give up an item that is retried alone
+        `max_worker_deaths` times; each time about four workers died.
 
-        Parameters
-        ----------
-        max_worker_deaths
-            Number of times that Dask may give up an item that is retried alone; each time about
-            four workers died.
-
-        Raises
-        ------
-        TaskKilledError
-            If workers die at an item that is retried alone; `index` is its number.
-        Exception
-            Any error of `function`, and those of `RemoteTask.result`. An OSError is retried.
+        Raises TaskKilledError if workers die at an item that is retried alone, whose number is
+        `index`; any error of `function`, of which an OSError is retried; those of
+        `RemoteTask.result`.
         """
         tasks: TaskQueue[Item, Result] = TaskQueue(self, function, shared, ahead, max_worker_deaths)
         return tasks.results(items)
@@ -69,13 +58,12 @@ class Cluster(ConnectedWorkers):
         items: Iterable[Item],
         *shared: Shared[Any],
         ahead: int = 2,
-        max_worker_deaths: int = MAX_WORKER_DEATHS,
     ) -> Iterator[Result]:
         """Yield the results of `map` in the order of the items.
 
         At most about 4 `ahead` results a thread wait for a slow one before them.
         """
-        tasks: TaskQueue[Item, Result] = TaskQueue(self, function, shared, ahead, max_worker_deaths)
+        tasks: TaskQueue[Item, Result] = TaskQueue(self, function, shared, ahead, MAX_WORKER_DEATHS)
         waiting: dict[int, Result] = {}
         given = 0
         tasks.may_begin = lambda index: index <= given + 4 * ahead * max(1, self.n_threads)
@@ -87,7 +75,12 @@ class Cluster(ConnectedWorkers):
 
 
 class TaskQueue(Generic[Item, Result]):
-    """Queue behind `Cluster.map`."""
+    """Queue behind `Cluster.map`: some tasks run at a time, and results come as they are done.
+
+    When a worker dies, Dask blames every task that the worker held, as it cannot tell which one was
+    the cause. A task that Dask gives up is therefore retried alone: workers that die then die
+    because of it.
+    """
 
     def __init__(
         self,

@@ -32,13 +32,9 @@ ONE_THREAD = {f"{library}_NUM_THREADS": 1 for library in ("OMP", "MKL", "OPENBLA
 
 @contextmanager
 def cluster_of(address: str) -> Iterator[Cluster | None]:
-    """Connect to the cluster at `address`; None for an empty address.
+    """Connect to the scheduler at `tcp://HOST:PORT` or `tls://HOST:PORT`; None without address.
 
-    Parameters
-    ----------
-    address
-        `tcp://HOST:PORT` or `tls://HOST:PORT` of a scheduler; `local:N` for N worker processes on
-        this machine, which end with the block; or empty.
+    `local:N` starts N worker processes on this machine, which end with the block.
 
     Raises MissingExtraError if Dask is not installed; UsageError if the address has another form;
     ClusterError if no scheduler answers, it has no workers, or their software differs from this

@@ -53,16 +53,8 @@ class Shared(Generic[T]):
 class RemoteTask(Generic[Result]):
     """Task that is resubmitted when its result is lost.
 
-    Parameters
-    ----------
-    cluster
-        Cluster that runs the task.
-    begin
-        Function that submits the task, and returns the future of the result.
-    shared
-        Values that `begin` needs.
-    max_worker_deaths
-        Times that Dask may give up the task before an error is raised.
+    `begin` submits the task and returns the future of the result; it needs the values `shared`.
+    Dask may give up the task `max_worker_deaths` times before an error is raised.
     """
 
     def __init__(
@@ -80,16 +72,9 @@ class RemoteTask(Generic[Result]):
     def result(self) -> Result:
         """Wait for the result.
 
-        Raises
-        ------
-        TaskKilledError
-            If workers die at the task repeatedly.
-        ClusterError
-            If the workers' software differs from this one.
-        ClusterLostError
-            If the cluster is lost.
-        Exception
-            Any error of the function.
+        Raises TaskKilledError if workers die at the task repeatedly; ClusterError if the workers'
+        software differs from this one; ClusterLostError if the cluster is lost; any error of the
+        function.
         """
         while True:
             found = self.poll(POLL_SECONDS)

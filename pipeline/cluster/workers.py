@@ -38,15 +38,7 @@ PACKAGES = ("numba", "numpy", "scipy", "spacy")
 
 
 class ConnectedWorkers:
-    """Connection to workers; base of `pipeline.cluster.cluster.Cluster`.
-
-    Parameters
-    ----------
-    client
-        Connected client.
-    address
-        Address as the user gave it, for messages.
-    """
+    """Connection to workers; messages give the address as the user gave it."""
 
     def __init__(self, client: Client, address: str) -> None:
         self.client, self.address = client, address
@@ -70,15 +62,14 @@ class ConnectedWorkers:
         """Addresses of the workers, as last seen."""
         return tuple(self._threads)
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Future[Any]:
         """Submit a call of a module's function; arguments may be futures."""
-        return self.client.submit(called, function, self._environment, *arguments, pure=False)
+        task = called, function, self._environment, *arguments
+        return self.client.submit(*task, pure=False, **how)
 
     def submit_to(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Submit a call to the worker at this address alone."""
-        return self.client.submit(
-            called, function, self._environment, *arguments, pure=False, workers=[worker]
-        )
+        return self.submit(function, *arguments, workers=[worker])
 
     def scatter(self, value: object, *, broadcast: bool) -> Future[Any]:
         """Send a value to all workers, or to one of them."""
@@ -238,11 +229,9 @@ def called(
 ) -> Result:
     """Call the function on a worker, if its software is the client's.
 
-    Raises RuntimeError if the software differs, as of a worker that joined after the client's
+    Raises ClusterError if the software differs, as of a worker that joined after the client's
     check.
     """
-    from pipeline.errors import ClusterError  # noqa: PLC0415
-
     if different := differences(environment, describe_environment()):
         from distributed import get_worker  # noqa: PLC0415
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import AllocateSettings
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add(commands: Any) -> None:
@@ -30,7 +27,7 @@ def add(commands: Any) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Score the models of a table, and factorise it."""
     settings = resolve(AllocateSettings, "allocate", vars(arguments))
     from pipeline.allocation.allocate import allocate

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.settings import NoSettings
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add(commands: Any) -> None:
@@ -19,7 +16,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--clear", action="store_true", help="delete all cached results")
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Look at the cache, or clear it."""
     return Outcome(cache(clear=arguments.clear), print_cache)
 

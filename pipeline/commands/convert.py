@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.settings import NoSettings
-
-if TYPE_CHECKING:
-    import argparse
 
 FORMATS = "uci, mtx, ldac, jsonl, text, corpus"
 
@@ -43,7 +40,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--force", action="store_true", help="replace B if it is there already")
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Convert a file or a run."""
     from pipeline.runs.convert import Conversion, convert
 

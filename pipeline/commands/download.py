@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import UsageError
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import DownloadSettings
 
@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Do what is asked of a store."""
     given = vars(arguments)
     if arguments.input_argument is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import InferSettings
-
-if TYPE_CHECKING:
-    import argparse
 
 SHOWN = 5
 """Topics shown a text."""
@@ -24,7 +21,7 @@ def add(commands: Any) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="text file; - is stdin")
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Infer topics of text files."""
     settings = resolve(InferSettings, "infer", vars(arguments))
     from pipeline.runs.infer import infer

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.errors import DONE, FAILED, UsageError
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.reproduce.settings import ALL_TAKE, EXPERIMENTS, ReproduceSettings
 from pipeline.setting_sources import resolve
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add(commands: Any) -> None:
@@ -42,7 +39,7 @@ def add(commands: Any) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Run one experiment, or all."""
     is_of_all = arguments.all or arguments.gather
     if (arguments.experiment is None) != is_of_all:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import ENVIRONMENT_PREFIX, asked_for, resolve
 from pipeline.settings import NOT_SHARED, SelectSettings, TrainSettings
-
-if TYPE_CHECKING:
-    import argparse
 
 NOT_OF_RUNS = {ENVIRONMENT_PREFIX + name.upper() for name in NOT_SHARED}
 """Variables of the environment that are for `train` alone: --topics is a list here."""
@@ -24,7 +21,7 @@ def add(commands: Any) -> None:
     parser.allow_abbrev = False  # --run, which `train` has, would be taken for --runs
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Train runs with several numbers of topics, and compare them."""
     given = vars(arguments)
     settings = resolve(SelectSettings, "select", given)

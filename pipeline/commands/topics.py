@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import resolve
 from pipeline.settings import TopicsSettings
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add(commands: Any) -> None:
@@ -25,7 +22,7 @@ def add(commands: Any) -> None:
     parser.add_argument("run_name", metavar="RUN", help="name or path of a run")
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Read the topics of a run."""
     settings = resolve(TopicsSettings, "topics", vars(arguments))
     from pipeline.runs.topics import topics

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.options import Outcome, add_command
+from pipeline.options import Arguments, Outcome, add_command
 from pipeline.setting_sources import asked_for
 from pipeline.settings import TrainSettings
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add(commands: Any) -> None:
@@ -18,7 +15,7 @@ def add(commands: Any) -> None:
     add_command(commands, "train", "learn topics from a store of articles", TrainSettings, run)
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def run(arguments: Arguments) -> Outcome:
     """Train a run, or go on with it."""
     asked = asked_for(TrainSettings, "train", vars(arguments))
     from pipeline.training.train import train

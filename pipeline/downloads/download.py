@@ -19,8 +19,6 @@ from pipeline.settings import DownloadSettings, is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import ModuleType
-
 
 SHARD, SAMPLE_SHARD = 100, 10
 """Articles in a shard, which is the unit of work of the text stage."""
@@ -43,8 +41,9 @@ def download(settings: DownloadSettings) -> dict[str, Any]:
     with DownloadJob(settings.output).held(settings) as status:
         if settings.is_live:
             store = ArticleStore(settings.output, SHARD)
-            result: dict[str, Any] = _live().download(settings, status, store)
-            return result
+            from pipeline.downloads import live  # noqa: PLC0415 - only live sources need it
+
+            return live.download(settings, status, store)
         return _from_file(settings, status)
 
 
@@ -106,7 +105,9 @@ def check(settings: DownloadSettings) -> None:
             f"--output {settings.output}: stores are filled in a directory; copy or serve that"
         )
     if settings.is_live:
-        _live().check(settings)
+        from pipeline.downloads import live  # noqa: PLC0415 - only live sources need it
+
+        live.check(settings)
 
 
 def _check_file(settings: DownloadSettings) -> None:
@@ -120,13 +121,6 @@ def _check_file(settings: DownloadSettings) -> None:
             )
     elif not Path(settings.input).exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), settings.input)
-
-
-def _live() -> ModuleType:
-    """Import what only live sources need."""
-    from pipeline.downloads import live as live_download  # noqa: PLC0415
-
-    return live_download
 
 
 def _from_file(settings: DownloadSettings, status: Status) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -33,10 +33,11 @@ from corpora.errors import CorpusFormatError, StoreLockedError
 from corpora.files import atomic_write_text, remove_partial_files
 from corpora.lock import lock_holder, writer_lock
 from pipeline.errors import BackgroundError, UsageError, exit_code_of, message_of
-from pipeline.settings import DownloadSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pipeline.settings import DownloadSettings
 
 LOG_BYTES, LOG_FILES = 2**20, 3
 LOGGED = ("corpora", "downloader", "pipeline")
@@ -49,24 +50,10 @@ START_SECONDS, STOP_SECONDS = 30.0, 60.0
 POLL_SECONDS = 0.1
 TAIL_LINES = 10
 
-BLANK: dict[str, Any] = {
-    "state": None,
-    "pid": None,
-    "source": None,
-    "input": None,
-    "started": None,
-    "updated": None,
-    "articles": None,
-    "added": None,
-    "of": None,
-    "rate": None,
-    "time_left": None,
-    "waiting_until": None,
-    "requests": 0,
-    "bytes": 0,
-    "skipped": {},
-    "last_error": None,
-}
+TEXTS = ("state", "source", "input", "started", "updated", "waiting_until")
+NUMBERS = ("pid", "articles", "added", "of", "rate", "time_left", "requests", "bytes")
+BLANK: dict[str, Any] = dict.fromkeys((*TEXTS, *NUMBERS, "last_error"))
+BLANK |= {"requests": 0, "bytes": 0, "skipped": {}}
 """Fields of a status. `added` counts the articles of this crawl, or those read from the file;
 `articles` those in the store; `time_left` is in seconds, `rate` in articles a second."""
 
@@ -321,12 +308,10 @@ class Status:
 
 def _is_sound(status: dict[str, Any]) -> bool:
     """Whether the fields of a status have the types that `Status` writes."""
-    texts = ("state", "source", "input", "started", "updated", "waiting_until")
-    numbers = ("pid", "articles", "added", "of", "rate", "time_left", "requests", "bytes")
     error = status["last_error"]
     return (
-        all(isinstance(status[name], str | None) for name in texts)
-        and all(isinstance(status[name], int | float | None) for name in numbers)
+        all(isinstance(status[name], str | None) for name in TEXTS)
+        and all(isinstance(status[name], int | float | None) for name in NUMBERS)
         and isinstance(status["requests"], int)
         and isinstance(status["bytes"], int)
         and isinstance(status["state"], str)
@@ -336,12 +321,8 @@ def _is_sound(status: dict[str, Any]) -> bool:
 
 def as_options(settings: DownloadSettings) -> list[str]:
     """Return the command-line options that give these settings."""
-    options: list[str] = []
-    for each in fields(DownloadSettings):
-        value = asdict(settings)[each.name]
-        if value is not None:
-            options.append(f"--{each.name.replace('_', '-')}={value}")
-    return options
+    given = asdict(settings).items()
+    return [f"--{name.replace('_', '-')}={value}" for name, value in given if value is not None]
 
 
 class _QuietHandler(RotatingFileHandler):

@@ -32,13 +32,13 @@ from pipeline.report.sections import AlignedTopics, Alignment, ComparisonRow, Co
 from pipeline.scoring.score import (
     LoadedModel,
     default_method,
+    n_tokens_of,
     or_none,
     restricted,
     score,
     scored_words,
     vocabulary_mass,
 )
-from pipeline.scoring.words import counts_of, n_tokens_of
 from pipeline.settings import EvaluateSettings
 from pipeline.text.held_out import HeldOut, held_out
 from pipeline.training.validation import evenly_spaced
@@ -188,8 +188,8 @@ def _documents(
         words = scored_words(models, documents)
     except CorpusFormatError as error:
         raise _NotComparedError(str(error)) from error
-    counts = counts_of(documents.corpus, words, len(words))
-    with_tokens = np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel())
+    is_scored = np.isin(np.array(documents.corpus.vocabulary), words)
+    with_tokens = np.flatnonzero(documents.corpus.counts @ is_scored.astype(np.int64))
     if not len(with_tokens):
         raise _NotComparedError(
             f"{documents.source} has no document that is new to the other runs and has a word that "

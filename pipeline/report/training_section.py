@@ -63,7 +63,7 @@ def _check(line: Any, number: int, run: RunDirectory) -> CheckRow:
             bound_perplexity=_known(line.get("bound_perplexity")),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        path = run.path / "metrics.jsonl"
+        path = run.metrics_path
         raise CorpusFormatError(f"{path}:{number}: not a validation check: {error!r}") from error
 
 

@@ -68,11 +68,8 @@ def _convert_corpus(asked: Conversion, source: str, source_format: str) -> dict[
     reading = format_of(source, source_format)
     writing = format_of(asked.target, asked.target_format)
     check_target(asked.target, writing, replace=asked.force)
-    if (
-        Path(source).exists()
-        and Path(asked.target).exists()
-        and Path(source).samefile(asked.target)
-    ):
+    both = Path(source), Path(asked.target)
+    if all(path.exists() for path in both) and both[0].samefile(both[1]):
         raise UsageError(f"{source} and {asked.target} are the same: choose another name")
     corpus = read_corpus(source, reading.name, asked.vocabulary)
     lost = losses(corpus, writing)
@@ -111,13 +108,8 @@ def _convert_run(asked: Conversion) -> dict[str, Any]:
         raise UsageError("a run holds its own vocabulary: leave --vocabulary and --from out")
     check_file_target(asked.target, asked.target_format, replace=asked.force)
     sizes = writing(loaded, asked.target)
-    return {
-        "input": asked.source,
-        "output": asked.target,
-        "from": "run",
-        "to": asked.target_format,
-        **sizes,
-    }
+    paths = {"input": asked.source, "output": asked.target}
+    return {**paths, "from": "run", "to": asked.target_format, **sizes}
 
 
 def _write_keys(run: LoadedRun, target: str) -> dict[str, int]:

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 class LoadedRun:
     """Finished run; each file is read when it is first needed.
 
-    Raises
-    ------
-    CorpusFormatError, ModelFormatError
-        On access to a file that is missing or damaged.
+    Raises CorpusFormatError or ModelFormatError on access to a file that is missing or damaged.
     """
 
     directory: RunDirectory
@@ -101,10 +98,8 @@ class LoadedRun:
         if is_url(articles):
             try:
                 return ArticleStore(path_of(articles))
-            except MissingExtraError:
-                return ArticleStore(
-                    Path(articles)
-                )  # it does not exist, and says so when it is read
+            except MissingExtraError:  # the store does not exist, and says so when it is read
+                return ArticleStore(Path(articles))
         path = Path(articles)
         beside = self.directory.path.parent.parent / path
         return ArticleStore(beside if beside.is_dir() and not path.is_dir() else path)

@@ -59,22 +59,10 @@ def read_model(
     """Read the model at `path`, of any origin.
 
     Loading a model of gensim or scikit-learn runs code from the file: name only files you trust.
-
-    Parameters
-    ----------
-    path
-        Directory of a run; model.npz; file of gensim's `LdaModel.save`, of scikit-learn by joblib
-        or pickle, of tomotopy's `LDAModel.save`; MALLET's `--output-state`, or its
-        `--topic-word-weights-file` and, after a comma, the state or the topic keys, for alpha;
-        final.beta of lda-c, or its directory.
-    vocabulary
-        Vocabulary file for models without words of their own: those of lda-c, and of scikit-learn
-        if fitted to bare counts. Other models ignore it.
-
-    Returns
-    -------
-    SavedModel
-        Model; its vocabulary is empty if neither model nor file names the words.
+    `KNOWN` lists the kinds; after MALLET's `--topic-word-weights-file` and a comma comes the state
+    or the topic keys, for alpha. The `vocabulary` file names the words of models without words of
+    their own: those of lda-c, and of scikit-learn if fitted to bare counts. Without both the
+    model's vocabulary is empty.
 
     Raises ModelFormatError if the model is of an unknown kind, is damaged, or has another number of
     words than the vocabulary; CorpusFormatError if a file of MALLET or lda-c breaks its format; the

@@ -55,37 +55,11 @@ class RunDirectory:
     """Files of one run."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @property
-    def corpus_path(self) -> Path:
-        """Directory of the corpus."""
-        return self.path / "corpus"
-
-    @property
-    def settings_path(self) -> Path:
-        """File of the settings."""
-        return self.path / "settings.toml"
-
-    @property
-    def bigrams_path(self) -> Path:
-        """File of the bigrams."""
-        return self.path / "bigrams.tsv"
-
-    @property
-    def vocabulary_path(self) -> Path:
-        """File of the words that are counted, if they are fixed before the corpus is complete."""
-        return self.path / "vocabulary.txt"
-
-    @property
-    def model_path(self) -> Path:
-        """File of the finished model."""
-        return self.path / "model.npz"
-
-    @property
-    def checkpoint_path(self) -> Path:
-        """File of the last checkpoint."""
-        return self.path / "checkpoints" / "latest.npz"
+        self.path, self.corpus_path = path, path / "corpus"
+        self.settings_path, self.provenance_path = path / "settings.toml", path / "provenance.json"
+        self.bigrams_path, self.vocabulary_path = path / "bigrams.tsv", path / "vocabulary.txt"
+        self.metrics_path, self.model_path = path / "metrics.jsonl", path / "model.npz"
+        self.checkpoint_path = path / "checkpoints" / "latest.npz"
 
     @property
     def has_corpus(self) -> bool:
@@ -112,23 +86,15 @@ class RunDirectory:
     @property
     def exists(self) -> bool:
         """Whether a run was begun here."""
-        return (self.path / "provenance.json").exists()
+        return self.provenance_path.exists()
 
     def create(self, settings: TrainSettings, entries: dict[str, Any]) -> None:
         """Begin a run: write the directory, its settings and the provenance known by now."""
         self.checkpoint_path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write_text(self.settings_path, tomli_w.dumps({"train": as_table(settings)}))
-        self.update_provenance(
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "started": _now(),
-                "seed": settings.seed,
-                "versions": versions(),
-                "sha256": {self.settings_path.name: sha256_of(self.settings_path.read_bytes())},
-                **entries,
-            }
-        )
+        about = {"format": FORMAT, "version": VERSION, "started": _now(), "seed": settings.seed}
+        hashes = {self.settings_path.name: sha256_of(self.settings_path.read_bytes())}
+        self.update_provenance({**about, "versions": versions(), "sha256": hashes, **entries})
 
     def settings(self) -> TrainSettings:
         """Settings of the run."""
@@ -177,7 +143,7 @@ class RunDirectory:
         Raises UnsupportedVersionError if a newer version of this software wrote it;
         CorpusFormatError if the file is missing or damaged.
         """
-        path = self.path / "provenance.json"
+        path = self.provenance_path
         try:
             provenance = json.loads(path.read_text("utf-8"))
             found, version = provenance["format"], int(provenance["version"])
@@ -199,7 +165,7 @@ class RunDirectory:
         provenance = {**(self.provenance() if self.exists else {}), **entries}
         provenance["check"] = _check_of(provenance)
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
-        atomic_write_text(self.path / "provenance.json", text)
+        atomic_write_text(self.provenance_path, text)
 
     def finish(self, entries: dict[str, Any]) -> None:
         """Add results to the provenance, and mark the run as finished."""
@@ -207,7 +173,7 @@ class RunDirectory:
 
     def metrics(self) -> list[dict[str, Any]]:
         """Validation checks that `write_metrics` wrote; empty if there were none."""
-        path = self.path / "metrics.jsonl"
+        path = self.metrics_path
         try:
             lines = path.read_text("utf-8").splitlines()
             return [json.loads(line, parse_constant=_no_json) for line in lines]
@@ -219,7 +185,7 @@ class RunDirectory:
     def write_metrics(self, metrics: list[dict[str, Any]]) -> None:
         """Write all validation checks, one JSON object a line."""
         text = "".join(json.dumps(line) + "\n" for line in metrics)
-        atomic_write_text(self.path / "metrics.jsonl", text)
+        atomic_write_text(self.metrics_path, text)
 
 
 def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirectory, TrainSettings]:
@@ -243,8 +209,9 @@ def open_run(settings: TrainSettings, given: dict[str, Any]) -> tuple[RunDirecto
                 # No file depends on its settings yet: pruning that left no word can be changed.
                 asked = {name: getattr(settings, name) for name in (*given, *NOT_IDENTITY)}
                 return run, _mended(begun, asked)
+            same = _decided_as(begun, settings)
             for name in given:
-                value = getattr(_decided_as(begun, settings), name)
+                value = getattr(same, name)
                 if name not in NOT_IDENTITY and getattr(begun, name) != value:
                     raise UsageError(
                         f"run {settings.run!r} was begun with {name} = {getattr(begun, name)}, not "

@@ -41,11 +41,8 @@ def strongest_dependencies(
 ) -> list[TopicDependencies] | None:
     """Return up to `n` dependencies of each sign for each topic; None for models without any.
 
-    Parameters
-    ----------
-    by
-        Order: "weight", Φ, as in Table 1 of Inouye et al. (2015), or "effect". By weight, words
-        that are rare in the topic can come first. Ties have the order of the vocabulary.
+    They are ordered by "weight", Φ, as in Table 1 of Inouye et al. (2015), or by "effect". By
+    weight, words that are rare in the topic can come first. Ties have the order of the vocabulary.
     """
     assert by in SORTED_BY
     topics = model.topics

@@ -37,16 +37,9 @@ MAX_SHOWN = 3
 
 
 class WordBlocks:
-    """Blocks of a corpus, of some of its words.
+    """Blocks of a corpus, which may be mapped, with the counts of `words` as columns.
 
-    Parameters
-    ----------
-    corpus
-        Larger than memory if it is mapped.
-    words
-        Words to count, in the order of columns.
-    at_least
-        Documents a block, where they are not too long for that.
+    A block has at least `at_least` documents, if they are not too long for that.
     """
 
     def __init__(self, corpus: Corpus, words: Sequence[str], at_least: int = 0) -> None:

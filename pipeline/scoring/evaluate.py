@@ -29,12 +29,12 @@ from pipeline.scoring.score import (
     LoadedModel,
     default_method,
     log_warnings,
+    n_tokens_of,
     or_none,
     score_all,
     scored_words,
     vocabulary_mass,
 )
-from pipeline.scoring.words import n_tokens_of
 from pipeline.text.held_out import HeldOut, held_out
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def evaluate(settings: EvaluateSettings, names: Sequence[str]) -> dict[str, Any]
             models = _with_words(models, documents, settings)
             words = scored_words(models, documents)
             logger.info("scoring %s documents", f"{documents.corpus.n_docs:,}")
-            known = PartialScores.of(settings, [each.model for each in models], documents, words)
+            known = PartialScores(settings, [each.model for each in models], documents, words)
             if known.n_known:
                 logger.info("%s of the scores are there from before", f"{known.n_known:,}")
             until_the_end.enter_context(known.saved())

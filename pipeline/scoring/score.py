@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from corpora import CorpusFormatError
+from corpora import Corpus, CorpusFormatError
+from corpora.row_blocks import row_blocks
 from evaluation import LikelihoodEstimate, ZeroProbabilityError, methods
 from evaluation.methods import scoring_of
 from evaluation.partial_estimate import PartialEstimate
@@ -27,10 +28,9 @@ from pipeline.scoring.blocks import (
     scored_on,
     to_score,
 )
-from pipeline.scoring.words import common_words, topics_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -88,6 +88,37 @@ def scored_words(models: Sequence[LoadedModel], documents: HeldOut) -> tuple[str
     return words
 
 
+def common_words(vocabularies: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the words of all vocabularies, in the order of the first."""
+    others = [set(words) for words in vocabularies[1:]]
+    return tuple(word for word in vocabularies[0] if all(word in known for known in others))
+
+
+def topics_of(model: SavedModel, words: Sequence[str], convention: str = "sequence") -> Topics:
+    """Return the model with `words` as its first columns, and its other words after them.
+
+    By the convention "bag-and-length" the other words are left out, which integrates over their
+    Poisson counts. By the other conventions they stay: tokens could have been one of them.
+    """
+    if tuple(words) == model.vocabulary:
+        return model.topics
+    first = set(words)
+    place_of = {word: w for w, word in enumerate(model.vocabulary)}
+    rest = [w for w, word in enumerate(model.vocabulary) if word not in first]
+    if convention == "bag-and-length":
+        rest = []
+    order = np.array([*(place_of[word] for word in words), *rest])
+    return model.topics.with_words(order)
+
+
+def n_tokens_of(corpus: Corpus, words: Iterable[str]) -> int:
+    """Count the tokens of the documents that are one of `words`."""
+    known = set(words)
+    is_known = np.array([word in known for word in corpus.vocabulary], dtype=bool)
+    blocks = (block for _, block in row_blocks(corpus.counts))
+    return sum(int(each.data[is_known[each.indices]].sum(dtype=np.int64)) for each in blocks)
+
+
 def score(
     settings: EvaluateSettings,
     named: LoadedModel,
@@ -96,7 +127,7 @@ def score(
     n_threads: int,
 ) -> Scored:
     """Score documents by one model, unless the cache holds the scores; see `score_all`."""
-    known = PartialScores.of(settings, [named.model], documents, words)
+    known = PartialScores(settings, [named.model], documents, words)
     if not known.is_complete:
         with known.saved():
             score_all(settings, [named], documents, words, n_threads, known=known)
@@ -130,7 +161,8 @@ def score_all(
         for each, scorer in zip(models, scorers, strict=True):
             check_possible(each.name, scorer.topics, is_used, words)
     for scorer in scorers:
-        _check_cost(scorer, blocks, 1 if cluster is not None else n_threads)
+        for block in blocks if scorer.has_cost else ():
+            scorer.check_cost(block, 1 if cluster is not None else n_threads)
     n_docs = documents.corpus.n_docs
     partial = known.scores if known else [PartialEstimate(n_docs) for _ in models]
     so_far = PerplexitySoFar([each.name for each in models])
@@ -154,10 +186,7 @@ def score_all(
                 partial[number].add(first_document, part)
             so_far.add(number, part)
             progress.update(len(part.n_tokens), str(so_far))
-    estimates = {}
-    for scores, each in zip(partial, models, strict=True):
-        estimates[each.name] = scores.estimate()
-    return estimates
+    return {each.name: scores.estimate() for scores, each in zip(partial, models, strict=True)}
 
 
 def _scorer(settings: EvaluateSettings, named: LoadedModel, words: tuple[str, ...]) -> Scorer:
@@ -172,16 +201,6 @@ def _scorer(settings: EvaluateSettings, named: LoadedModel, words: tuple[str, ..
         max_memory=int(settings.max_memory * 2**30),
         random_state=settings.seed,
     )
-
-
-def _check_cost(scorer: Scorer, blocks: WordBlocks, n_threads: int) -> None:
-    """Refuse documents that cost too much, before the first is scored.
-
-    Raises ExactCostError if a document takes too much memory or time.
-    """
-    if scorer.has_cost:
-        for block in blocks:
-            scorer.check_cost(block, n_threads)
 
 
 def check_possible(
@@ -222,13 +241,8 @@ def vocabulary_cost(share: float) -> float:
 def restricted(named: LoadedModel, words: Sequence[str]) -> LoadedModel | None:
     """Return the model given that documents have no other words than `words`.
 
-    Other words then cost nothing, so models with different vocabularies compare. See `restricted`
-    of a family's `Scoring`.
-
-    Returns
-    -------
-    LoadedModel or None
-        None if the family has no such models, or if no topic of the model has one of `words`.
+    Other words then cost nothing, so models with different vocabularies compare. None if the family
+    has no such models (see `restricted` of `Scoring`), or if no topic has one of `words`.
     """
     model, known = named.model, set(words)
     if set(model.vocabulary) == known:
@@ -238,9 +252,9 @@ def restricted(named: LoadedModel, words: Sequence[str]) -> LoadedModel | None:
         return None
     place_of = {word: w for w, word in enumerate(model.vocabulary)}
     left = restrict(model.topics, np.array([place_of[word] for word in words]))
-    return (
-        None if left is None else LoadedModel(named.name, named.run, SavedModel(left, tuple(words)))
-    )
+    if left is None:
+        return None
+    return LoadedModel(named.name, named.run, SavedModel(left, tuple(words)))
 
 
 def log_warnings(estimates: Mapping[str, LikelihoodEstimate]) -> None:

@@ -37,15 +37,7 @@ LARGEST_SEED = 2**63
 
 
 class SelectDirectory:
-    """Files of one selection.
-
-    Parameters
-    ----------
-    path
-        Path of the directory.
-    training
-        Settings that its runs share; the seed is that of the first run of each K.
-    """
+    """Files of one selection. `training` is shared by its runs; its seed is each K's first."""
 
     def __init__(self, path: Path, training: TrainSettings) -> None:
         self.path, self.training = path, training
@@ -83,12 +75,8 @@ class SelectDirectory:
         decided = source.settings()
         names = ("articles", "annotation")
         shared: dict[str, Any] = {name: known[name] for name in names if name in known}
-        settings = replace(
-            settings,
-            articles=decided.articles,
-            documents=decided.documents,
-            spacy_model=decided.spacy_model,
-        )
+        same = ("articles", "documents", "spacy_model")
+        settings = replace(settings, **{name: getattr(decided, name) for name in same})
         run.create(settings, shared)
         _link(source.verified(source.bigrams_path), run.bigrams_path)
         run.record(run.bigrams_path)
@@ -109,16 +97,8 @@ def open_selection(training: TrainSettings, name: str, n_seeds: int) -> SelectDi
 
     A named selection continues if it was begun with the same settings, except the numbers of
     topics: more of them can be added. Without a name it is called after the model, with a number
-    if one with other settings exists. Settings may change as long as no run has a corpus.
-
-    Parameters
-    ----------
-    training
-        Settings as given; `runs` is the folder of the directory.
-    name
-        Name of the selection, or empty.
-    n_seeds
-        Runs for each K: their seeds follow the first one.
+    if one with other settings exists. Settings may change as long as no run has a corpus. The
+    `n_seeds` runs of each K have successive seeds.
 
     Raises UsageError if a named selection was begun with other settings, and has a corpus.
     """
@@ -164,14 +144,8 @@ def _first_seed(seed: int | None, n_seeds: int) -> int:
 
 def _first_difference(begun: TrainSettings, asked: TrainSettings) -> str | None:
     """Name of the first shared setting in which the two differ."""
-    return next(
-        (
-            name
-            for name, value in vars(begun).items()
-            if name not in OF_ONE_RUN and getattr(asked, name) != value
-        ),
-        None,
-    )
+    shared = (name for name in vars(begun) if name not in OF_ONE_RUN)
+    return next((name for name in shared if getattr(asked, name) != getattr(begun, name)), None)
 
 
 def _table(path: Path) -> dict[str, object]:

@@ -61,15 +61,7 @@ MAX_SHOWN = 4
 
 
 def train_on(cluster: Cluster, runs: Sequence[RunDirectory], corpus: Path, n_wanted: int) -> None:
-    """Train runs, and log the validation result of each.
-
-    Parameters
-    ----------
-    cluster, runs, corpus
-        See `RunsOnCluster`, also for what is raised.
-    n_wanted
-        Number of runs, finished ones included.
-    """
+    """Train runs as `RunsOnCluster`, and log their validation results; `n_wanted` are all runs."""
     slices = RunsOnCluster(cluster, runs, corpus).results()
     passes: dict[str, float] = {}
     with (
@@ -109,14 +101,7 @@ class _InFlight:
 class RunsOnCluster:
     """Runs that the workers of a cluster train, as many at a time as they have threads.
 
-    Parameters
-    ----------
-    cluster
-        Cluster that trains.
-    runs
-        Directories of the runs, each begun and with its corpus, in the order of training.
-    corpus
-        Corpus that all runs share.
+    Each run was begun and has its corpus, which all share; they are trained in their order.
     """
 
     def __init__(self, cluster: Cluster, runs: Sequence[RunDirectory], corpus: Path) -> None:
@@ -131,14 +116,9 @@ class RunsOnCluster:
 
         Leaving the generator cancels running tasks.
 
-        Raises
-        ------
-        UsageError
-            If the corpus is too large to be sent to a worker that cannot read it.
-        TaskKilledError, ClusterError, ClusterLostError
-            As `RemoteTask.result` does.
-        StoreLockedError
-            If another process trains one of the runs.
+        Raises UsageError if the corpus is too large to be sent to a worker that cannot read it;
+        StoreLockedError if another process trains one of the runs; the errors of
+        `RemoteTask.result`.
         """
         waiting = deque(enumerate(self._runs))
         with ExitStack() as stack:

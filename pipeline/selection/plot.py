@@ -15,16 +15,9 @@ if TYPE_CHECKING:
 def plot_selection(
     rows: Sequence[dict[str, Any]], recommended: int, directory: Path, scored: str
 ) -> list[Path]:
-    """Write `select.svg` and `select.png`: each column of the table against K.
+    """Write `select.svg` and `select.png`: each column of `rows_of` against K, one K marked.
 
-    Parameters
-    ----------
-    rows
-        Rows of `pipeline.selection.scores.rows_of`.
-    recommended
-        K to mark.
-    scored
-        Name of the part that perplexity is measured on.
+    `scored` is the name of the part that perplexity is measured on.
     """
     topics = [row["topics"] for row in rows]
     panels = {

@@ -106,15 +106,8 @@ class SliceEnd:
 def train_slice(item: RunSlice, sent: Mapping[str, bytes] | None = None) -> SliceEnd | None:
     """Train a run for some seconds, with one thread.
 
-    Parameters
-    ----------
-    sent
-        Files of the corpus, if some worker could not read it.
-
-    Returns
-    -------
-    SliceEnd or None
-        None if this worker cannot read the corpus, and it was not sent.
+    `sent` are the files of the corpus, if some worker could not read it. None if this worker cannot
+    read the corpus, and it was not sent.
     """
     started, compiled = time.monotonic(), seconds_compiling()
     _prepare_process()
@@ -156,8 +149,8 @@ def score_model(topics: Topics, counts: sparse.csr_array) -> LikelihoodEstimate:
 def run_files(run: RunDirectory) -> list[str]:
     """Existing files of a run, except its corpus and its lock; the model last."""
     paths = [
-        *(run.settings_path, run.bigrams_path, run.path / "provenance.json"),
-        *(run.path / "metrics.jsonl", run.path / "topics.txt", run.checkpoint_path, run.model_path),
+        *(run.settings_path, run.bigrams_path, run.provenance_path),
+        *(run.metrics_path, run.path / "topics.txt", run.checkpoint_path, run.model_path),
     ]
     return [str(path.relative_to(run.path)) for path in paths if path.is_file()]
 

@@ -22,6 +22,7 @@ from evaluation import (
 )
 from evaluation.scorer import Scorer
 from models import Topics, load_model
+from pipeline.scoring.score import or_none
 from pipeline.text.documents import tokens_of
 from pipeline.text.settings import text_settings
 
@@ -60,9 +61,8 @@ class RunScore:
 def scored_part(settings: TrainSettings, parts: Split) -> tuple[str, Corpus]:
     """Return the part to choose K by, and its name: one that early stopping did not use.
 
-    Early stopping takes the model that is best on the validation part. This biases the scores of
-    that part, for some K more than for others. Without early stopping the validation part is
-    unbiased, and the test part stays untouched for the model that is chosen.
+    Early stopping biases the scores of the validation part, for some K more than for others.
+    Without it the test part stays untouched for the model that is chosen.
     """
     if settings.early_stopping == "none" and parts.validation.n_tokens:
         return "validation", parts.validation
@@ -79,8 +79,8 @@ def running_text(
     """Training part of the run's articles as running text; None if the articles are gone."""
     store = ArticleStore(settings.articles)
     known = set(run.provenance()["articles"]["shards"])
-    entries = tuple(entry for entry in (store.entries if store.exists else ()))
-    entries = tuple(entry for entry in entries if entry.sha256 in known)
+    there = store.entries if store.exists else ()
+    entries = tuple(entry for entry in there if entry.sha256 in known)
     if len(entries) != len(known):
         logger.warning(
             "%s no longer holds the articles of the runs: coherence counts whole documents, not "
@@ -164,12 +164,12 @@ def rows_of(scores: Sequence[RunScore]) -> list[dict[str, Any]]:
                 "seeds": [s.seed for s in some],
                 "runs": [s.run for s in some],
                 "perplexity": mean.perplexity,
-                "perplexity_standard_error": _or_none(mean.perplexity_standard_error),
+                "perplexity_standard_error": or_none(mean.perplexity_standard_error),
                 "nats_per_word": mean.nats_per_word,
-                "nats_per_word_standard_error": _or_none(mean.nats_per_word_standard_error),
+                "nats_per_word_standard_error": or_none(mean.nats_per_word_standard_error),
                 "seed_standard_error": spreads[k],
                 "difference_to_best": difference.nats_per_word,
-                "difference_standard_error": _or_none(
+                "difference_standard_error": or_none(
                     math.hypot(difference.standard_error, over_seeds)
                 ),
                 **{measure: _coherence_entry(some, measure) for measure in COHERENCE_MEASURES},
@@ -233,13 +233,8 @@ def _coherence_entry(scores: Sequence[RunScore], measure: str) -> dict[str, Any]
     found = [score.coherences[measure] for score in scores]
     errors = [each.standard_error for each in found]
     return {
-        "mean": _or_none(float(np.mean([each.mean for each in found]))),
-        "standard_error": _or_none(float(np.sqrt(np.mean(np.square(errors))))),
+        "mean": or_none(float(np.mean([each.mean for each in found]))),
+        "standard_error": or_none(float(np.sqrt(np.mean(np.square(errors))))),
         "window": found[0].window,
         "window_size": found[0].window_size,
     }
-
-
-def _or_none(value: float) -> float | None:
-    """Return the value, or None if JSON has none for it: NaN or infinity."""
-    return value if math.isfinite(value) else None

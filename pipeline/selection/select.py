@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +23,6 @@ from pipeline.selection.directory import SelectDirectory, open_selection
 from pipeline.selection.on_cluster import estimates_on, train_on
 from pipeline.selection.plot import plot_selection
 from pipeline.selection.scores import (
-    RunScore,
     estimates_here,
     recommend,
     rows_of,
@@ -35,7 +34,7 @@ from pipeline.settings import SelectSettings, TrainSettings
 from pipeline.training.train import train
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from evaluation import LikelihoodEstimate
     from pipeline.cluster.cluster import Cluster
@@ -53,19 +52,15 @@ processes counts. It takes the memory of as many runs."""
 def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
     """Train runs that are not finished, score all runs, and write the table and the plot.
 
-    Parameters
-    ----------
-    settings : SelectSettings
-        Settings of the selection.
-    training : TrainSettings
-        Settings that all runs share.
-
     Raises UsageError if a setting makes no sense, or there is nothing to score.
     """
     numbers = topic_numbers(settings.topics)
     _check(settings, training)
     selection = open_selection(training, settings.name, settings.seeds)
-    with cluster_of(training.cluster) as cluster, _locked(selection.path):
+    with ExitStack() as stack:
+        cluster = stack.enter_context(cluster_of(training.cluster))
+        selection.path.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(writer_lock(selection.path))
         remove_partial_files(selection.path)
         selection.create()
         wanted = [
@@ -78,13 +73,6 @@ def select(settings: SelectSettings, training: TrainSettings) -> dict[str, Any]:
         atomic_write_text(selection.path / "select.json", text)
         plot_selection(result["rows"], result["recommended"], selection.path, result["scored"])
     return result
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    path.mkdir(parents=True, exist_ok=True)
-    with writer_lock(path):
-        yield
 
 
 def topic_numbers(text: str) -> list[int]:
@@ -197,7 +185,7 @@ def _score_all(
     estimates = _estimates(runs, held_out, n_threads, cluster)
     text = running_text(first, settings, corpus, n_threads, cluster)
     reference = parts.train if text is None else text
-    scores: list[RunScore] = []
+    scores = []
     with Progress("coherence", len(wanted), "runs") as progress:
         for run, each, estimate in zip(runs, wanted, estimates, strict=True):
             scores.append(score_run(run, each, estimate, held_out, reference, n_words))

@@ -40,15 +40,9 @@ class TrainingPart:
 
 
 class CountingPasses:
-    """Passes over tokens that make a corpus, each with its progress bar.
+    """Passes over a complete store of tokens that make a corpus, each with its progress bar.
 
-    Parameters
-    ----------
-    tokens
-        Complete store of tokens.
-    n_processes, workers
-        Processes or workers that count, see `TokenStore.map`. Few articles are counted in this
-        process alone.
+    Processes or workers count, see `TokenStore.map`; few articles are counted in this process.
     """
 
     def __init__(
@@ -92,14 +86,8 @@ def bigrams_of(
 ) -> Bigrams:
     """Learn the pairs to join by the settings' score and rule; empty if they ask for none.
 
-    Parameters
-    ----------
-    counted_by
-        Function that applies a step to each block.
-    is_training
-        Whether a document, given by its id, belongs to the training part.
-    directory
-        Folder for temporary files.
+    `counted_by` applies a step to each block, `is_training` tells whether the document of an id
+    belongs to the training part, and temporary files go to `directory`.
     """
     if settings.bigrams == "none":
         return Bigrams({})

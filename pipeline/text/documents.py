@@ -32,7 +32,7 @@ from pipeline.text.counting import CountingPasses, TrainingPart, bigrams_of
 from pipeline.text.settings import bigram_patterns, text_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from corpora.articles.manifest import ShardEntry
     from corpora.tokens.workers import Workers
@@ -46,19 +46,6 @@ FEW_ARTICLES = 1000
 
 SHOWN = 5
 """Skipped articles that a warning names."""
-
-
-def learn_bigrams(
-    blocks: Iterable[TokenBlock],
-    is_training: Callable[[str], bool],
-    settings: TrainSettings,
-    directory: Path | None = None,
-) -> Bigrams:
-    """Learn the pairs to join by the settings' score and rule; empty if they ask for none.
-
-    Temporary files go to `directory`.
-    """
-    return bigrams_of(lambda step: map(step, blocks), is_training, settings, directory)
 
 
 def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
@@ -84,10 +71,7 @@ def decide_documents(settings: TrainSettings, n_articles: int) -> TrainSettings:
 
 
 def refuse_empty(store: str, n_articles: int) -> None:
-    """Refuse an empty store.
-
-    Raises CorpusFormatError if `n_articles` is 0.
-    """
+    """Raise CorpusFormatError if a store has no articles."""
     if not n_articles:
         raise CorpusFormatError(
             f"{store} holds no articles: fill it with"
@@ -122,10 +106,7 @@ def learn_words(
 ) -> Corpus:
     """Learn the run's bigrams and the vocabulary, and count all of `tokens` with them, in memory.
 
-    Parameters
-    ----------
-    learn_from
-        Whether a document, given by its id, belongs to the training part.
+    They are learned from the documents whose ids satisfy `learn_from`.
     """
     bigrams, vocabulary = _learn(run, settings, CountingPasses(tokens), learn_from)
     with Progress("counts", None, "documents") as progress:

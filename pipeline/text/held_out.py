@@ -52,14 +52,8 @@ def held_out(
 ) -> HeldOut:
     """Return the documents of a store or of a file, or else the test part of the first run.
 
-    Parameters
-    ----------
-    runs
-        Runs among the models.
-    words
-        Words to count in the articles of a store, by the text settings of the first run.
-    cluster
-        Cluster whose workers annotate these articles, if any.
+    `words` are counted in the articles of a store, by the text settings of the first run; the
+    workers of the cluster, if any, annotate these articles.
 
     Raises UsageError if no documents are given and no model is a run.
     """

@@ -35,13 +35,7 @@ TOGETHER = 8
 
 
 class TextWorkers:
-    """Workers of a cluster, as `corpora.tokens.workers.Workers`.
-
-    Parameters
-    ----------
-    cluster
-        Cluster of the workers.
-    """
+    """Workers of a cluster, as `corpora.tokens.workers.Workers`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -53,12 +47,8 @@ class TextWorkers:
     ) -> Iterator[tuple[ShardEntry, ShardAnnotation | None]]:
         """Yield the annotations of shards as they are done; None for a shard that kills workers.
 
-        Raises
-        ------
-        MissingModelError, UnsuitableModelError
-            If a worker has another model than the client; the message names the worker.
-        ClusterError, ClusterLostError
-            As `Cluster.map` does.
+        Raises MissingModelError or UnsuitableModelError if a worker, which the message names, has
+        another model than the client; ClusterError or ClusterLostError as `Cluster.map` does.
         """
         left = list(entries)
         while left:

@@ -51,15 +51,9 @@ class Checkpoint:
     def save(self, path: Path) -> None:
         """Replace the last checkpoint, atomically."""
         assert self.state is not None
-        header = {
-            "corpus_hash": self.corpus_hash,
-            "state": type(self.state).__name__,
-            "metrics": self.metrics,
-            "seconds": self.seconds,
-            "stopped": self.stopped,
-            "shards": self.shards,
-            "best_look": self.best_look,
-        }
+        kept = ("corpus_hash", "metrics", "seconds", "stopped", "shards", "best_look")
+        header = {name: getattr(self, name) for name in kept}
+        header["state"] = type(self.state).__name__
         arrays = {name: np.asarray(value) for name, value in vars(self.state).items()}
         if self.best is not None:
             header["family"] = family_of(self.best)
@@ -83,16 +77,10 @@ class Checkpoint:
             best = None
             if f"{BEST}topic_word" in arrays:
                 best = topics_of_arrays(header.get("family", "lda"), arrays, BEST)
-            return cls(
-                corpus_hash,
-                _state_of(header.get("state", FIRST_KIND), arrays),
-                header["metrics"],
-                header["seconds"],
-                header["stopped"],
-                header.get("shards", []),
-                best,
-                header.get("best_look"),
-            )
+            state = _state_of(header.get("state", FIRST_KIND), arrays)
+            known = (header["metrics"], header["seconds"], header["stopped"])
+            others = (header.get("shards", []), best, header.get("best_look"))
+            return cls(corpus_hash, state, *known, *others)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFormatError(f"{path}: not a usable checkpoint: {error!r}") from error
 

@@ -12,7 +12,7 @@ from models import seed_from
 from models.families import trainers
 from pipeline.cluster.connection import check_address
 from pipeline.errors import UsageError
-from pipeline.text.documents import learn_bigrams
+from pipeline.text.counting import bigrams_of
 from pipeline.text.settings import text_settings
 from pipeline.training.trainers import FORMER_DEFAULTS, estimator_of, spec_of
 
@@ -22,17 +22,14 @@ if TYPE_CHECKING:
 
 
 def check_settings(settings: TrainSettings) -> None:
-    """Refuse impossible settings.
-
-    Raises UsageError if there is one; the message names the setting and what to do.
-    """
+    """Raise UsageError for impossible settings; the message names the setting and what to do."""
     if settings.max_passes < 1:
         raise UsageError(f"--max-passes must be at least 1, found {settings.max_passes}")
     _check_model(settings)
     try:
         estimator_of(settings, 1).check_settings()
         Pruning(settings.no_below, settings.no_above, settings.keep_n)
-        learn_bigrams((), bool, settings)
+        bigrams_of(lambda _: (), bool, settings)
         seed_from(settings.seed)
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from error

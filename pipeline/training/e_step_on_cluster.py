@@ -42,23 +42,14 @@ TRY_EVERY = 200
 class ClusterEStep:
     """E-step function for `OnlineLDA.iterate` that uses the workers of a cluster.
 
-    Parameters
-    ----------
-    cluster
-        Cluster of the workers.
-    n_threads
-        Threads of this process.
-    staleness
-        Batches in flight besides one; they share the workers.
-    place
-        "workers" or "here" for all E-steps; "faster" to choose by time. By default
-        `DEFAULT_PLACE`.
+    `n_threads` are of this process; `staleness` is the number of batches in flight besides one. The
+    place is "workers", "here", or "faster" to choose by time.
     """
 
     def __init__(self, cluster: Cluster, n_threads: int, staleness: int, place: str = "") -> None:
         self._cluster, self._n_threads, self._staleness = cluster, n_threads, staleness
         place = place or DEFAULT_PLACE
-        self._places = _Places(place, _Warming(cluster) if place == "faster" else None)
+        self._places = _Places(place, cluster)
 
     def __call__(self, counts: sparse.csr_array, step: EStep) -> Callable[[], BatchStatistics]:
         """Begin the E-step of a batch (S, V)."""
@@ -114,23 +105,13 @@ def load_kernels() -> None:
     combined(expected_counts(counts, step), expected_counts(counts, step))
 
 
-class _Warming:
-    """Warm-up of workers while batches are inferred on the client."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._futures = [cluster.submit_to(worker, load_kernels) for worker in cluster.addresses]
-
-    @property
-    def is_done(self) -> bool:
-        """Whether all workers are ready."""
-        return all(future.status != "pending" for future in self._futures)
-
-
 class _Places:
-    """Choice of the place of the next E-step."""
+    """Choice of the place of the next E-step. Workers load kernels while the client infers."""
 
-    def __init__(self, place: str, warming: _Warming | None) -> None:
-        self._fixed, self._warming = "" if place == "faster" else place, warming
+    def __init__(self, place: str, cluster: Cluster) -> None:
+        self._fixed = "" if place == "faster" else place
+        workers = () if self._fixed else cluster.addresses
+        self._loading = [cluster.submit_to(worker, load_kernels) for worker in workers]
         self._seconds: dict[str, float] = {}
         self._n, self._said = 0, ""
 
@@ -138,11 +119,11 @@ class _Places:
         """Return the place of the next E-step: "here" or "workers"."""
         if self._fixed:
             return self._fixed
-        if self._warming is not None:
-            if self._seconds.get("here", 0.0) == 0.0 or not self._warming.is_done:
-                return "here"
-            self._warming = None
         if "workers" not in self._seconds:
+            is_loading = any(future.status == "pending" for future in self._loading)
+            if self._seconds.get("here", 0.0) == 0.0 or is_loading:
+                return "here"
+            self._loading = []
             return "workers"
         best, other = sorted(self._seconds, key=lambda place: self._seconds[place])
         self._n += 1

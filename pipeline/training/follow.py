@@ -31,12 +31,7 @@ from pipeline.text.settings import text_settings
 from pipeline.training.checkpoint import CHECKPOINT_SECONDS, Checkpoint
 from pipeline.training.stream import DocumentStream, GrowingStore
 from pipeline.training.trainers import decided_eta, estimator_of
-from pipeline.training.validation import (
-    CHECK_SECONDS,
-    ValidationChecks,
-    check_interval,
-    validation_sample,
-)
+from pipeline.training.validation import ValidationChecks, validation_sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -187,9 +182,8 @@ class _StreamTraining:
         self._estimator = cast("OnlineLDA", estimator_of(settings, n_threads))
         self._estimator.resume(first, checkpoint.state)
         checkpoint.state = self._estimator.state_
-        every = check_interval(settings, first.shape[0])
         self._checks = ValidationChecks(
-            run, checkpoint, settings, every, CHECK_SECONDS, n_threads, of_stream=True
+            run, checkpoint, settings, first.shape[0], n_threads, of_stream=True
         )
         self._saved, self._n_saved = time.monotonic(), checkpoint.state.n_documents
         self._in_step = False
@@ -218,29 +212,20 @@ class _StreamTraining:
                     logger.info("checkpoint at %s documents", f"{stream.n_taken:,}")
                 raise
 
-    @property
-    def _n_taken(self) -> int:
-        return self._stream.n_taken
-
     def _step(self, n_docs: int) -> None:
         """Make one step over the next documents."""
-        checkpoint, estimator = self._checkpoint, self._estimator
         with _in_one_go():
             self._in_step = True
             started = self._clock()
-            counts = self._stream.take(n_docs)
-            estimator.partial_fit(counts)
-            checkpoint.seconds += self._clock() - started
-            self._check_if_due()
+            self._estimator.partial_fit(self._stream.take(n_docs))
+            self._checkpoint.seconds += self._clock() - started
+            held_out = validation_sample(self._stream.validation())
+            self._checks.check_if_due(
+                *(self._estimator, held_out, self._stream.n_taken),
+                validation_documents=held_out.shape[0],
+            )
             self._in_step = False
             self._save_now_and_then()
-
-    def _check_if_due(self) -> None:
-        counts = validation_sample(self._stream.validation())
-        n_docs = counts.shape[0]
-        self._checks.check_if_due(
-            self._estimator, counts, self._n_taken, validation_documents=n_docs
-        )
 
     def _save_now_and_then(self) -> None:
         if time.monotonic() - self._saved > CHECKPOINT_SECONDS:

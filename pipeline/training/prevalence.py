@@ -54,17 +54,7 @@ class PrevalenceSum:
 def shares_in_blocks(
     topics: TopicWords, counts: sparse.csr_array, n_threads: int | None, stage: str
 ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield expected shares of the topics in the tokens of documents, with progress as `stage`.
-
-    Yields
-    ------
-    int
-        First document of a block of `DOCUMENTS_AT_ONCE`.
-    array (n,)
-        Number of tokens of each document.
-    array (n, K)
-        Shares of the topics; each row sums to 1.
-    """
+    """Yield first document, numbers of tokens (n,) and shares of topics (n, K) of each block."""
     n_docs = counts.shape[0]
     with Progress(stage, n_docs, "documents") as progress:
         for first in range(0, n_docs, DOCUMENTS_AT_ONCE):

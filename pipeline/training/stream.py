@@ -46,20 +46,8 @@ class DocumentStream:
     """Stream of training documents, shard by shard, which keeps some documents to validate.
 
     In memory are the training documents that were not taken yet, and up to `MAX_VALIDATION`
-    validation documents; the rest stays in the cache of tokens.
-
-    Parameters
-    ----------
-    store
-        Store of the articles.
-    settings
-        Decided settings of the run.
-    bigrams, vocabulary
-        Words to count.
-    n_taken
-        Training documents to skip, as they were taken before.
-    n_processes
-        Processes of the text stage.
+    validation documents; the rest stays in the cache of tokens. The first `n_taken` training
+    documents are skipped, as they were taken before.
     """
 
     def __init__(
@@ -71,10 +59,7 @@ class DocumentStream:
         n_taken: int,
         n_processes: int,
     ) -> None:
-        self.n_shards = 0
-        """Number of shards read."""
-        self.n_articles = 0
-        """Number of articles in these shards."""
+        self.n_shards = self.n_articles = 0  # read
         self.n_taken = n_taken
         self._store, self._settings, self._n_processes = store, settings, n_processes
         self._bigrams, self._vocabulary = bigrams, vocabulary
@@ -164,16 +149,9 @@ class GrowingStore:
     """Shards of a store that grows.
 
     Once no download is running, the articles are settled: articles of a later download are ignored,
-    so that results do not depend on the moment of a refresh.
-
-    Parameters
-    ----------
-    articles
-        Store; it need not exist yet while a download is running.
-    known
-        SHA-256 of the shards that were read before; the store must begin with them.
-    is_settled
-        Whether the known shards are all shards to read.
+    so that results do not depend on the moment of a refresh. The store need not exist yet while a
+    download is running. It must begin with the shards in `known`, given by SHA-256; if it is
+    settled, they are all shards to read.
     """
 
     def __init__(

@@ -45,12 +45,7 @@ from pipeline.training.e_step_on_cluster import ClusterEStep
 from pipeline.training.follow import follow
 from pipeline.training.prevalence import is_starving, prevalence_in
 from pipeline.training.trainers import decided_eta, estimator_of, spec_of
-from pipeline.training.validation import (
-    CHECK_SECONDS,
-    ValidationChecks,
-    check_interval,
-    validation_sample,
-)
+from pipeline.training.validation import ValidationChecks, validation_sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,19 +81,10 @@ def train(
 ) -> dict[str, Any]:
     """Learn topics; an interrupted run resumes, a finished run is only reported.
 
-    Parameters
-    ----------
-    settings : TrainSettings
-        Settings of the run.
-    given : dict
-        Those settings that the user gave, on the command line, in the environment or the file.
-    clock : callable
-        Clock in seconds that times training, and stops it by time if asked for. The default does
-        not count the compilation of kernels, which the provenance records separately.
-    cluster
-        Cluster to work on; by default the settings name it.
-    stop_after
-        Seconds of training after which a checkpoint is saved and `SliceEnded` is raised.
+    `given` are the settings that the user gave. `clock` times training, in seconds; the default
+    does not count the compilation of kernels, which the provenance records separately. By default
+    the settings name the cluster. After `stop_after` seconds of training a checkpoint is saved, and
+    `SliceEnded` is raised.
     """
     compiled_before = seconds_compiling()
     run, settings = open_run(settings, given)
@@ -118,8 +104,8 @@ def train(
                     logger.warning(
                         "its articles have changed since: choose another --run to use them"
                     )
-                return _report(run)
-            _train(run, settings, _By(workers, clock, stop_after), compiled_before)
+            else:
+                _train(run, settings, _By(workers, clock, stop_after), compiled_before)
     return _report(run)
 
 
@@ -141,16 +127,8 @@ def _train(run: RunDirectory, settings: TrainSettings, by: _By, compiled_before:
         f"{corpus.n_words:,}",
         f"{corpus.n_tokens:,}",
     )
-    run.update_provenance(
-        {
-            "corpus": {
-                "documents": corpus.n_docs,
-                "words": corpus.n_words,
-                "tokens": corpus.n_tokens,
-                "hash": corpus.content_hash,
-            }
-        }
-    )
+    sizes = {"documents": corpus.n_docs, "words": corpus.n_words, "tokens": corpus.n_tokens}
+    run.update_provenance({"corpus": {**sizes, "hash": corpus.content_hash}})
     estimator, checkpoint = _learn(run, settings, corpus, parts, n_threads, by)
     compiling = seconds_compiling() - compiled_before
     _finish(run, settings, estimator, checkpoint, corpus, parts, compiling)
@@ -217,10 +195,7 @@ def _learn(
     if state is not None:
         logger.info("going on after %s documents", f"{state.n_documents:,}")
     n_docs, validation = parts.train.n_docs, validation_sample(parts.validation.counts)
-    every = check_interval(settings, n_docs)
-    checks = ValidationChecks(
-        run, checkpoint, settings, every, CHECK_SECONDS, n_threads, of_stream=False
-    )
+    checks = ValidationChecks(run, checkpoint, settings, n_docs, n_threads, of_stream=False)
     keeping = _Keeping(checkpoint, run.checkpoint_path, by.stop_after)
     reached = state.n_documents if state else 0
     n_visits = estimator.schedule.max_passes * n_docs
@@ -351,18 +326,13 @@ def _finish(
     parts: Split,
     compiling: float,
 ) -> None:
-    """Write the model: the best topics by validation, or the last ones without validation.
-
-    `compiling` is the time that this command took to compile kernels, in seconds.
-    """
+    """Write the model: the best topics by validation, or the last ones without validation."""
     topics = estimator.topics_ if checkpoint.best is None else checkpoint.best
     model = SavedModel(
         topics=topics,
         vocabulary=corpus.vocabulary,
         header={
-            "settings": {
-                n: v for n, v in as_table(settings).items() if n not in ("threads", "cluster")
-            },
+            "settings": {n: v for n, v in as_table(settings).items() if n not in NOT_OF_MODEL},
             "seed": settings.seed,
             "versions": versions(),
             "training_corpus_hash": parts.train.content_hash,
@@ -373,13 +343,8 @@ def _finish(
     atomic_write_text(run.path / "topics.txt", table + "\n")
     seconds = run.provenance().get("seconds", {})
     seconds |= {"compiling": compiling, "training": checkpoint.seconds}
-    run.finish(
-        {
-            "seconds": seconds,
-            "documents_seen": estimator.state_.n_documents,
-            "best_look": checkpoint.best_look,
-        }
-    )
+    seen = {"documents_seen": estimator.state_.n_documents, "best_look": checkpoint.best_look}
+    run.finish({"seconds": seconds, **seen})
     save_model(run.model_path, model)
 
 

@@ -33,21 +33,9 @@ as completion; on this part it adds 0.2 to 0.45 of completion's time (8 to 100 t
 class ValidationChecks:
     """Validation checks: when they are due, their scores, and the best topics.
 
-    Parameters
-    ----------
-    run
-        Run whose metrics record the checks.
-    checkpoint
-        Checkpoint that keeps checks and best topics.
-    settings
-        Settings of the run: checks by documents, by seconds, or none.
-    documents, seconds
-        Least distance between two checks.
-    n_threads
-        Threads that score.
-    of_stream
-        Whether the checks belong to a stream. Its validation documents grow in number, so its
-        scores are not comparable: they do not end training, and its topics are not kept.
+    The run's metrics record the checks, the checkpoint keeps them and the best topics. `n_docs` is
+    the number of training documents. The validation documents of a stream grow in number, so its
+    scores are not comparable: they do not end training, and its topics are not kept.
     """
 
     def __init__(
@@ -55,8 +43,7 @@ class ValidationChecks:
         run: RunDirectory,
         checkpoint: Checkpoint,
         settings: TrainSettings,
-        documents: float,
-        seconds: float,
+        n_docs: int,
         n_threads: int,
         *,
         of_stream: bool,
@@ -67,7 +54,7 @@ class ValidationChecks:
         self._by_time = settings.early_stopping == "time"
         growth = spec_of(settings).interval.growth
         self._stopping = EarlyStopping(
-            seconds if self._by_time else documents,
+            CHECK_SECONDS if self._by_time else check_interval(settings, n_docs),
             growth=EarlyStopping.growth if growth is None else growth,
             tolerance=settings.stopping_tolerance,
             patience=settings.stopping_patience,
@@ -86,22 +73,11 @@ class ValidationChecks:
         is_end: bool = False,
         **more: float,
     ) -> bool:
-        """Score validation documents if a check is due; return whether to stop.
+        """Score validation documents (D, V) if a check is due; return whether to stop.
 
-        A trainer that is not ready is not checked.
-
-        Parameters
-        ----------
-        estimator
-            Trainer in its present state.
-        counts
-            Validation documents (D, V).
-        n_documents
-            Documents that training has seen.
-        is_end
-            Whether training has ended: a check is due, unless these topics were just checked.
-        more
-            Further fields of the line of metrics.
+        A trainer that is not ready is not checked. `n_documents` were seen in training. At the end
+        a check is due, unless these topics were just checked. `more` are fields of the line of
+        metrics.
         """
         if not (self._wanted and counts.nnz and estimator.is_ready):
             return False

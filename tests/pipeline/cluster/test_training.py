@@ -89,7 +89,7 @@ def test_a_batch_is_parted_and_added_up_by_the_workers(two: Cluster) -> None:
 def test_the_faster_place_is_gone_on_at(
     here: float, there: float, best: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    places, took = _Places("faster", None), {"here": here, "workers": there}
+    places, took = _Places("faster", mock.Mock(addresses=())), {"here": here, "workers": there}
     with caplog.at_level(logging.INFO, "pipeline"):
         chosen = []
         places.took("here", here)
@@ -106,22 +106,21 @@ def test_the_faster_place_is_gone_on_at(
 
 
 def test_while_workers_load_batches_are_made_here() -> None:
-    warming = mock.Mock(is_done=False)
-    places = _Places("faster", warming)
+    cluster = mock.Mock(addresses=("one", "two"))
+    loading = cluster.submit_to.return_value
+    loading.status = "pending"
+    places = _Places("faster", cluster)
     for _ in range(5):
         assert places.next() == "here"
         places.took("here", 1.0)
-    warming.is_done = True
+    loading.status = "finished"
     assert places.next() == "workers"
 
 
 def test_the_default_is_the_faster_place(two: Cluster) -> None:
-    with mock.patch.object(e_step_module, "_Warming") as warming:
+    with mock.patch.object(two, "submit_to") as loading:
         ClusterEStep(two, 1, 0)
-        assert warming.called
-    with (
-        mock.patch.object(e_step_module, "DEFAULT_PLACE", "workers"),
-        mock.patch.object(e_step_module, "_Warming") as warming,
-    ):
-        assert ClusterEStep(two, 1, 0)._places.next() == "workers"
-        assert not warming.called
+        assert loading.call_count == two.n_workers
+        with mock.patch.object(e_step_module, "DEFAULT_PLACE", "workers"):
+            assert ClusterEStep(two, 1, 0)._places.next() == "workers"
+        assert loading.call_count == two.n_workers

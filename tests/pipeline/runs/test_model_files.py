@@ -15,7 +15,7 @@ import pytest
 
 from models import LDATopics, load_model
 from pipeline.runs.model_files import kind_of, read_model
-from pipeline.scoring.words import topics_of
+from pipeline.scoring.score import topics_of
 from tests.pipeline.scoring.support import ONE_MODEL, failed, load_documents, succeeded
 from tests.pipeline.support import call, inside
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
+from scipy import sparse
 
 from corpora import Corpus
 from corpora.formats import read_corpus, write_corpus
@@ -16,6 +17,7 @@ from models import LDATopics, SavedModel, save_model
 from tests.pipeline.support import Outcome, call
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 ONE_MODEL = (
@@ -108,3 +110,12 @@ def write_gensim(path: Path, weights: np.ndarray, words: tuple[str, ...]) -> Non
 
 def load_documents(zoo: Path) -> Corpus:
     return read_corpus(zoo / "docs.jsonl")
+
+
+def counts_of(corpus: Corpus, words: Sequence[str], n_columns: int) -> sparse.csr_array:
+    """Counts of `words` in the first columns, column by column."""
+    counts = np.zeros((corpus.n_docs, n_columns), dtype=np.int64)
+    for j, word in enumerate(words):
+        if word in corpus.vocabulary:
+            counts[:, j] = corpus.counts.toarray()[:, corpus.vocabulary.index(word)]
+    return sparse.csr_array(counts)

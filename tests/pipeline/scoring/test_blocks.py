@@ -16,7 +16,7 @@ from evaluation.scorer import Scorer
 from models import LDATopics
 from pipeline.scoring import blocks as block_scores
 from pipeline.scoring.blocks import PerplexitySoFar, WordBlocks, scored_here, to_score
-from pipeline.scoring.words import counts_of
+from tests.pipeline.scoring.support import counts_of
 
 if TYPE_CHECKING:
     from pathlib import Path

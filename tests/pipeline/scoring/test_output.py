@@ -12,9 +12,8 @@ from corpora.formats import read_corpus
 from evaluation import log_likelihood
 from models import LDATopics, SavedModel, load_model, save_model
 from pipeline.scoring.table import print_evaluation
-from pipeline.scoring.words import counts_of
 from tests.evaluation.registry import names_of
-from tests.pipeline.scoring.support import failed, succeeded
+from tests.pipeline.scoring.support import counts_of, failed, succeeded
 from tests.pipeline.support import call
 
 if TYPE_CHECKING:

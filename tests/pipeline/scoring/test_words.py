@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from corpora import Corpus
 from models import LDATopics, SavedModel, load_model, save_model
-from pipeline.scoring.words import common_words, counts_of, topics_of
+from pipeline.scoring.score import common_words, topics_of
 from tests.pipeline.scoring.support import ALPHA, failed, load_documents, succeeded
 from tests.pipeline.support import call
 
@@ -86,11 +85,7 @@ def test_the_order_of_a_vocabulary_changes_nothing(zoo: Path) -> None:
 
 
 def test_words_are_matched_by_name() -> None:
-    corpus = Corpus(np.array([[1, 2, 0, 4], [0, 0, 3, 0]]), ("d", "a", "x", "b"), ("1", "2"))
     assert common_words([("a", "b", "c", "d"), ("d", "b", "e", "a")]) == ("a", "b", "d")
-    counts = counts_of(corpus, ("a", "b", "d"), 5)
-    assert counts.toarray().tolist() == [[2, 4, 1, 0, 0], [0, 0, 0, 0, 0]]
-    assert counts.has_canonical_format
     saved = SavedModel(LDATopics([[0.1, 0.2, 0.3, 0.4]], [1.0]), ("d", "b", "e", "a"))
     assert topics_of(saved, ("a", "b", "d")).topic_word.tolist() == [[0.4, 0.2, 0.1, 0.3]]
     assert topics_of(saved, saved.vocabulary) is saved.topics

@@ -22,7 +22,7 @@ from pipeline.runs.run_directory import RunDirectory
 from pipeline.settings import TrainSettings
 from pipeline.training import train as train_command
 from pipeline.training import validation as learning
-from pipeline.training.train import CHECK_SECONDS, train
+from pipeline.training.train import train
 from pipeline.training.validation import (
     BOUND_AT_LEAST,
     BOUND_AT_ONE_IN,
@@ -78,7 +78,7 @@ def test_gibbs_sampling_is_looked_at_from_its_first_sample_on(tiny: Path) -> Non
 @pytest.mark.parametrize("model", ["online", "gibbs"])
 def test_the_end_is_looked_at_too(tiny: Path, model: str) -> None:
     argv = ("--max-passes", 12, "--stopping-patience", 50)
-    with mock.patch("pipeline.training.train.check_interval", return_value=10_000):
+    with mock.patch.object(learning, "check_interval", return_value=10_000):
         assert call("train", "--run", "x", *TINY_OF[model], *argv, cwd=tiny).code == 0
     passes = [line["passes"] for line in metrics_of(tiny, "x")]
     assert passes[-1] == 12.0
@@ -319,7 +319,7 @@ def due(first: float, n: int) -> Iterator[float]:
     last = first
     for _ in range(n):
         yield last
-        last = math.ceil(max(1.1 * last, last + CHECK_SECONDS))
+        last = math.ceil(max(1.1 * last, last + learning.CHECK_SECONDS))
 
 
 @pytest.mark.parametrize(("model", "first"), [("online", 5), ("gibbs", 5)])
