@@ -37,21 +37,12 @@ INHERITED = "stroke-linejoin:round;stroke-linecap:butt"
 def inline_svg(
     svg: bytes, prefix: str, title: str, description: str, marks: Mapping[str, str]
 ) -> str:
-    """Return the drawing as an `<svg>` element that fills the width of its box.
+    """Return the output of matplotlib as an `<svg>` element that fills the width of its box.
 
-    Parameters
-    ----------
-    svg
-        Output of matplotlib with text as text.
-    prefix
-        Beginning of all ids.
-    marks
-        Name of each mark that a reader can choose, by its gid. Marks are groups with `data-gid`.
+    All ids begin with `prefix`. `marks` names each mark that a reader can choose by its gid; marks
+    are groups with `data-gid`.
 
-    Raises
-    ------
-    ValueError
-        If `prefix` is not a letter, then letters, digits, `_` and `-`.
+    Raises ValueError if `prefix` is not a letter, then letters, digits, `_` and `-`.
     """
     if not PREFIX.fullmatch(prefix):
         raise ValueError(
@@ -248,10 +239,7 @@ def file_svg(path: Path, prefix: str, label: str) -> str:
     The element has no size of its own and nothing that could run or fetch. A screen reader reads
     out `label`.
 
-    Raises
-    ------
-    DamagedFigureError
-        If the file is no SVG figure.
+    Raises DamagedFigureError if the file is no SVG figure.
     """
     try:
         root = ET.fromstring(path.read_bytes())  # noqa: S314 - written by this software

@@ -42,12 +42,9 @@ LARGEST, SMALLEST = 22.0, 4.0
 
 
 def dependency_figure(model: SavedModel, rows: Rows) -> Draw:
-    """Return a function that draws a panel for each topic: top words and dependencies as lines.
+    """Return a function that draws a panel for each of the rows of `topic_rows`.
 
-    Parameters
-    ----------
-    rows
-        Output of `topic_rows` with dependencies.
+    Top words are nodes, dependencies lines.
     """
     n_left_out = len(rows[MAX_PANELS:])
     rows = rows[:MAX_PANELS]

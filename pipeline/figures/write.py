@@ -68,17 +68,7 @@ def page_svg(figure: Figure, prefix: str) -> str:
 
     Text is text in the page's font. Colours are the page's properties, `--ink` and so on, so that
     they follow its light or dark scheme. The background is transparent. Marks with a gid are
-    `<g data-gid="topic-3">`.
-
-    Parameters
-    ----------
-    prefix
-        Beginning of all ids; different for each figure of a page.
-
-    Raises
-    ------
-    ValueError
-        If `prefix` is not a letter, then letters, digits, `_` and `-`.
+    `<g data-gid="topic-3">`. All ids begin with `prefix`, which differs for each figure of a page.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - see _styled
 

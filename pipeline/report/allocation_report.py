@@ -33,10 +33,7 @@ def is_allocation(name: str) -> bool:
 def allocation_page(directory: Path) -> str:
     """Return the page.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the result is damaged, or another version of this software wrote it.
+    Raises CorpusFormatError if the result is damaged, or of another version of this software.
     """
     path = directory / FILE
     try:

@@ -38,16 +38,9 @@ class ArticleName:
 class ArticleNames:
     """Looks up names of documents, each once, and says in `note` what is missing.
 
-    Parameters
-    ----------
-    store
-        Directory of the articles. Documents that are missing there, or in a damaged shard, have the
-        titles of the corpus and no link.
-    corpus
-        Corpus of the documents.
-    shards
-        SHA-256s of the shards that the corpus was made from; other shards, which may hold other
-        revisions, are skipped. By default all shards are read.
+    Documents that the store lacks, or that are in a damaged shard, have the titles of the corpus
+    and no link. Only shards with a SHA-256 in `shards` are read, if it is given: others may hold
+    other revisions.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from pipeline.scoring.score import (
     scored_words,
     vocabulary_mass,
 )
-from pipeline.settings import EvaluateSettings
+from pipeline.settings import EvaluateSettings, ReportSettings
 from pipeline.text.held_out import HeldOut, held_out
 from pipeline.training.validation import evenly_spaced
 
@@ -58,13 +58,7 @@ class _NotComparedError(Exception):
 
 
 def comparison_section(
-    runs: Sequence[LoadedRun],
-    *,
-    method: str | None = None,
-    max_documents: int = 200,
-    n_samples: int | None = None,
-    n_threads: int,
-    seed: int = 0,
+    runs: Sequence[LoadedRun], settings: ReportSettings, n_threads: int, method: str | None = None
 ) -> ComparisonSection:
     """Compare runs of any families on documents that none of them has learned from.
 
@@ -78,59 +72,24 @@ def comparison_section(
     model is called the best only if it is best both ways.
 
     If runs cannot be compared, there are no rows, and the reading says why. Topics are always
-    aligned.
-
-    Parameters
-    ----------
-    runs
-        Two or more.
-    method
-        By default `left-to-right-sequential` if all families have it, else the default of
-        `evaluate`: that of the families, or one that they share.
-    max_documents
-        Largest number of documents, evenly spaced; 0 only aligns topics.
-    n_samples
-        Monte Carlo samples per document; each method has a default.
-    n_threads, seed
-        The seed fixes the result for any number of threads.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two runs, or an argument is out of its range.
+    aligned. The method is by default `left-to-right-sequential` if all families have it, else the
+    default of `evaluate`: that of the families, or one that they share.
     """
-    if len(runs) < 2:
-        raise ValueError(f"runs must be two or more to compare, found {len(runs)}")
-    if max_documents < 0:
-        raise ValueError(f"max_documents must be at least 0, found {max_documents}")
     models = [
         LoadedModel(name, each, each.model)
         for name, each in zip(names_of_runs(runs), runs, strict=True)
     ]
-    for each in models:
-        names = scoring_of(each.model.topics).names
-        if method is not None and method not in names:
-            raise ValueError(
-                f"method must be one of {', '.join(names)} for {each.name}, found {method!r}"
-            )
     found = (_alignment(models[0], each, n_threads) for each in models[1:])
     alignments = tuple(each for each in found if each is not None)
-    asked = EvaluateSettings(method=method, samples=n_samples, seed=seed)
+    asked = EvaluateSettings(method=method, samples=settings.samples, seed=settings.seed)
     try:
-        documents, words = _documents(runs, models, max_documents, n_threads)
+        documents, words = _documents(runs, models, settings.scored, n_threads)
         asked = replace(asked, method=method or _default_method(models))
         estimates, is_smoothed = _estimates(asked, models, documents, words, n_threads)
     except (_NotComparedError, UsageError, ExactCostError, PartitionCostError) as error:
-        return ComparisonSection(
-            method=asked.method or "none",
-            direction="exact",
-            articles=0,
-            documents=0,
-            tokens=0,
-            rows=(),
-            reading=f"The likelihoods of these runs are not compared: {error}.",
-            alignments=alignments,
-        )
+        reading = f"The likelihoods of these runs are not compared: {error}."
+        method = asked.method or "none"
+        return ComparisonSection(method, "exact", 0, 0, 0, (), reading, alignments)
     articles = documents.article_of
     n_articles = len(set(articles))
     comparison = compare(_by_article(estimates, articles))
@@ -232,10 +191,11 @@ def _by_article(
     return {name: estimate.by_group(articles) for name, estimate in estimates.items()}
 
 
-def _limits(pair: PairedDifference, n_articles: int) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of a difference; two times None if it is not known."""
-    half = half_width(pair.standard_error, n_articles)
-    return (None, None) if half is None else (pair.nats_per_word - half, pair.nats_per_word + half)
+def _interval(pair: PairedDifference, n_articles: int) -> dict[str, Any]:
+    """Return a difference and its 95 % interval, whose limits are None if it is not known."""
+    difference, half = pair.nats_per_word, half_width(pair.standard_error, n_articles)
+    low, high = (None, None) if half is None else (difference - half, difference + half)
+    return {"difference": difference, "low": low, "high": high}
 
 
 def _rows(
@@ -250,18 +210,16 @@ def _rows(
         estimate = estimates[name]
         sampling = estimate.monte_carlo_standard_error / estimate.total_tokens
         pair = comparison.against_best.get(name)
-        difference = probability = restricted_difference = None
-        limits: tuple[float | None, float | None] = None, None
-        restricted_limits = limits
+        known: dict[str, Any] = dict.fromkeys(("difference", "low", "high"))
+        known["probability_worse"] = None
         if pair is not None:
-            difference, limits = pair.nats_per_word, _limits(pair, n_articles)
-            probability = probability_positive(difference, pair.standard_error, n_articles)
+            known = _interval(pair, n_articles)
+            known["probability_worse"] = probability_positive(
+                pair.nats_per_word, pair.standard_error, n_articles
+            )
             if conditional is not None:
-                pair = conditional.between(name, comparison.best)
-                restricted_difference, restricted_limits = (
-                    pair.nats_per_word,
-                    _limits(pair, n_articles),
-                )
+                again = _interval(conditional.between(name, comparison.best), n_articles)
+                known |= {f"conditional_{each}": value for each, value in again.items()}
         rows.append(
             ComparisonRow(
                 model=name,
@@ -269,14 +227,8 @@ def _rows(
                 perplexity_standard_error=or_none(by_article.perplexity_standard_error),
                 nats_per_word=estimate.nats_per_word,
                 monte_carlo_standard_error=or_none(sampling),
-                difference=difference,
-                low=limits[0],
-                high=limits[1],
-                probability_worse=probability,
                 scored_share=shares[name],
-                conditional_difference=restricted_difference,
-                conditional_low=restricted_limits[0],
-                conditional_high=restricted_limits[1],
+                **known,
             )
         )
     # The best first, also among equal ones.

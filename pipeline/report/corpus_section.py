@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 def corpus_section(run: LoadedRun) -> CorpusSection:
     """Return the sizes of the parts of a run's corpus, and the words that pruning removed.
 
-    Raises
-    ------
-    CorpusFormatError
-        If the run's bigrams are missing or were changed.
+    Raises CorpusFormatError if the run's bigrams are missing or were changed.
     """
     settings, corpus, parts = run.settings, run.corpus, run.parts
     removed = run.provenance.get("pruning")

@@ -25,7 +25,6 @@ from corpora.articles.shard_file import stored_keys
 from corpora.errors import CorpusFormatError, MissingModelError, UnsuitableModelError
 from corpora.row_blocks import tokens_of_documents
 from corpora.tokens.surface import Surface, surface, text_of
-from pipeline.report.article_names import ArticleNames, names_of
 from pipeline.report.sections import DocumentsSection, ShownDocument
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models.families import Topics
+    from pipeline.report.article_names import ArticleNames
     from pipeline.runs.loaded_run import LoadedRun
 
 logger = logging.getLogger(__name__)
@@ -44,6 +44,8 @@ MIN_SHARE = 0.01
 """Smallest share of a topic that is listed for a document."""
 MAX_REPEATED = 5
 """Times that a word is listed in a document without its text."""
+MAX_WORDS = 1500
+"""Largest number of known words of a document."""
 MAX_BYTES = 25_000
 """Bytes of a document's escaped text with the topics of its words."""
 BYTES_OF_TOPIC = 8
@@ -64,31 +66,15 @@ class _Found:
 
 
 def documents_section(
-    run: LoadedRun,
-    names: ArticleNames | None = None,
-    *,
-    n_documents: int = 20,
-    max_words: int = 1500,
-    n_threads: int = 1,
+    run: LoadedRun, names: ArticleNames, n_documents: int, n_threads: int = 1
 ) -> DocumentsSection | None:
     """Return some documents of a run's test part, or else its validation part; None without both.
 
     They are evenly spaced among those with at least `MIN_WORDS` known words. If the words of the
     store's article differ from the corpus, the document is shown without its text.
 
-    Parameters
-    ----------
-    names
-        Names of articles; by default from the run's store.
-    max_words
-        Largest number of known words of a document.
-
-    Raises
-    ------
-    ValueError
-        If the model and the corpus have different vocabularies.
-    CorpusFormatError
-        If the run's bigrams are missing or were changed.
+    Raises ValueError if the model and the corpus have different vocabularies; CorpusFormatError if
+    the run's bigrams are missing or were changed.
     """
     model, corpus, parts = run.model, run.corpus, run.parts
     if model.vocabulary != corpus.vocabulary:
@@ -101,7 +87,7 @@ def documents_section(
         return None
     chosen = part.rows(chosen_documents(tokens_of_documents(part.counts), n_documents))
     there = _in_the_text(run, chosen)
-    named = (names_of(run) if names is None else names)(chosen.doc_ids)
+    named = names(chosen.doc_ids)
     proportions = model.topics.proportions(chosen.counts, n_jobs=n_threads)
     shown = []
     for d, doc_id in enumerate(chosen.doc_ids):
@@ -109,7 +95,7 @@ def documents_section(
         found = there.get(doc_id) or _alphabetical(bag, chosen.vocabulary)
         topic, certainty = word_topics(model.topics, proportions[d], np.array(list(bag)))
         place = {w: i for i, w in enumerate(bag)}
-        pieces, n_words, is_cut = cut(found.pieces, max_words)
+        pieces, n_words, is_cut = cut(found.pieces, MAX_WORDS)
         places = [place[w] for w in found.words[:n_words]]
         order = np.argsort(-proportions[d], kind="stable").tolist()
         shares = [(k, float(proportions[d, k])) for k in order]

@@ -14,16 +14,14 @@ from evaluation.methods import scoring_of
 from pipeline.report.likelihood_reading import SMOOTHING, meaning_of, reading_of
 from pipeline.report.sections import LikelihoodRow, LikelihoodSection
 from pipeline.scoring.score import LoadedModel, or_none, score, scored_words
-from pipeline.settings import EvaluateSettings
+from pipeline.settings import EvaluateSettings, ReportSettings
 from pipeline.text.held_out import HeldOut
 from pipeline.training.validation import evenly_spaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from corpora import Corpus
     from evaluation.family import Method
-    from models import SavedModel
     from pipeline.cache.partial_scores import Scored
     from pipeline.runs.loaded_run import LoadedRun
 
@@ -31,39 +29,18 @@ logger = logging.getLogger(__name__)
 
 
 def likelihood_section(
-    run: LoadedRun,
-    *,
-    methods: Sequence[str] | None = None,
-    max_documents: int = 200,
-    n_samples: int | None = None,
-    n_threads: int,
-    seed: int = 0,
+    run: LoadedRun, settings: ReportSettings, n_threads: int, methods: Sequence[str] = ()
 ) -> LikelihoodSection | None:
-    """Score the test part, which neither training nor early stopping has used.
+    """Score the test part, which neither training nor early stopping has used, by each method.
 
-    None if there is nothing to score; the log says why.
-
-    Parameters
-    ----------
-    methods
-        Estimators; by default those that the family shows.
-    max_documents
-        Largest number of documents, evenly spaced in the test part.
-    n_samples
-        Monte Carlo samples per document; each method has a default.
-    n_threads, seed
-        The seed fixes the result for any number of threads.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
+    By default the methods are those that the family shows. None if there is nothing to score; the
+    log says why.
     """
-    if max_documents < 1:
-        raise ValueError(f"max_documents must be at least 1, found {max_documents}")
     model, test = run.model, run.parts.test
-    chosen = _chosen(model, methods)
-    documents = HeldOut(f"the test part of run {run.name}", _some(test, max_documents), 0)
+    scoring = scoring_of(model.topics)
+    with_tokens = np.flatnonzero(tokens_of_documents(test.counts))
+    some = test.rows(with_tokens[evenly_spaced(len(with_tokens), settings.scored)])
+    documents = HeldOut(f"the test part of run {run.name}", some, 0)
     if not documents.corpus.n_docs:
         reason = "no document of the test part has a word of the vocabulary"
         if not test.n_docs:
@@ -72,26 +49,20 @@ def likelihood_section(
         return None
     named = LoadedModel(run.name, run, model)
     words = scored_words([named], documents)
-    asked = EvaluateSettings(samples=n_samples, seed=seed)
-    scored = []
-    for method in chosen:
+    asked = EvaluateSettings(samples=settings.samples, seed=settings.seed)
+    articles, rows = documents.article_of, []
+    for method in methods or scoring.shown:
         asked = replace(asked, method=method)
         try:
             found = score(asked, named, documents, words, n_threads)
         except ZeroProbabilityError:
             asked = replace(asked, smoothing=SMOOTHING)
             found = score(asked, named, documents, words, n_threads)
-        scored.append(found)
-    scoring = scoring_of(model.topics)
-    articles = documents.article_of
-    rows = tuple(
-        _row(each, scoring.method(method), articles, n_samples)
-        for method, each in zip(chosen, scored, strict=True)
-    )
+        rows.append(_row(found, scoring.method(method), articles, settings.samples))
     n_articles = len(set(articles))
     n_tokens, n_unknown = documents.corpus.n_tokens, int(documents.corpus.n_unknown.sum())
     return LikelihoodSection(
-        rows=rows,
+        rows=tuple(rows),
         articles=n_articles,
         documents=documents.corpus.n_docs,
         of_documents=test.n_docs,
@@ -99,25 +70,6 @@ def likelihood_section(
         unknown_share=n_unknown / (n_tokens + n_unknown),
         reading=reading_of(rows, scoring, n_articles, smoothing=asked.smoothing),
     )
-
-
-def _chosen(model: SavedModel, methods: Sequence[str] | None) -> Sequence[str]:
-    scoring = scoring_of(model.topics)
-    if methods is None:
-        return scoring.shown
-    foreign = [method for method in methods if method not in scoring.names]
-    if foreign or not methods:
-        raise ValueError(
-            f"methods must be some of {', '.join(scoring.names)} for {scoring.topics.__name__}, "
-            f"found {', '.join(foreign) or 'none'}"
-        )
-    return methods
-
-
-def _some(test: Corpus, most: int) -> Corpus:
-    """Return at most this number of documents with a token, evenly spaced."""
-    with_tokens = np.flatnonzero(tokens_of_documents(test.counts))
-    return test.rows(with_tokens[evenly_spaced(len(with_tokens), most)])
 
 
 def _row(

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from pipeline.report.sections import LikelihoodRow, Report, RunReport
 
 SCRIPTS = (
-    "page_base.js",
-    "page_explorer.js",
-    "page_search.js",
-    "page_documents.js",
+    *("page_base.js", "page_explorer.js", "page_search.js", "page_documents.js"),
     "page_runs.js",
 )
 STYLES = ("page.css", "page_sections.css", "page_print.css")
@@ -43,11 +40,8 @@ _MAX_ALONE = 5
 def render(report: Report, figures: Mapping[tuple[int | None, str], str]) -> str:
     """Return the report as one page.
 
-    Parameters
-    ----------
-    figures
-        Output of `page_svg`, unescaped, by index of the run (None for the comparison) and name. Any
-        figure may be missing.
+    `figures` are the output of `page_svg`, by index of the run (None for the comparison) and name;
+    any may be missing.
     """
     runs = [
         {"run": run, "id": f"run-{i + 1}", "figures": _figures_of(figures, i)}
@@ -66,23 +60,13 @@ def render(report: Report, figures: Mapping[tuple[int | None, str], str]) -> str
 
 
 def render_template(name: str, data: dict[str, Any] | None, **context: Any) -> str:
-    """Return a page from a template of this package.
+    """Return a page from a file in `templates` that fills the blocks of `base.html.j2`.
 
-    Parameters
-    ----------
-    name
-        File in `templates` that extends `base.html.j2` and fills its blocks.
-    data
-        Data of the script; None if it has only themes and tables to handle.
-    context
-        Variables of the template, `title` among them. Strings are escaped, with visible control
-        characters, unless they are `markupsafe.Markup`.
+    `data` is that of the script; None if it has only themes and tables to handle. Strings of the
+    context are escaped, with visible control characters, unless they are `markupsafe.Markup`.
     """
-    return (
-        _environment()
-        .get_template(name)
-        .render(data=None if data is None else embedded_json(data), **context)
-    )
+    template = _environment().get_template(name)
+    return template.render(data=None if data is None else embedded_json(data), **context)
 
 
 @cache
@@ -95,13 +79,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "share": share,
-        "number": number,
-        "safe_url": safe_url,
-        "bar": _bar,
-        "of_log_p": of_log_p,
-    }
+    environment.filters |= {"share": share, "number": number, "bar": _bar, "of_log_p": of_log_p}
+    environment.filters["safe_url"] = safe_url
     script = _script()
     environment.globals |= {
         "software_version": software_version(),
@@ -230,14 +209,8 @@ def _figures_of(
     figures: Mapping[tuple[int | None, str], str], of: int | None
 ) -> defaultdict[str, Markup]:
     """Return the figures of a run by name; a missing one is empty."""
-    return defaultdict(
-        Markup,
-        {
-            name: Markup(svg)  # noqa: S704 - made by page_svg
-            for (whose, name), svg in figures.items()
-            if whose == of
-        },
-    )
+    chosen = {name: svg for (whose, name), svg in figures.items() if whose == of}
+    return defaultdict(Markup, {name: Markup(svg) for name, svg in chosen.items()})  # noqa: S704
 
 
 def _alignments(report: Report, figures: Mapping[str, Markup]) -> list[dict[str, Any]]:

@@ -80,11 +80,6 @@ def applying(settings: Mapping[str, Any]) -> dict[str, Any]:
 def train_command(settings: Mapping[str, Any], seed: int | None) -> str:
     """Return the command that repeats a run: settings other than the defaults, quoted for a shell.
 
-    Parameters
-    ----------
-    seed
-        Seed of the run, given or drawn.
-
     >>> train_command({"model": "gibbs", "topics": 25, "stop_words": "a b", "follow": False}, 7)
     "python -m pipeline train --model gibbs --stop-words 'a b' --seed 7"
     """

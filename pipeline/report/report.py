@@ -28,7 +28,6 @@ from pipeline.report.likelihood_section import likelihood_section
 from pipeline.report.page import render
 from pipeline.report.provenance_section import provenance_section
 from pipeline.report.sections import (
-    ComparisonSection,
     DocumentsSection,
     LikelihoodSection,
     Report,
@@ -52,13 +51,9 @@ N_STEPS = 4
 def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
     """Write the page, and the figures of each run.
 
-    Raises
-    ------
-    UsageError
-        If a setting is invalid, a run is named twice or has no model yet, or an `allocate`
-        directory is named together with others.
-    CorpusFormatError, ModelFormatError
-        If a run is damaged.
+    Raises UsageError if a setting is invalid, a run is named twice or has no model yet, or an
+    `allocate` directory is named together with others; CorpusFormatError or ModelFormatError if a
+    run is damaged.
     """
     _check(settings)
     allocations = [name for name in names if is_allocation(name)]
@@ -81,7 +76,7 @@ def report(settings: ReportSettings, names: Sequence[str]) -> dict[str, Any]:
             _check_figures(directory / "figures")
     for run in found:
         _ = run.model, run.corpus  # fail early
-    comparison = _compared(found, settings, n_threads)
+    comparison = comparison_section(found, settings, n_threads) if len(found) > 1 else None
     runs: list[RunReport] = []
     svgs: dict[tuple[int | None, str], str] = {}
     written: list[Path] = []
@@ -153,20 +148,6 @@ def _check_figures(directory: Path) -> None:
         raise UsageError(f"{directory} exists and is not a directory: move it, or use --page-only")
 
 
-def _compared(
-    runs: Sequence[LoadedRun], settings: ReportSettings, n_threads: int
-) -> ComparisonSection | None:
-    if len(runs) < 2:
-        return None
-    return comparison_section(
-        runs,
-        max_documents=settings.scored,
-        n_samples=settings.samples,
-        seed=settings.seed,
-        n_threads=n_threads,
-    )
-
-
 def _write(figures: Sequence[Figure], directory: Path) -> list[Path]:
     """Write figures as files."""
     directory.mkdir(exist_ok=True)
@@ -182,33 +163,19 @@ def _for_page(figures: Sequence[Figure], run: int | None) -> dict[tuple[int | No
 def run_report(run: LoadedRun, name: str, settings: ReportSettings, n_threads: int) -> RunReport:
     """Return every section that the run has data for; the page calls the run `name`.
 
-    Raises
-    ------
-    CorpusFormatError
-        If a file of the run is missing or damaged. The store may be missing: titles then come from
-        the corpus, and a note says so.
+    Raises CorpusFormatError if a file of the run is missing or damaged. The store may be missing:
+    titles then come from the corpus, and a note says so.
     """
     names, model = names_of(run), run.model
     with Progress(f"report {name}", N_STEPS, "sections") as progress:
-        topics = topics_section(
-            run, names, n_words=settings.words, n_typical=settings.typical, n_threads=n_threads
-        )
+        topics = topics_section(run, names, settings.words, settings.typical, n_threads)
         progress.update(1)
-        documents = None
+        documents = likelihood = None
         if settings.documents:
-            documents = documents_section(
-                run, names, n_documents=settings.documents, n_threads=n_threads
-            )
+            documents = documents_section(run, names, settings.documents, n_threads)
         progress.update(1)
-        likelihood = None
         if settings.scored:
-            likelihood = likelihood_section(
-                run,
-                max_documents=settings.scored,
-                n_samples=settings.samples,
-                seed=settings.seed,
-                n_threads=n_threads,
-            )
+            likelihood = likelihood_section(run, settings, n_threads)
         progress.update(1)
         notes = _notes(names.note, documents, likelihood, settings)
         shape = model.topics.score_shape

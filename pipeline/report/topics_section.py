@@ -10,7 +10,6 @@ from corpora.errors import CorpusFormatError
 from corpora.row_blocks import tokens_of_documents
 from evaluation import relevance, relevant_words, topic_distances, topic_map, topics_of_words
 from evaluation.topics.typical_documents import SHORT
-from pipeline.report.article_names import ArticleName, names_of
 from pipeline.report.sections import CloudWord, TopicRow, TopicsSection, TypicalArticle
 from pipeline.report.word_clouds import MAX_WORDS, word_cloud
 from pipeline.training.prevalence import PrevalenceSum, shares_in_blocks
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models import SavedModel
+    from pipeline.report.article_names import ArticleName
     from pipeline.runs.loaded_run import LoadedRun
 
     Names = Callable[[Iterable[str]], Mapping[str, ArticleName]]
@@ -31,47 +31,26 @@ LABEL_WORDS: Final = 3
 NO_WORDS: Final = "no words"
 """Label of a topic of weight 0, as Gamma-Poisson models can have."""
 
+MAX_SEARCHED: Final = 25_000
+"""Words that readers can search for, at most: the most frequent under the model."""
 TOPICS_OF_A_WORD: Final = 3
 MIN_SHARE: Final = 0.01
 """Smallest listed p(topic | word), and smallest share of a topic in its typical documents."""
 
 
 def topics_section(
-    run: LoadedRun,
-    names: Names | None = None,
-    *,
-    n_words: int = 30,
-    n_typical: int = 10,
-    max_searched: int = 25_000,
-    n_threads: int | None = None,
+    run: LoadedRun, names: Names, n_words: int, n_typical: int, n_threads: int | None = None
 ) -> TopicsSection:
     """Describe the topics of a model of any family.
 
     Lift and the choice of searched words use p(word) = Σ_k prevalence_k p(word | k), the model's
     share of a word in the training tokens. `topics.word_share` is not used: it averages over the
     prior, which may give rare topics as much weight as frequent ones. Typical articles are
-    documents of the training part, as the test part is only for scoring.
+    documents of the training part, as the test part is only for scoring. `names` is called once,
+    with the ids of all typical documents. `n_words` are shown at each weight of the relevance
+    slider. Threads change no bit.
 
-    Parameters
-    ----------
-    run
-        Run whose prevalence is computed from the training part if its model has none.
-    names
-        Called once with the ids of all typical documents; returns their names. By default
-        `names_of`, which reads the run's store.
-    n_words
-        Words shown at each weight of the relevance slider.
-    n_typical
-        Largest number of typical articles per topic.
-    max_searched
-        Largest number of words that readers can search for: the most frequent under the model.
-    n_threads
-        Threads for topics of documents and for distances. They change no bit.
-
-    Raises
-    ------
-    CorpusFormatError
-        If model and corpus have different vocabularies.
+    Raises CorpusFormatError if model and corpus have different vocabularies.
     """
     model, corpus = run.model, run.corpus
     if tuple(model.vocabulary) != corpus.vocabulary:
@@ -110,12 +89,10 @@ def topics_section(
         ]
         for documents, shares in zip(most.documents, most.shares, strict=True)
     ]
-    if names is None:
-        names = names_of(run)
     name_of = names(doc_id for k in order for doc_id, _ in typical[k])
 
     where = topic_map(topic_distances(probability, n_jobs=n_threads))
-    searched = _searched(model.vocabulary, share, max_searched)
+    searched = _searched(model.vocabulary, share, MAX_SEARCHED)
     return TopicsSection(
         topics=tuple(
             TopicRow(
@@ -143,14 +120,9 @@ def topics_section(
 
 
 class TypicalDocuments:
-    """`evaluation.typical_documents`, block by block, without keeping all shares.
+    """`evaluation.typical_documents` of documents of `n_tokens` (D,), without keeping all shares.
 
-    Parameters
-    ----------
-    n_tokens : (D,)
-        Tokens of all documents.
-    n_documents
-        Number of documents to find for each topic.
+    They come block by block; `n_documents` are found for each topic.
     """
 
     def __init__(self, n_tokens: NDArray[np.int64], n_topics: int, n_documents: int) -> None:

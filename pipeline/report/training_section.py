@@ -23,10 +23,7 @@ def training_section(run: LoadedRun) -> TrainingSection | None:
 
     A run without validation has a section without checks, which says so.
 
-    Raises
-    ------
-    CorpusFormatError
-        If metrics.jsonl is damaged.
+    Raises CorpusFormatError if metrics.jsonl is damaged.
     """
     settings, lines, provenance = run.settings, run.directory.metrics(), run.provenance
     checks = tuple(_check(line, n, run.directory) for n, line in enumerate(lines, start=1))

@@ -45,15 +45,8 @@ def word_cloud(
     Widths are those of the library's own font; a letter that it lacks has the width of its box for
     missing letters. `x` and `y` are the middle of the word: along the line of text the middle of
     its length, across it the middle between ascent and descent (`dominant-baseline: central`).
-
-    Parameters
-    ----------
-    words : sequence of str
-        Different words. Words that are invisible or too long are left out.
-    probabilities : sequence of float
-        p(word | topic) of each; words of probability 0 are left out.
-    seed : int
-        Seed of the layout: equal arguments give equal layouts.
+    Words that are invisible or too long, or of probability 0, are left out. Equal arguments give
+    equal layouts.
     """
     original: dict[str, str] = {}  # by what is drawn
     weight: dict[str, float] = {}

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def all_figures(run: RunReport, model: SavedModel | None = None) -> list[Figure]:
     """Return every figure that a run has data for, in the order of its page.
 
-    Parameters
-    ----------
-    model
-        Model of the run; without it there is no figure of dependencies.
+    Without the model there is no figure of dependencies.
     """
     drawn = [
         None if run.training is None else training_curve(run.training),
@@ -47,10 +44,7 @@ def all_figures(run: RunReport, model: SavedModel | None = None) -> list[Figure]
 def comparison_figures(section: ComparisonSection, runs: Sequence[RunReport] = ()) -> list[Figure]:
     """Return the paired differences, then `alignment-0` and so on, one for each of `alignments`.
 
-    Parameters
-    ----------
-    runs
-        Compared runs. Topics of a run that is missing here have numbers, but no labels.
+    Topics of a run that is not among `runs` have numbers, but no labels.
     """
     labels = {run.name: {row.number: row.label for row in run.topics.topics} for run in runs}
     drawn = [comparison(section)] + [

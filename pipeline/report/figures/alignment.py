@@ -34,12 +34,7 @@ def alignment(
 ) -> Figure | None:
     """Draw a line per pair, the closest first; closer topics have stronger lines.
 
-    Parameters
-    ----------
-    number
-        Number of this alignment on the page; the figure's name is `alignment-NUMBER`.
-    first_labels, second_labels
-        Labels of topics by their numbers.
+    The figure's name is `alignment-NUMBER`. Labels of topics are given by their numbers.
     """
     matched = [pair for pair in section.pairs if pair.distance is not None]
     if not section.pairs:

@@ -86,10 +86,7 @@ def finish_rows(
 ) -> None:
     """Write the name of row n at y = n, and its perplexity with error at the right of the axes.
 
-    Parameters
-    ----------
-    head
-        Points from the axes up to the head of the column.
+    The head of that column is `head` points above the axes.
     """
     beside = {"textcoords": "offset points", "fontsize": 9, "annotation_clip": False}
     for y, row in enumerate(rows):

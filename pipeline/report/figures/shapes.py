@@ -29,11 +29,6 @@ def shapes(section: TopicsSection, values: Sequence[float]) -> Figure | None:
     A topic's weight in a document is Gamma(shape r_k, scale p_k / (1 − p_k)), with the mean
     r_k p_k / (1 − p_k). The smaller r_k, the fewer documents have the topic; an unused topic has an
     r_k near 0 (Zhou & Carin 2015; Capdevila et al. 2018, eqs. 1 and 3).
-
-    Parameters
-    ----------
-    values
-        r_k in the order of the section's topics.
     """
     if len(values) == 0:
         return None

@@ -18,7 +18,7 @@ from models import LDATopics
 from pipeline.cache.results import ResultCache
 from pipeline.report.comparison_section import comparison_section
 from pipeline.scoring.evaluate import evaluate
-from pipeline.settings import EvaluateSettings
+from pipeline.settings import EvaluateSettings, ReportSettings
 from tests.pipeline.report.made_up_runs import (
     WORDS,
     as_gamma_poisson,
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from pipeline.runs.loaded_run import LoadedRun
 
 
-def compared(*runs: LoadedRun, **more: Any) -> ComparisonSection:
-    return comparison_section(runs, **{"n_threads": 1, **more})
+def compared(
+    *runs: LoadedRun, method: str | None = None, n_threads: int = 1, **more: Any
+) -> ComparisonSection:
+    return comparison_section(runs, ReportSettings(**more), n_threads, method)
 
 
 def good_and_bad(directory: Path, blur: float = 0.3) -> tuple[LoadedRun, LoadedRun]:
@@ -145,10 +147,10 @@ def test_no_run_has_learned_from_the_documents(tmp_path: Path) -> None:
 
 def test_at_most_so_many_documents(tmp_path: Path) -> None:
     runs = good_and_bad(tmp_path)
-    section = compared(*runs, max_documents=9)
+    section = compared(*runs, scored=9)
     assert section.documents == section.articles == 9
     assert section.tokens == 9 * 30
-    assert "one article cannot tell" in compared(*runs, max_documents=1).reading
+    assert "one article cannot tell" in compared(*runs, scored=1).reading
 
 
 def test_families_and_vocabularies_may_differ(tmp_path: Path) -> None:
@@ -235,7 +237,7 @@ def test_a_poisson_mrf_with_more_words_is_not_ranked(tmp_path: Path) -> None:
     even = LDATopics(np.full((1, len(WORDS)), 1 / len(WORDS)), [0.3])
     lda = run_over(tmp_path, "lda", few, WORDS[:-1])
     mrf = made_up_run(tmp_path, "mrf", as_poisson_mrf(even))
-    section = compared(lda, mrf, max_documents=4, n_samples=2)
+    section = compared(lda, mrf, scored=4, samples=2)
     assert not section.is_comparable
     assert section.rows[1].conditional_difference is None
     assert section.reading.count("not comparable as they are") == 1
@@ -245,7 +247,7 @@ def test_a_poisson_mrf_with_more_words_is_not_ranked(tmp_path: Path) -> None:
 def test_poisson_mrfs_without_dependencies_are_lda(tmp_path: Path) -> None:
     lda = made_up_run(tmp_path, "lda", true_topics())
     mrf = made_up_run(tmp_path, "mrf", as_poisson_mrf(true_topics()))
-    section = compared(lda, mrf, max_documents=10)
+    section = compared(lda, mrf, scored=10)
     assert section.method == "annealed-importance-sampling"  # which both have
     first, second = section.rows
     assert {first.model, second.model} == {"lda", "mrf"}
@@ -320,23 +322,8 @@ def test_what_cannot_be_compared_has_a_reason(tmp_path: Path, why: str, monkeypa
         reason = "no --method that is chosen by itself"
     else:
         most = 0
-    section = compared(first, second, max_documents=most)
+    section = compared(first, second, scored=most)
     assert section.rows == ()
     assert re.match(r"The likelihoods of these runs are not compared: .*\.$", section.reading)
     assert reason in section.reading
     assert len(section.alignments) == (why != "no words")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"method": "best-split"}, "method must be one of .* for bad, found 'best-split'"),
-        ({"max_documents": -1}, "max_documents must be at least 0, found -1"),
-    ],
-)
-def test_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
-    runs = good_and_bad(tmp_path)
-    with pytest.raises(ValueError, match=message):
-        compared(*runs, **wrong)
-    with pytest.raises(ValueError, match="runs must be two or more to compare, found 1"):
-        compared(runs[0])

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from models import (
     SavedModel,
 )
 from pipeline.report import documents_section as module
+from pipeline.report.article_names import names_of
 from pipeline.report.documents_section import (
     BYTES_OF_TOPIC,
     MAX_BYTES,
@@ -63,7 +65,8 @@ class Made(NamedTuple):
         known = {"model": self.model, "corpus": self.corpus, "settings": self.settings}
         known["store"] = ArticleStore(self.directory / "articles")
         known |= {name: how.pop(name) for name in known if name in how}
-        return documents_section(loaded_run(self.run, **known), **how)
+        run = loaded_run(self.run, **known)
+        return documents_section(run, names_of(run), **{"n_documents": 20, **how})
 
     def documents(self, **how: object) -> tuple[ShownDocument, ...]:
         return self.section(**how).documents
@@ -249,8 +252,10 @@ def test_a_model_that_is_not_installed(made: Made, caplog: pytest.LogCaptureFixt
 
 
 def test_long_documents_are_cut(made: Made) -> None:
-    few = {"n_documents": 4}
-    for whole, shown in zip(made.documents(**few), made.documents(max_words=5, **few), strict=True):
+    wholes = made.documents(n_documents=4)
+    with mock.patch("pipeline.report.documents_section.MAX_WORDS", 5):
+        few = made.documents(n_documents=4)
+    for whole, shown in zip(wholes, few, strict=True):
         assert (shown.is_cut, len(shown.word_topics), len(shown.certainty)) == (True, 5, 5)
         assert shown.pieces == (*whole.pieces[:10], "")
         assert shown.tokens == whole.tokens > 5
@@ -283,7 +288,7 @@ def test_articles_as_documents(made: Made, tmp_path: Path) -> None:
     assert outcome.code == 0, outcome.err
     run = RunDirectory(tmp_path / "runs" / "r")
     with inside(tmp_path):
-        section = documents_section(LoadedRun(run), n_documents=3)
+        section = documents_section(LoadedRun(run), names_of(LoadedRun(run)), 3)
     stored = {each.title: each.text for each in ArticleStore(tmp_path / "articles")}
     for shown in section.documents:
         assert "".join(shown.pieces) == stored[shown.title]

@@ -22,6 +22,7 @@ from pipeline.cache.results import ResultCache
 from pipeline.errors import Interrupted
 from pipeline.report.likelihood_reading import half_width, meaning_of, probability_positive
 from pipeline.report.likelihood_section import likelihood_section
+from pipeline.settings import ReportSettings
 from tests.pipeline.report.made_up_runs import (
     WORDS,
     as_gamma_poisson,
@@ -37,14 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pipeline.report.sections import LikelihoodSection
     from pipeline.runs.loaded_run import LoadedRun
 
 QUICK = ("left-to-right-sequential", "variational-bound", "completion")
 
 
-def section_of(run: LoadedRun, methods: Any = QUICK, **more: Any) -> LikelihoodSection:
-    return likelihood_section(run, **{"methods": methods, "n_threads": 1, **more})
+def section_of(run: LoadedRun, methods: Any = QUICK, n_threads: int = 1, **more: Any) -> Any:
+    return likelihood_section(run, ReportSettings(**more), n_threads, methods)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_errors_are_over_articles(tmp_path: Path) -> None:
 
 def test_at_most_so_many_documents_evenly_spaced(lda: LoadedRun) -> None:
     test = lda.parts.test
-    section = section_of(lda, ["variational-bound"], max_documents=7)
+    section = section_of(lda, ["variational-bound"], scored=7)
     assert (section.documents, section.of_documents) == (7, test.n_docs)
     rows = np.arange(7) * test.n_docs // 7
     expected = log_likelihood(true_topics(), test.counts[rows], "variational-bound")
@@ -114,7 +114,7 @@ def test_documents_without_tokens_are_skipped(tmp_path: Path) -> None:
 def test_every_family_has_its_estimators(tmp_path: Path) -> None:
     for number, topics in enumerate((true_topics(), as_gamma_poisson(true_topics()))):
         opened = made_up_run(tmp_path, f"run{number}", topics)
-        section = section_of(opened, None, max_documents=5, n_samples=20)
+        section = section_of(opened, None, scored=5, samples=20)
         assert tuple(row.method for row in section.rows) == scoring_of(topics).shown
         bound, sampled = (
             next(row for row in section.rows if row.method == method)
@@ -127,7 +127,7 @@ def test_every_family_has_its_estimators(tmp_path: Path) -> None:
 
 def test_poisson_mrfs_are_scored_given_their_partition_functions(tmp_path: Path) -> None:
     opened = made_up_run(tmp_path, "a", as_poisson_mrf(true_topics()))
-    section = section_of(opened, None, max_documents=5, n_samples=5)
+    section = section_of(opened, None, scored=5, samples=5)
     annealed, split_up = section.rows
     assert annealed.direction == "unbiased"
     assert "partition functions" in annealed.meaning
@@ -141,7 +141,7 @@ def test_how_many_samples_a_document_has(lda: LoadedRun) -> None:
         (None, ("100 samples", "4 divisions")),
         (7, ("7 samples", "7 div")),
     ):
-        section = section_of(lda, max_documents=5, n_samples=n_samples)
+        section = section_of(lda, scored=5, samples=n_samples)
         sequential, bound, completion = section.rows
         number = float(expected[0].split()[0])
         assert sequential.n_samples == number
@@ -159,7 +159,7 @@ def test_a_seed_fixes_it_whatever_the_threads(tmp_path: Path) -> None:
     found = []
     for run, n_threads, seed in (("a", 1, 0), ("b", 2, 0), ("c", 1, 1)):
         opened = made_up_run(tmp_path, run, true_topics())
-        section = section_of(opened, QUICK[:1], max_documents=6, n_threads=n_threads, seed=seed)
+        section = section_of(opened, QUICK[:1], scored=6, n_threads=n_threads, seed=seed)
         found.append(section.rows[0].nats_per_word)
         ResultCache().clear()
     assert found[0] == found[1] != found[2]
@@ -186,23 +186,10 @@ def test_nothing_to_score(tmp_path: Path, nothing: str, caplog: pytest.LogCaptur
         test = 0.0
     opened = made_up_run(tmp_path, "a", true_topics(), corpus, test=test)
     with caplog.at_level(logging.INFO, "pipeline.report.likelihood_section"):
-        found = likelihood_section(opened, n_threads=1)
+        found = section_of(opened, ())
     assert found is None
     reason = "no test part" if nothing == "no test part" else "has a word of the vocabulary"
     assert reason in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"max_documents": 0}, "max_documents must be at least 1, found 0"),
-        ({"methods": ["best-split"]}, "methods must be some of .* for LDATopics, found best-split"),
-        ({"methods": []}, "found none"),
-    ],
-)
-def test_wrong_arguments(lda: LoadedRun, wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        section_of(lda, **wrong)
 
 
 # --- what is said of them -------------------------------------------------------------------------
@@ -251,7 +238,7 @@ def test_readings_say_what_is_biased(lda: LoadedRun) -> None:
     assert section_of(lda, ["harmonic-mean"]).reading == (
         "None of these numbers is a perplexity to quote: harmonic-mean is shown alone."
     )
-    biased = section_of(lda, ["left-to-right-particle"], max_documents=4, n_samples=5).reading
+    biased = section_of(lda, ["left-to-right-particle"], scored=4, samples=5).reading
     assert "by a biased estimate" in biased
 
 
@@ -259,13 +246,13 @@ def test_a_large_monte_carlo_error_is_not_called_negligible(tmp_path: Path) -> N
     corpus = made_up_corpus(30)  # of articles that are all alike, so that they differ by little
     counts = np.tile(corpus.counts[[0]].toarray(), (30, 1))
     opened = made_up_run(tmp_path, "a", true_topics(), replace(corpus, counts=counts))
-    reading = section_of(opened, ["mean-field-is-1"], n_samples=2).reading
+    reading = section_of(opened, ["mean-field-is-1"], samples=2).reading
     assert "negligible" not in reading
     assert "more samples would make it narrower" in reading
 
 
 def test_one_article_has_no_interval(lda: LoadedRun) -> None:
-    section = section_of(lda, ["left-to-right-sequential"], max_documents=1)
+    section = section_of(lda, ["left-to-right-sequential"], scored=1)
     assert section.rows[0].nats_per_word_standard_error is None
     assert "one article gives no interval" in section.reading
     assert "nan" not in section.reading
@@ -318,7 +305,7 @@ def test_what_a_score_depends_on(lda: LoadedRun) -> None:
     section_of(lda, method)
     assert is_cached(lda, method)
     assert not is_cached(lda, QUICK[1:2])
-    for other in ({"seed": 1}, {"n_samples": 7}, {"max_documents": 5}):
+    for other in ({"seed": 1}, {"samples": 7}, {"scored": 5}):
         assert not is_cached(lda, method, **other)
     changed = replace(lda.model, topics=blurred(true_topics(), 1e-9))
     assert not is_cached(loaded(lda.directory, model=changed), method)
@@ -352,7 +339,7 @@ def test_warnings_of_estimators_are_left_to_the_page(tmp_path: Path, caplog: Any
     counts = 40 * corpus.counts.toarray()
     topics = LDATopics(np.tile(true_topics().topic_word, (4, 1)), np.full(12, 0.05))
     opened = made_up_run(tmp_path, "a", topics, replace(corpus, counts=counts))
-    section = section_of(opened, ["mean-field-is-2"], n_samples=8)
+    section = section_of(opened, ["mean-field-is-2"], samples=8)
     assert section.rows[0].low_ess_documents > 0
     n_unsure = section.rows[0].low_ess_documents
     assert re.search(

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from models import (
     SavedModel,
     load_model,
 )
-from pipeline.report.article_names import ArticleName
+from pipeline.report.article_names import ArticleName, names_of
 from pipeline.report.topics_section import TypicalDocuments, topics_section
 from pipeline.runs.loaded_run import LoadedRun
 from pipeline.runs.run_directory import RunDirectory, about_articles
@@ -90,7 +91,7 @@ def corpus_of_themes(seed: int = 0) -> Corpus:
 def section_of(model: SavedModel, corpus: Corpus, names: Asked, **more: int) -> TopicsSection:
     run = RunDirectory(Path("runs/made-up"))
     made_up = loaded(run, model=model, corpus=corpus, settings=TrainSettings())
-    return topics_section(made_up, names, **more)
+    return topics_section(made_up, names, **{"n_words": 30, "n_typical": 10, **more})
 
 
 FAMILIES = ("lda", "gamma-poisson", "poisson-mrf-mixture", "poisson-mrf")
@@ -145,7 +146,8 @@ def test_words_to_search_for() -> None:
     found = section_of(model, corpus, Asked())
     assert found.searched == tuple(sorted(WORDS))
     assert found.n_not_searched == 0
-    few = section_of(model, corpus, Asked(), max_searched=6)
+    with mock.patch("pipeline.report.topics_section.MAX_SEARCHED", 6):
+        few = section_of(model, corpus, Asked())
     most = np.argsort(-(prevalence @ themes()), kind="stable")[:6]
     assert few.searched == tuple(sorted(WORDS[w] for w in most))
     assert few.n_not_searched == 18
@@ -240,7 +242,8 @@ def test_names_are_looked_up_in_the_store_that_the_run_learned_from(tmp_path: Pa
         for d in range(N_DOCS // 2, N_DOCS)
     )
     model = SavedModel(model_of("lda"), WORDS)
-    found = topics_section(loaded(run, model=model, corpus=corpus, settings=settings))
+    made_up = loaded(run, model=model, corpus=corpus, settings=settings)
+    found = topics_section(made_up, names_of(made_up), 30, 10)
     typical = [each for row in found.topics for each in row.typical]
     linked = {each.title: each.url for each in typical if each.url}
     assert linked == {
@@ -282,11 +285,11 @@ def test_a_run(tiny_finished: Path) -> None:
     corpus = Corpus.load(run.corpus_path, mmap=True)
     model = load_model(run.model_path)
     with inside(tiny_finished):
-        found = topics_section(LoadedRun(run), n_typical=3)
+        found = topics_section(LoadedRun(run), names_of(LoadedRun(run)), 30, 3)
     assert [row.prevalence for row in found.topics] == sorted(model.prevalence, reverse=True)
     titles = {each.title for row in found.topics for each in row.typical}
     assert len(titles) > 3
     assert titles <= set(corpus.titles)
     # Without a prevalence in the model the same comes out as training wrote there.
-    again = topics_section(loaded(run, model=replace(model, prevalence=None)), Asked())
+    again = topics_section(loaded(run, model=replace(model, prevalence=None)), Asked(), 30, 10)
     assert [row.prevalence for row in again.topics] == [row.prevalence for row in found.topics]
